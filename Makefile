@@ -1,0 +1,50 @@
+# The two commands of the README are `make up` and `make test`; `make help` lists the rest.
+SHELL := /bin/bash
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: help up setup test check bench clean system-packages lock stubs
+
+help: ## this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
+
+up: setup ## install what is missing, then do the main job as far as it exists
+	@$(BIN)/python docs/tour.py
+
+setup: $(STAMP) ## Debian packages and .venv, nothing else
+
+system-packages:
+	@bash scripts/system-packages
+
+$(STAMP): requirements/dev.txt pyproject.toml | system-packages
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Tortie needs Python 3.11 or later; set PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "setup: installing locked requirements into $(VENV)" >&2
+	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+test: setup ## every test, with real etcd and real processes
+	$(BIN)/python -m pytest
+
+check: setup ## lint, format, types, import tiers
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/python -m pytest tests/test_architecture.py
+
+bench: setup ## the figures of docs/reference/performance.md, as ratios
+	@for bench in benchmarks/bench_*.py; do $(BIN)/python $$bench || exit 1; done
+
+lock: ## refresh the locked requirements (needs uv)
+	@for name in runtime dev; do uv pip compile -q --generate-hashes --no-header --no-emit-index-url --no-annotate \
+	  --python-version 3.11 requirements/$$name.in -o requirements/$$name.txt; done
+
+stubs: setup ## regenerate the etcd message classes from their .proto
+	$(BIN)/python -m grpc_tools.protoc -Isrc/tortie/store/etcd --python_out=src/tortie/store/etcd rpc.proto
+
+clean: ## remove what the other targets made here
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

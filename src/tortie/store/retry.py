@@ -1,0 +1,94 @@
+"""The one compare-and-set loop: read, change by a pure function, write, and again if somebody else was faster."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Awaitable, Callable
+
+from tortie.model.errors import TortieError
+from tortie.store.contract import (
+    ABSENT,
+    TIMEOUT_S,
+    Conflict,
+    Delete,
+    Entry,
+    Operation,
+    Put,
+    Store,
+    Unreachable,
+)
+
+ATTEMPTS_MAX = 20
+_FIRST_PAUSE_S = 0.002
+_LONGEST_PAUSE_S = 0.25
+
+# What the key held, to what it shall hold; None stands for absence. Called once per attempt, so it must be pure.
+Decision = Callable[[bytes | None], bytes | None]
+
+
+class GaveUp(TortieError):
+    """So many others wrote the same key that our turn never came."""
+
+    code = "conflict"
+
+    def __init__(self, key: str, attempts: int) -> None:
+        super().__init__(
+            f"update conflict: {key}",
+            f"{attempts} attempts were overtaken by other writers",
+            "look for a second agent or controller that rewrites it all the time",
+        )
+
+
+async def update(
+    store: Store,
+    key: str,
+    decide: Decision,
+    *,
+    attempts_max: int = ATTEMPTS_MAX,
+    timeout_s: float = TIMEOUT_S,
+    chance: Callable[[], float] = random.random,
+    pause: Callable[[float], Awaitable[None]] | None = None,
+) -> Entry | None:
+    """Brings the key to what `decide` makes of its present value; returns the entry as it stands afterwards.
+
+    A write whose outcome is unknown is repeated like a conflict: the next read shows whether it happened, and a
+    decision that finds its own result changes nothing. Attempts are bounded and jittered.
+    """
+    for attempt in range(attempts_max):
+        entry = await store.get(key, timeout_s=timeout_s)
+        present = entry.value if entry else None
+        wanted = decide(present)
+        if wanted == present:
+            return entry
+        try:
+            revision = await store.commit([_operation(key, wanted, entry)], timeout_s=timeout_s)
+        except Conflict:
+            pass
+        except Unreachable as error:
+            if not error.uncertain:
+                raise
+        else:
+            return None if wanted is None else Entry(key, wanted, revision)
+        await (pause or _sleep)(min(_LONGEST_PAUSE_S, _FIRST_PAUSE_S * 2**attempt) * (0.5 + chance()))
+    raise GaveUp(key, attempts_max)
+
+
+def _operation(key: str, wanted: bytes | None, entry: Entry | None) -> Operation:
+    if wanted is not None:
+        return Put(key, wanted, entry.revision if entry else ABSENT)
+    if entry is None:
+        raise AssertionError("nothing to delete: the decision equals what is there")
+    return Delete(key, entry.revision)
+
+
+async def _sleep(seconds: float) -> None:
+    try:
+        import asyncio
+
+        asyncio.get_running_loop()
+    except RuntimeError:  # a command drives the coroutine without an event loop: nothing else waits for us
+        import time
+
+        time.sleep(seconds)
+    else:
+        await asyncio.sleep(seconds)
