@@ -64,9 +64,15 @@ class Invalid(TortieError):
         self.subject = subject
         self.problems = problems
         first = problems[0]
-        where = f"{first.place}: " if first.place else ""
-        why = "\n".join(
-            f"{problem.place}: {problem}" if problem.place else str(problem) for problem in problems
-        )
-        count = f" ({len(problems)} problems)" if len(problems) > 1 else ""
-        super().__init__(f"{where}{subject} is not valid{count}", why, first.right)
+        if len(problems) == 1:
+            what = f"{first.place}: {subject} is not valid" if first.place else f"{subject} is not valid"
+            super().__init__(what, str(first), first.right)
+        else:
+            super().__init__(
+                f"{subject} is not valid, {len(problems)} problems", "\n".join(map(_listed, problems)), "see each line"
+            )
+
+
+def _listed(problem: Problem) -> str:
+    where = f"{problem.place}: " if problem.place else ""
+    return f"-  {where}{problem}" + (f"; right would be: {problem.right}" if problem.right else "")

@@ -1,0 +1,196 @@
+"""A resource: metadata, spec, sometimes status. Parse, defaults, rules, and the form in which it is stored."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Iterator
+from typing import Any, ClassVar, Literal, cast
+
+import msgspec
+
+from tortie.model.errors import Invalid, Problem
+from tortie.model.fields import BadField, Name
+from tortie.model.kinds import BY_NAME, Kind
+from tortie.model.shape import Part, convert, problems_in, rewritten, spelled, value_of
+from tortie.model.wire import Document
+
+__all__ = [
+    "Condition",
+    "Metadata",
+    "Resource",
+    "Spec",
+    "label_problems",
+    "stored_form",
+    "type_of",
+    "typed",
+    "validate",
+    "with_changes",
+]
+
+_LABEL_KEY = re.compile(r"([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
+_ANNOTATIONS_MAX_BYTES = 256 * 1024
+_LABEL_VALUE = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?")
+
+
+class Metadata(Part, frozen=True, kw_only=True):
+    name: str
+    generateName: str = ""
+    namespace: str = ""
+    selfLink: str = ""
+    uid: str = ""
+    resourceVersion: str = ""
+    generation: int = 0
+    creationTimestamp: str | None = None
+    deletionTimestamp: str | None = None
+    deletionGracePeriodSeconds: int | None = None
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+    ownerReferences: tuple[dict[str, Any], ...] = ()
+    finalizers: tuple[str, ...] = ()
+    managedFields: tuple[dict[str, Any], ...] = ()
+
+
+class Spec(Part, frozen=True, kw_only=True):
+    """A resource's specification. `problems` are the rules that hold within it."""
+
+    def problems(self) -> Iterator[Problem]:
+        """Field paths are relative to the spec."""
+        return iter(())
+
+
+class Condition(Part, frozen=True, kw_only=True):
+    """One thing that is or is not so with a resource, as controllers report it in its status."""
+
+    type: str
+    status: Literal["True", "False", "Unknown"]
+    observedGeneration: int = 0
+    lastTransitionTime: str | None = None
+    reason: str = ""
+    message: str = ""
+
+
+class Resource(Part, frozen=True, kw_only=True):
+    """Any resource. Each kind narrows `spec` to its own type."""
+
+    kind: str
+    apiVersion: Literal["projectcalico.org/v3"]
+    metadata: Metadata
+    spec: Spec = Spec()
+
+    # Kinds of which there is one per cluster, or one per cluster and node.
+    only_names: ClassVar[re.Pattern[str] | None] = None
+    names_help: ClassVar[str] = ""
+
+    @classmethod
+    def complete(cls, spec: Document) -> Document:
+        """The spec with the defaults that Calico writes out when it stores the resource."""
+        return spec
+
+    def problems(self) -> Iterator[Problem]:
+        """Rules that need more than the spec, such as the resource's name."""
+        return iter(())
+
+    def problems_replacing(self, stored: Resource) -> Iterator[Problem]:  # noqa: ARG002 - the kinds that care do
+        """What may not change once the resource exists."""
+        return iter(())
+
+
+def type_of(kind: Kind) -> type[Resource]:
+    """Kinds are imported when they are first needed; a command that prints a table needs none."""
+    return cast(type[Resource], getattr(importlib.import_module(f"tortie.model.resources.{kind.module}"), kind.name))
+
+
+def typed(document: Document) -> Resource:
+    """The typed value of a document that somebody else has stored. Fields unknown to us are passed over."""
+    kind = BY_NAME[document["kind"]]
+    resource_type = type_of(kind)
+    try:
+        return convert(document, resource_type)
+    except msgspec.ValidationError:
+        # The long way round finds all that is wrong, or that it was only a null where Go reads a zero.
+        problems = list(problems_in(document, resource_type, known=document))
+    if problems:
+        metadata = document.get("metadata")
+        raise Invalid(kind.describe(str(metadata.get("name", "")) if isinstance(metadata, dict) else ""), problems)
+    return value_of(document, resource_type)
+
+
+def validate(document: Document, *, stored: Document | None = None) -> list[Problem]:
+    """Everything that is wrong with a document that is about to be stored in place of `stored`."""
+    kind = BY_NAME[document["kind"]]
+    resource_type = type_of(kind)
+    problems = list(problems_in(document, resource_type, known=stored))
+    problems += _metadata_problems(kind, document, resource_type)
+    if problems:
+        return problems
+    resource = value_of(document, resource_type)
+    problems += [problem._replace(field=f"spec.{problem.field}") for problem in resource.spec.problems()]
+    problems += resource.problems()
+    if stored is not None and not problems:
+        try:
+            before = typed(stored)
+        except Invalid:  # what makes no sense cannot bind what replaces it
+            return problems
+        problems += resource.problems_replacing(before)
+    return problems
+
+
+def stored_form(document: Document) -> Document:
+    """Defaults filled in, spelled as Calico does, without what only an answer carries."""
+    resource_type = type_of(BY_NAME[document["kind"]])
+    metadata = {
+        name: value for name, value in document["metadata"].items() if name not in ("resourceVersion", "selfLink")
+    }
+    spec = resource_type.complete(dict(document.get("spec") or {}))
+    return spelled({**document, "metadata": metadata, "spec": spec}, resource_type)
+
+
+def with_changes(document: Document, value: Resource) -> Document:
+    """The read-modify-write of a typed value: `document` is what was read, `value` what it shall be."""
+    return rewritten(document, value)
+
+
+def _metadata_problems(kind: Kind, document: Document, resource_type: type[Resource]) -> Iterator[Problem]:
+    metadata = document.get("metadata")
+    if not isinstance(metadata, dict):
+        return
+    name = metadata.get("name")
+    if isinstance(name, str):
+        yield from _name_problems(kind, name, resource_type)
+    if kind.namespaced and not metadata.get("namespace"):
+        yield Problem("metadata.namespace", "", f"a {kind.name} lives in a namespace", "set it, or pass -n NAMESPACE")
+    if not kind.namespaced and metadata.get("namespace"):
+        yield Problem("metadata.namespace", metadata["namespace"], f"{kind.name} is not namespaced", "leave it out")
+    labels = metadata.get("labels")
+    if isinstance(labels, dict):
+        yield from label_problems(labels, "metadata.labels")
+    annotations = metadata.get("annotations")
+    if isinstance(annotations, dict):
+        size = sum(len(f"{key}{value}".encode(errors="replace")) for key, value in annotations.items())
+        if size > _ANNOTATIONS_MAX_BYTES:
+            why, right = f"annotations of {size:,} bytes are too large", f"at most {_ANNOTATIONS_MAX_BYTES:,} bytes"
+            yield Problem("metadata.annotations", f"{len(annotations)} annotations", why, right)
+
+
+def label_problems(labels: dict[str, Any], where: str) -> Iterator[Problem]:
+    for key, value in labels.items():
+        if not _LABEL_KEY.fullmatch(str(key)):
+            yield Problem(f"{where}.{key}", value, "is not a label's name", "letters, digits, - _ . and one /")
+        elif isinstance(value, str) and not _LABEL_VALUE.fullmatch(value):
+            right = "at most 63 letters, digits, - _ and ., beginning and ending with a letter or digit"
+            yield Problem(f"{where}.{key}", value, "is not a label's value", right)
+
+
+def _name_problems(kind: Kind, name: str, resource_type: type[Resource]) -> Iterator[Problem]:
+    if resource_type.only_names is not None:
+        if not resource_type.only_names.fullmatch(name):
+            why = f"a {kind.name} has a fixed name"
+            yield Problem("metadata.name", name, why, resource_type.names_help)
+    elif not name:
+        yield Problem("metadata.name", name, "a name is needed")
+    else:
+        try:
+            Name.parse(name)
+        except BadField as bad:
+            yield Problem("metadata.name", name if len(name) <= 60 else name[:57] + "...", str(bad), bad.right)

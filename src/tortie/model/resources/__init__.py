@@ -1,0 +1,1 @@
+"""The types of all resources, a module per subject. `tortie.model.resource.type_of` finds the one of a kind."""
