@@ -154,9 +154,7 @@ class Unreachable(TortieError):
 
     code = "unreachable"
 
-    def __init__(
-        self, where: str, doing: str, tried_s: float, why: str, fix: str, *, uncertain: bool = False
-    ) -> None:
+    def __init__(self, where: str, doing: str, tried_s: float, why: str, fix: str, *, uncertain: bool = False) -> None:
         self.where = where
         self.tried_s = tried_s
         self.uncertain = uncertain
@@ -199,9 +197,7 @@ def check_operations(operations: Sequence[Operation]) -> None:
         seen.add(operation.key)
         size += len(operation.key.encode()) + (len(operation.value) if isinstance(operation, Put) else 0)
     if size > COMMIT_BYTES_MAX:
-        raise UsageError(
-            f"a commit of {size:,} bytes", f"a datastore takes at most {COMMIT_BYTES_MAX:,}", "split it"
-        )
+        raise UsageError(f"a commit of {size:,} bytes", f"a datastore takes at most {COMMIT_BYTES_MAX:,}", "split it")
 
 
 def check_key(key: str) -> None:

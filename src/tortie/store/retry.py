@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Awaitable, Callable
 
 from tortie.model.errors import TortieError
@@ -46,7 +45,7 @@ async def update(
     *,
     attempts_max: int = ATTEMPTS_MAX,
     timeout_s: float = TIMEOUT_S,
-    chance: Callable[[], float] = random.random,
+    chance: Callable[[], float] | None = None,
     pause: Callable[[float], Awaitable[None]] | None = None,
 ) -> Entry | None:
     """Brings the key to what `decide` makes of its present value; returns the entry as it stands afterwards.
@@ -69,7 +68,7 @@ async def update(
                 raise
         else:
             return None if wanted is None else Entry(key, wanted, revision)
-        await (pause or _sleep)(min(_LONGEST_PAUSE_S, _FIRST_PAUSE_S * 2**attempt) * (0.5 + chance()))
+        await (pause or _sleep)(min(_LONGEST_PAUSE_S, _FIRST_PAUSE_S * 2**attempt) * (0.5 + (chance or _chance)()))
     raise GaveUp(key, attempts_max)
 
 
@@ -81,6 +80,12 @@ def _operation(key: str, wanted: bytes | None, entry: Entry | None) -> Operation
     return Delete(key, entry.revision)
 
 
+def _chance() -> float:
+    import random
+
+    return random.random()
+
+
 async def _sleep(seconds: float) -> None:
     try:
         import asyncio
@@ -89,6 +94,6 @@ async def _sleep(seconds: float) -> None:
     except RuntimeError:  # a command drives the coroutine without an event loop: nothing else waits for us
         import time
 
-        time.sleep(seconds)
+        time.sleep(seconds)  # noqa: ASYNC251
     else:
         await asyncio.sleep(seconds)
