@@ -1,0 +1,94 @@
+"""`tortie delete`: by kind and name, or by file."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from tortie.cli.commands.get import complete_kind, complete_names
+from tortie.cli.formats import Answer, parse_result_format
+from tortie.cli.options import connection_options, file_options, namespace_option, one_source, output_option
+from tortie.cli.outcome import Outcome, counted
+from tortie.cli.session import with_resources
+from tortie.cli.settings import Settings
+from tortie.model.errors import UsageError
+from tortie.model.kinds import Kind, find_kind
+from tortie.model.wire import Document
+from tortie.store.resources import NotFound, Resources, identity
+
+
+@click.command(epilog="\b\nExamples:\n  tortie delete ippool old-pool\n  tortie delete -f pools.yaml --skip-not-exists")
+@click.argument("kind", required=False, shell_complete=complete_kind)
+@click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=complete_names)
+@file_options
+@namespace_option
+@click.option("-s", "--skip-not-exists", is_flag=True, help="Pass over resources that do not exist.")
+@output_option("text", "text, yaml, json or name of what was deleted")
+@connection_options
+def delete(
+    *,
+    settings: Settings,
+    kind: str | None,
+    names: tuple[str, ...],
+    filenames: tuple[str, ...],
+    recursive: bool,
+    skip_empty: bool,
+    namespace: str | None,
+    skip_not_exists: bool,
+    output: str,
+) -> int:
+    """Delete resources, by name or by file.
+
+    A node takes its BGP peers, host endpoints and per-node configuration with it.
+    """
+    one_source(kind, filenames, "tortie delete ippool NAME")
+    printer = parse_result_format(output)
+    wanted = _wanted(kind, names, filenames, namespace, recursive=recursive, skip_empty=skip_empty)
+    notes: list[str] = []
+
+    async def work(resources: Resources) -> Outcome:
+        async def remove(each: tuple[Kind, str, str | None]) -> Document:
+            deleted = await resources.delete(*each)
+            notes.extend(f"deleted with it: {key.describe()}" for key in deleted.along)
+            if deleted.blocks_left:
+                notes.append(f"{deleted.blocks_left} address blocks stay until they are collected")
+            return deleted.document
+
+        outcome = Outcome("delete", [{"kind": each[0].name} for each in wanted])
+        for each in wanted:
+            await outcome.attempt(remove(each), NotFound if skip_not_exists else None)
+        return outcome
+
+    outcome = with_resources(settings, work)
+    if printer:
+        sys.stdout.write(printer(Answer(outcome.written, kind=None, single=len(wanted) == 1)))
+    elif outcome.written:
+        sys.stdout.write(f"Successfully deleted {counted(outcome.written)}\n")
+    for note in notes:
+        sys.stderr.write(note + "\n")
+    outcome.raise_failures()
+    return 0
+
+
+def _wanted(
+    kind: str | None,
+    names: tuple[str, ...],
+    filenames: tuple[str, ...],
+    namespace: str | None,
+    *,
+    recursive: bool,
+    skip_empty: bool,
+) -> list[tuple[Kind, str, str | None]]:
+    if kind is None:
+        from tortie.cli.files import read_files
+
+        manifests = read_files(filenames, namespace, recursive=recursive, skip_empty=skip_empty)
+        return [identity(manifest.document) for manifest in manifests]
+    found = find_kind(kind)
+    if not names:
+        raise UsageError(f"no {found.name} was named", "delete never takes all of a kind", f"tortie delete {kind} NAME")
+    if namespace and not found.namespaced:
+        raise UsageError(f"{found.name} is not namespaced", "-n has no meaning for it", "leave -n out")
+    scope = (namespace or "default") if found.namespaced else None
+    return [(found, name, scope) for name in names]

@@ -1,0 +1,53 @@
+"""`tortie version`: ours, and the cluster's as its datastore tells it."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from tortie import __version__
+from tortie.cli.options import connection_options, output_option
+from tortie.cli.session import with_resources
+from tortie.cli.settings import Settings
+from tortie.model.errors import UsageError
+from tortie.model.kinds import BY_NAME
+from tortie.store.resources import NotFound, Resources
+
+
+@click.command(epilog="\b\nExamples:\n  tortie version\n  tortie version --client -o json")
+@click.option("--client", is_flag=True, help="Only this command's version; no datastore is asked.")
+@output_option("text", "text, yaml or json")
+@connection_options
+def version(*, settings: Settings, client: bool, output: str) -> int:
+    """Show the version of this command and of the cluster."""
+    if output not in ("text", "json", "yaml", "yml"):
+        raise UsageError(f"unrecognized output format '{output}'", "there is no such form", "use text, yaml or json")
+    lines = {"Client Version": f"v{__version__}"}
+    if not client:
+        lines |= with_resources(settings, _cluster)
+    if output == "text":
+        sys.stdout.write("".join(f"{name + ':':<19}{value}\n" for name, value in lines.items()))
+        return 0
+    body = {name[0].lower() + name[1:].replace(" ", ""): value for name, value in lines.items()}
+    if output == "json":
+        from tortie.model.wire import to_json
+
+        sys.stdout.write(to_json(body) + "\n")
+    else:
+        from tortie.model.manifest import to_yaml
+
+        sys.stdout.write(to_yaml(body))
+    return 0
+
+
+async def _cluster(resources: Resources) -> dict[str, str]:
+    try:
+        information = await resources.get(BY_NAME["ClusterInformation"], "default")
+    except NotFound:
+        return {"Cluster Version": "unknown", "Cluster Type": "unknown"}
+    spec = information.get("spec") or {}
+    return {
+        "Cluster Version": str(spec.get("calicoVersion") or "unknown"),
+        "Cluster Type": str(spec.get("clusterType") or "unknown"),
+    }

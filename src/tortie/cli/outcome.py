@@ -1,0 +1,50 @@
+"""What became of several resources that one command wrote: all are tried, and the failures told together."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+
+from tortie.model.errors import TortieError
+from tortie.model.wire import Document
+
+
+def counted(documents: list[Document]) -> str:
+    """`3 'IPPool' resource(s)`, as calicoctl says it."""
+    kinds = {document["kind"] for document in documents}
+    return f"{len(documents)} '{kinds.pop()}' resource(s)" if len(kinds) == 1 else f"{len(documents)} resource(s)"
+
+
+class Failures(TortieError):
+    """Some resources could not be written; those that could are."""
+
+    code = "partial"
+
+    def __init__(self, verb: str, attempted: list[Document], failures: list[TortieError]) -> None:
+        self.failures = failures
+        self.exit_code = max(failure.exit_code for failure in failures)
+        super().__init__(
+            f"failed to {verb} {len(failures)} of {counted(attempted)}",
+            "\n".join(f"-  {failure}" for failure in failures),
+            "\n".join(dict.fromkeys(failure.fix for failure in failures if failure.fix)),
+        )
+
+
+class Outcome:
+    def __init__(self, verb: str, attempted: list[Document]) -> None:
+        self.written: list[Document] = []
+        self._verb = verb
+        self._attempted = attempted
+        self._failures: list[TortieError] = []
+
+    async def attempt(self, writing: Awaitable[Document], skipped: type[TortieError] | None = None) -> None:
+        try:
+            self.written.append(await writing)
+        except TortieError as error:
+            if skipped is None or not isinstance(error, skipped):
+                self._failures.append(error)
+
+    def raise_failures(self) -> None:
+        if len(self._failures) == 1 == len(self._attempted):
+            raise self._failures[0]
+        if self._failures:
+            raise Failures(self._verb, self._attempted, self._failures)

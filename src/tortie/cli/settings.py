@@ -1,0 +1,199 @@
+"""Where the datastore is: flags, then the environment, then calicoctl's file. Each value knows its source."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from tortie.model.errors import Invalid, Place, Problem, UsageError
+from tortie.model.kinds import API_VERSION, nearest
+
+if TYPE_CHECKING:
+    from tortie.store.contract import Store
+    from tortie.store.etcd import EtcdConfig
+
+DEFAULT_FILE: Final = "/etc/calico/calicoctl.cfg"
+TYPES: Final = ("embedded", "etcdv3")
+
+
+class Setting(NamedTuple):
+    name: str  # as in the file's spec
+    variable: str = ""  # the environment variable; each is also read with CALICO_ in front
+    flag: str = ""
+    secret: bool = False
+    used: bool = True  # False: part of the file format, but of a datastore that Tortie does not speak yet
+
+
+SETTINGS: Final = (
+    Setting("datastoreType", "DATASTORE_TYPE", "--datastore-type"),
+    Setting("store", "TORTIE_STORE", "--store"),
+    Setting("etcdEndpoints", "ETCD_ENDPOINTS", "--etcd-endpoints"),
+    Setting("etcdUsername", "ETCD_USERNAME", "--etcd-username"),
+    Setting("etcdPassword", "ETCD_PASSWORD", secret=True),
+    Setting("etcdCACertFile", "ETCD_CA_CERT_FILE", "--etcd-ca-cert-file"),
+    Setting("etcdCertFile", "ETCD_CERT_FILE", "--etcd-cert-file"),
+    Setting("etcdKeyFile", "ETCD_KEY_FILE", "--etcd-key-file"),
+    Setting("etcdCACert"),
+    Setting("etcdCert"),
+    Setting("etcdKey", secret=True),
+    Setting("etcdDiscoverySrv", "ETCD_DISCOVERY_SRV", used=False),
+    Setting("kubeconfig", "KUBECONFIG", used=False),
+    Setting("kubeconfigInline", secret=True, used=False),
+    Setting("k8sAPIEndpoint", "K8S_API_ENDPOINT", used=False),
+    Setting("k8sAPIToken", "K8S_API_TOKEN", secret=True, used=False),
+    Setting("k8sKeyFile", "K8S_KEY_FILE", used=False),
+    Setting("k8sCertFile", "K8S_CERT_FILE", used=False),
+    Setting("k8sCAFile", "K8S_CA_FILE", used=False),
+    Setting("k8sInsecureSkipTLSVerify", "K8S_INSECURE_SKIP_TLS_VERIFY", used=False),
+    Setting("k8sClientQPS", "K8S_CLIENT_QPS", used=False),
+    Setting("k8sClientBurst", "K8S_CLIENT_BURST", used=False),
+    Setting("k8sCurrentContext", "K8S_CURRENT_CONTEXT", used=False),
+    Setting("usePodCIDR", "USE_POD_CIDR", used=False),
+    Setting("calicoAPIGroup", "CALICO_API_GROUP", used=False),
+)
+_BY_NAME: Final = {setting.name: setting for setting in SETTINGS}
+
+
+class Value(NamedTuple):
+    text: str
+    source: str
+
+
+class Settings(NamedTuple):
+    values: dict[str, Value]
+
+    def get(self, name: str) -> str:
+        return self.values[name].text if name in self.values else ""
+
+    def source(self, name: str) -> str:
+        return self.values[name].source
+
+
+def read_settings(flags: Mapping[str, str | None], environment: Mapping[str, str], file: str | None = None) -> Settings:
+    """`flags` by setting name; `file` is what --config named, else calicoctl's default file if there is one."""
+    values: dict[str, Value] = {}
+    path = file or DEFAULT_FILE
+    if file or os.path.exists(path):
+        values |= {name: Value(text, f"file {path}") for name, text in _read_file(path).items()}
+    for setting in SETTINGS:
+        for variable in (f"CALICO_{setting.variable}", setting.variable):
+            if setting.variable and environment.get(variable):
+                values[setting.name] = Value(environment[variable], f"environment variable {variable}")
+                break
+        if flag := flags.get(setting.name):
+            values[setting.name] = Value(flag, f"flag {setting.flag}")
+    _choose_type(values, environment)
+    return Settings(values)
+
+
+def _choose_type(values: dict[str, Value], environment: Mapping[str, str]) -> None:
+    """Calico's rule, with the embedded store where Calico would try Kubernetes."""
+    has_endpoints, has_store = "etcdEndpoints" in values, "store" in values
+    if "datastoreType" not in values:
+        if has_endpoints and has_store:
+            raise UsageError(
+                "two datastores are configured",
+                f"{values['etcdEndpoints'].source} names etcd, {values['store'].source} names an embedded store",
+                "say which one with DATASTORE_TYPE=etcdv3 or DATASTORE_TYPE=embedded",
+            )
+        chosen = "etcdv3" if has_endpoints else "embedded"
+        because = "default, because etcdEndpoints is set" if has_endpoints else "default"
+        values["datastoreType"] = Value(chosen, because)
+    kind, source = values["datastoreType"]
+    if kind == "kubernetes":
+        raise UsageError(
+            "the Kubernetes datastore is not supported by this version",
+            f"{source} says kubernetes",
+            "use DATASTORE_TYPE=etcdv3 with ETCD_ENDPOINTS, or the embedded store",
+        )
+    if kind not in TYPES:
+        near = nearest(kind, TYPES)
+        raise UsageError(
+            f"unknown datastore type '{kind}'",
+            f"{source} says so; there are {' and '.join(TYPES)}",
+            f"did you mean {near}?" if near else f"use one of {', '.join(TYPES)}",
+        )
+    if kind == "embedded" and not has_store:
+        values["store"] = Value(default_store_path(environment), "default")
+
+
+def default_store_path(environment: Mapping[str, str]) -> str:
+    if os.geteuid() == 0:
+        return "/var/lib/tortie/store.db"
+    state = environment.get("XDG_STATE_HOME") or os.path.join(environment.get("HOME") or "/", ".local", "state")
+    return os.path.join(state, "tortie", "store.db")
+
+
+def _read_file(path: str) -> dict[str, str]:
+    """calicoctl's file, as strict as calicoctl is: an unknown field is an error."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(
+            f"Error reading config file: {path}",
+            str(getattr(error, "strerror", None) or error),
+            "check --config, or leave it out to use the environment",
+        ) from None
+    from tortie.model.manifest import read_plain
+
+    document, lines = read_plain(text, path)
+    problems = list(_file_problems(document))
+    if problems:
+        raise Invalid(path, [problem._replace(place=Place(path, lines.get(problem.field, 0))) for problem in problems])
+    return {name: _as_text(value) for name, value in (document.get("spec") or {}).items() if value not in (None, "")}
+
+
+def _as_text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _file_problems(document: Any) -> list[Problem]:
+    if not isinstance(document, dict):
+        return [Problem("document", "", "is not a configuration", "apiVersion, kind, metadata and spec")]
+    problems = []
+    for field, right in (("apiVersion", API_VERSION), ("kind", "CalicoAPIConfig")):
+        if document.get(field) != right:
+            problems.append(Problem(field, document.get(field, ""), "is not that of calicoctl's file", right))
+    spec = document.get("spec") or {}
+    if not isinstance(spec, dict):
+        return [*problems, Problem("spec", spec, "a mapping of fields is needed here")]
+    for name in spec:
+        if name not in _BY_NAME:
+            near = nearest(str(name), _BY_NAME)
+            why = "field in document is not recognized or is in the wrong location"
+            problems.append(Problem(f"spec.{name}", spec[name], why, f"did you mean {near}?" if near else ""))
+    return problems
+
+
+def etcd_config(settings: Settings) -> EtcdConfig:
+    from tortie.store.etcd import EtcdConfig
+
+    if not settings.get("etcdEndpoints"):
+        raise UsageError(
+            "no etcd endpoint is configured",
+            f"{settings.source('datastoreType')} chooses etcdv3, but nothing says where it is",
+            "set ETCD_ENDPOINTS=http://127.0.0.1:2379 or --etcd-endpoints",
+        )
+    return EtcdConfig(
+        endpoints=tuple(part.strip() for part in settings.get("etcdEndpoints").split(",") if part.strip()),
+        username=settings.get("etcdUsername") or None,
+        password=settings.get("etcdPassword") or None,
+        ca_file=settings.get("etcdCACertFile") or None,
+        cert_file=settings.get("etcdCertFile") or None,
+        key_file=settings.get("etcdKeyFile") or None,
+        ca=settings.get("etcdCACert") or None,
+        cert=settings.get("etcdCert") or None,
+        key=settings.get("etcdKey") or None,
+    )
+
+
+def open_store(settings: Settings) -> Store:
+    if settings.get("datastoreType") == "etcdv3":
+        from tortie.store.etcd import EtcdStore
+
+        return EtcdStore(etcd_config(settings))
+    from tortie.store.embedded import EmbeddedStore, inline
+
+    return EmbeddedStore(settings.get("store"), offload=inline)
