@@ -10,8 +10,7 @@ from tortie.model.errors import UsageError
 from tortie.model.kinds import API_VERSION, BY_NAME, Kind, nearest
 from tortie.model.wire import Document
 
-_PLAIN = ("ps", "wide", "yaml", "yml", "json", "name")
-FORMS = "ps, wide, yaml, json, name, custom-columns=HEADING[:PATH],…, jsonpath=TEMPLATE"
+FORMS = ("ps", "wide", "yaml", "json", "name", "custom-columns=HEADING[:PATH],...", "jsonpath=TEMPLATE")
 Item = TypeVar("Item")
 
 
@@ -60,9 +59,11 @@ def parse_format(text: str) -> Printer:
         case "go-template" | "go-template-file":
             fix = "jsonpath can do the same: -o jsonpath='{range .items[*]}{.metadata.name}{\"\\n\"}{end}'"
             raise UsageError(f"unrecognized output format '{name}'", "Go templates need Go", fix)
-    near = nearest(name, (*_PLAIN, "custom-columns", "jsonpath"))
+    near = nearest(name, [form.partition("=")[0] for form in FORMS])
     fix = f"did you mean {near}? " if near and near != name else ""
-    raise UsageError(f"unrecognized output format '{text}'", "there is no such form", f"{fix}use one of {FORMS}")
+    raise UsageError(
+        f"unrecognized output format '{text}'", "there is no such form", f"{fix}use one of {', '.join(FORMS)}"
+    )
 
 
 def parse_result_format(text: str) -> Printer | None:
@@ -125,7 +126,7 @@ def _custom_column(kind: Kind, part: str, default_as: str) -> Column:
     if colon:  # kubectl's way: HEADING:.path.to.field
         from tortie.cli.jsonpath import compile_template
 
-        template = compile_template("{" + path.strip("{}") + "}")
+        template = compile_template(path)
         return Column(heading, lambda document: template.render(document) or "<none>")
     known = columns_of(kind, default_as).named()
     if heading.upper() not in known:

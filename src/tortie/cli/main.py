@@ -2,90 +2,59 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import sys
 from collections.abc import Sequence
 
-import click
-
-from tortie import __version__
-from tortie.cli.report import explain, report
+from tortie.cli.grammar import Command, HelpWanted, Option, help_text, parse
 from tortie.model.errors import TortieError, UsageError
 from tortie.model.kinds import nearest
 
-# Name, module and one line of help, so that `tortie --help` imports none of them.
-COMMANDS: dict[str, tuple[str, str]] = {
-    "get": ("get", "Show resources, as a table, YAML, JSON or what you pick from them."),
-    "create": ("write", "Create resources from files; none may exist yet."),
-    "apply": ("write", "Create resources from files, or replace those that exist."),
-    "replace": ("write", "Replace resources that exist by those in files."),
-    "patch": ("edit", "Change some fields of one resource."),
-    "label": ("edit", "Set or remove a resource's labels."),
-    "delete": ("delete", "Delete resources, by name or by file."),
-    "validate": ("write", "Check files without touching any datastore."),
-    "datastore": ("datastore", "Take everything out of a datastore, or put it into one."),
-    "config": ("config", "Show which datastore is used, and who says so."),
-    "version": ("version", "Show the version of this command and of the cluster."),
-    "completion": ("completion", "Print the completion script for bash, zsh or fish."),
+# One line each, so that `tortie --help` imports none of them; the command is COMMAND in the module of that name.
+SUMMARIES = {
+    "get": "Show resources: as a table, YAML, JSON, or what you pick from them.",
+    "create": "Create resources from files; none may exist yet.",
+    "apply": "Create resources from files, or replace those that exist.",
+    "replace": "Replace resources that exist by those in files.",
+    "patch": "Change some fields of one resource.",
+    "label": "Set or remove a resource's labels.",
+    "delete": "Delete resources, by name or by file.",
+    "validate": "Check files without touching any datastore.",
+    "datastore": "Take everything out of a datastore, or put it into one.",
+    "config": "Show which datastore is used, and who says so.",
+    "version": "Show the version of this command and of the cluster.",
+    "completion": "Print the completion script for bash, zsh or fish.",
 }
 
-_EPILOG = """\b
-Examples:
-  tortie apply -f pools.yaml             into the embedded store, no set-up needed
-  tortie get nodes -o wide
-  ETCD_ENDPOINTS=http://127.0.0.1:2379 tortie get ippools -o yaml
-  tortie config show                     which datastore that was, and why
-"""
-
-
-class LazyGroup(click.Group):
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        if cmd_name not in COMMANDS:
-            return None
-        module = importlib.import_module(f"tortie.cli.commands.{COMMANDS[cmd_name][0]}")
-        command: click.Command = getattr(module, cmd_name)
-        return command
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            near = nearest(args[0], COMMANDS)
-            fix = f"did you mean `{ctx.command_path} {near}`?" if near else f"`{ctx.command_path} --help` lists them"
-            raise UsageError(f"unknown command '{args[0]}'", "there is no command of that name", fix)
-        return super().resolve_command(ctx, args)
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
-
-
-@click.group(
-    cls=LazyGroup,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog=_EPILOG,
-    no_args_is_help=True,
+ROOT = Command(
+    summary="Calico networking that starts, and says why when it does not.",
+    commands={name: Command(summary) for name, summary in SUMMARIES.items()},
+    options=(Option(("-V", "--version"), "version", "Show the version."),),
+    examples="""
+        tortie apply -f pools.yaml             into the embedded store, no set-up needed
+        tortie get nodes -o wide
+        ETCD_ENDPOINTS=http://127.0.0.1:2379 tortie get ippools -o yaml
+        tortie config show                     which datastore that was, and why
+    """,
 )
-@click.version_option(__version__, "-V", "--version", message="tortie %(version)s")
-def root() -> None:
-    """Calico networking that starts, and says why when it does not."""
+
+
+def find_command(name: str) -> Command:
+    import importlib
+
+    command: Command = importlib.import_module(f"tortie.cli.commands.{name}").COMMAND
+    return command
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command and returns its exit code; nothing that goes wrong leaves as a traceback."""
-    arguments = list(sys.argv[1:] if argv is None else argv)
+    words = list(sys.argv[1:] if argv is None else argv)
     try:
-        return _run(arguments)
+        code = _run(words)
+        sys.stdout.flush()
+        return code
     except TortieError as error:
-        return report(error, arguments)
-    except click.ClickException as error:
-        return report(explain(error), arguments)
-    except click.Abort:
-        return 130
+        return _report(error, words)
     except KeyboardInterrupt:
         sys.stderr.write("interrupted\n")
         return 130
@@ -96,21 +65,71 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         if os.environ.get("TORTIE_DEBUG"):
             raise
-        return report(_defect(error), arguments)
+        return _report(_defect(error), words)
 
 
-def _run(arguments: list[str]) -> int:
+def _run(words: list[str]) -> int:
     name = os.path.basename(sys.argv[0] or "tortie")
-    program = "kubectl tortie" if name.startswith("kubectl-") else "tortie"
-    code = root.main(args=arguments, prog_name=program, complete_var="_TORTIE_COMPLETE", standalone_mode=False)
-    sys.stdout.flush()
-    return code if isinstance(code, int) else 0
+    path = "kubectl tortie" if name.startswith("kubectl-") else "tortie"
+    command = ROOT
+    while command.commands:
+        if not words or words[0] in ("-h", "--help"):
+            sys.stdout.write(help_text(path, command))
+            return 0
+        if command is ROOT and words[0] in ("-V", "--version"):
+            from tortie import __version__
+
+            sys.stdout.write(f"tortie {__version__}\n")
+            return 0
+        if command is ROOT and words[0] == "__complete":
+            from tortie.cli.completion import complete
+
+            return complete(words[1:])
+        path, command, words = _descend(path, command, words)
+    try:
+        values = parse(path, command, words)
+    except HelpWanted:
+        sys.stdout.write(help_text(path, command))
+        return 0
+    if "config" in values:
+        values = _with_settings(values)
+    assert command.run is not None
+    return command.run(**values)
+
+
+def _descend(path: str, command: Command, words: list[str]) -> tuple[str, Command, list[str]]:
+    word = words[0]
+    if word not in command.commands:
+        near = nearest(word, command.commands)
+        fix = f"did you mean `{path} {near}`?" if near else f"`{path} --help` lists them"
+        if word.startswith("-"):
+            raise UsageError(f"unknown flag {word}", f"`{path}` has no flag of that name", f"`{path} --help`")
+        raise UsageError(f"unknown command '{word}'", f"`{path}` has no command of that name", fix)
+    found = find_command(word) if command is ROOT else command.commands[word]
+    return f"{path} {word}", found, words[1:]
+
+
+def _with_settings(values: dict[str, object]) -> dict[str, object]:
+    """The datastore's flags, together with environment and file, become one parameter."""
+    from tortie.cli.options import DATASTORE
+    from tortie.cli.settings import read_settings
+
+    flags = {option.name: values.pop(option.name) for option in DATASTORE}
+    texts = {name: value for name, value in flags.items() if isinstance(value, str)}
+    return {**values, "settings": read_settings(texts, os.environ, texts.get("config"))}
+
+
+def _report(error: TortieError, words: Sequence[str]) -> int:
+    from tortie.cli.report import report
+
+    return report(error, words)
 
 
 def _defect(error: Exception) -> TortieError:
-    text = str(error) or type(error).__name__
     defect = TortieError(
-        f"internal error: {type(error).__name__}", text, "this is a defect of Tortie; TORTIE_DEBUG=1 shows where it is"
+        f"internal error: {type(error).__name__}",
+        str(error) or "no reason was given",
+        "this is a defect of Tortie; TORTIE_DEBUG=1 shows where it is",
     )
     defect.code = "internal"
     return defect

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Final
 
-import click
-
-from tortie.cli.settings import DEFAULT_FILE, SETTINGS, read_settings
+from tortie.cli.grammar import Argument, Option
+from tortie.cli.settings import DEFAULT_FILE, SETTINGS, TYPES
 from tortie.model.errors import UsageError
-
-Command = TypeVar("Command", bound=Callable[..., Any])
+from tortie.model.kinds import Kind, spoken_names
 
 _FLAG_HELP = {
     "datastoreType": "embedded or etcdv3.",
@@ -22,59 +19,88 @@ _FLAG_HELP = {
     "etcdKeyFile": "Client key.",
 }
 
+# A command with these gets one parameter `settings` instead of them.
+DATASTORE: Final = (
+    Option(
+        ("-c", "--config"),
+        "config",
+        f"Configuration in calicoctl's format; {DEFAULT_FILE} if it exists.",
+        "FILE",
+        group="Datastore",
+    ),
+    *(
+        Option(
+            (setting.flag,),
+            setting.name,
+            _FLAG_HELP[setting.name],
+            "VALUE",
+            choices=TYPES if setting.name == "datastoreType" else (),
+            group="Datastore",
+        )
+        for setting in SETTINGS
+        if setting.flag
+    ),
+    Option(
+        ("--allow-version-mismatch",),
+        "allow_version_mismatch",
+        "Accepted as calicoctl does; Tortie never refuses a cluster for its version.",
+        group="Datastore",
+    ),
+)
 
-def connection_options(command: Command) -> Command:
-    """Adds the datastore flags and hands the command its `settings`."""
+FILES: Final = (
+    Option(
+        ("-f", "--filename"),
+        "filenames",
+        "YAML or JSON; - is standard input. May be repeated.",
+        "FILE|DIR|-",
+        repeated=True,
+    ),
+    Option(("-R", "--recursive"), "recursive", "Go into folders below the folder."),
+    Option(("--skip-empty",), "skip_empty", "Pass over files without resources."),
+)
 
-    def wrapped(*args: Any, config: str | None, **kwargs: Any) -> Any:
-        import os
-
-        flags = {setting.name: kwargs.pop(_parameter(setting.name)) for setting in SETTINGS if setting.flag}
-        kwargs.pop("allow_version_mismatch")
-        return command(*args, settings=read_settings(flags, os.environ, config), **kwargs)
-
-    wrapped.__name__ = command.__name__
-    wrapped.__doc__ = command.__doc__
-    wrapped.__click_params__ = list(getattr(command, "__click_params__", []))  # type: ignore[attr-defined]
-    result: Any = wrapped
-    for setting in reversed(SETTINGS):
-        if setting.flag:
-            option = click.option(
-                setting.flag, _parameter(setting.name), help=_FLAG_HELP[setting.name], metavar="VALUE"
-            )
-            result = option(result)
-    result = click.option("--allow-version-mismatch", is_flag=True, help="Accepted; Tortie never refuses a version.")(
-        result
-    )
-    with_config: Command = click.option(
-        "-c", "--config", metavar="FILE", help=f"Configuration in calicoctl's format. [default: {DEFAULT_FILE}]"
-    )(result)
-    return with_config
-
-
-def _parameter(name: str) -> str:
-    return f"setting_{name.lower()}"
-
-
-def output_option(default: str, forms: str) -> Callable[[Command], Command]:
-    return click.option("-o", "--output", default=default, metavar="FORMAT", help=f"{forms}. [default: {default}]")
-
-
-def file_options(command: Command) -> Command:
-    command = click.option("--skip-empty", is_flag=True, help="Pass over files without resources.")(command)
-    command = click.option("-R", "--recursive", is_flag=True, help="Go into folders below the folder.")(command)
-    return click.option(
-        "-f", "--filename", "filenames", multiple=True, metavar="FILE|DIR|-", help="YAML or JSON; - is standard input."
-    )(command)
+NAMESPACE: Final = Option(("-n", "--namespace"), "namespace", "Namespace of namespaced kinds.", "NAME")
 
 
-def namespace_option(command: Command) -> Command:
-    return click.option("-n", "--namespace", metavar="NAME", help="Namespace of namespaced kinds. [default: default]")(
-        command
-    )
+def output(default: str, *forms: str) -> Option:
+    return Option(("-o", "--output"), "output", f"{', '.join(forms)}.", "FORMAT", default=default, choices=forms)
+
+
+WRITTEN: Final = output("text", "text", "yaml", "json", "name")
+
+
+def _complete_kind(typed: str, _values: dict[str, object]) -> list[str]:
+    return [name for name in spoken_names() if name.startswith(typed.lower())]
+
+
+def _complete_name(typed: str, values: dict[str, object]) -> list[str]:
+    from tortie.cli.completion import stored_names
+
+    return stored_names(typed, values)
+
+
+def kind_argument(*, required: bool) -> Argument:
+    return Argument("kind", "KIND", required, complete=_complete_kind)
+
+
+def name_arguments() -> Argument:
+    return Argument("names", "NAME", required=False, repeated=True, complete=_complete_name)
+
+
+NAME_ARGUMENT: Final = Argument("name", "NAME", complete=_complete_name)
 
 
 def one_source(kind: str | None, filenames: tuple[str, ...], usage: str) -> None:
     if bool(kind) == bool(filenames):
         what = "both a resource type and a file were given" if kind else "neither a resource type nor a file was given"
         raise UsageError(what, "one of the two says which resources are meant", f"for example: {usage}")
+
+
+def scope_of(kind: Kind, namespace: str | None) -> str | None:
+    """The namespace in which a kind is looked for; -n has no meaning for kinds without."""
+    if kind.namespaced:
+        return namespace or "default"
+    if namespace:
+        raise UsageError(f"{kind.name} is not namespaced", "-n has no meaning for it", "leave -n out")
+    return None

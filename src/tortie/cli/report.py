@@ -6,10 +6,7 @@ import json
 import sys
 from collections.abc import Sequence
 
-import click
-
-from tortie.model.errors import Invalid, TortieError, UsageError
-from tortie.model.kinds import nearest
+from tortie.model.errors import Invalid, TortieError
 
 
 def report(error: TortieError, arguments: Sequence[str]) -> int:
@@ -60,19 +57,3 @@ def wants_json(arguments: Sequence[str]) -> bool:
         if argument in ("-ojson", "-o=json", "--output=json"):
             return True
     return False
-
-
-def explain(error: click.ClickException) -> TortieError:
-    """Click's complaints in our three lines."""
-    if not isinstance(error, click.UsageError):
-        return UsageError(error.format_message())
-    path = error.ctx.command_path if error.ctx else "tortie"
-    fix = f"`{path} --help` shows how it is used"
-    why = "the command line could not be understood"
-    if isinstance(error, click.NoSuchOption):
-        options = [name for parameter in (error.ctx.command.params if error.ctx else []) for name in parameter.opts]
-        near = nearest(error.option_name, options)
-        why = f"`{path}` has no flag of that name"
-        fix = f"did you mean {near}? {fix}" if near else fix
-        return UsageError(f"unknown flag {error.option_name}", why, fix)
-    return UsageError(error.format_message().rstrip("."), why, fix)

@@ -4,29 +4,15 @@ from __future__ import annotations
 
 import sys
 
-import click
-
-from tortie.cli.options import connection_options, output_option
+from tortie.cli.grammar import Command
+from tortie.cli.options import DATASTORE
+from tortie.cli.options import output as output_option
 from tortie.cli.settings import SETTINGS, Settings
 from tortie.cli.tables import table
 from tortie.model.errors import UsageError
 
 
-@click.group()
-def config() -> None:
-    """Show which datastore is used, and who says so."""
-
-
-@config.command(
-    epilog="\b\nExamples:\n  tortie config show\n  ETCD_ENDPOINTS=http://10.0.0.1:2379 tortie config show -o json"
-)
-@output_option("ps", "ps, yaml or json")
-@connection_options
 def show(*, settings: Settings, output: str) -> int:
-    """Print each setting, its value and its source: flag, environment variable, file or default.
-
-    Flags win over the environment, the environment over the file. Secrets are not shown.
-    """
     shown = [
         {
             "setting": setting.name,
@@ -54,3 +40,22 @@ def show(*, settings: Settings, output: str) -> int:
 def _one_line(text: str) -> str:
     first, _, rest = text.partition("\n")
     return f"{first} …" if rest else first
+
+
+COMMAND = Command(
+    summary="Show which datastore is used, and who says so.",
+    commands={
+        "show": Command(
+            summary="Print each setting, its value and its source.",
+            description="""Print each setting, its value and its source: flag, environment variable, file or default.
+
+Flags win over the environment, the environment over the file. Secrets are not shown.""",
+            run=show,
+            options=(output_option("ps", "ps", "yaml", "json"), *DATASTORE),
+            examples="""
+                tortie config show
+                ETCD_ENDPOINTS=http://10.0.0.1:2379 tortie config show -o json
+            """,
+        )
+    },
+)

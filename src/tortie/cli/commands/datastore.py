@@ -7,9 +7,9 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import click
-
-from tortie.cli.options import connection_options, output_option
+from tortie.cli.grammar import Argument, Command, Option
+from tortie.cli.options import DATASTORE
+from tortie.cli.options import output as output_option
 from tortie.cli.progress import Bar
 from tortie.cli.session import with_store
 from tortie.cli.settings import Settings
@@ -22,19 +22,7 @@ from tortie.store.transfer import export as export_lines
 _TIMEOUT_S = 120.0
 
 
-@click.group()
-def datastore() -> None:
-    """Take everything out of a datastore, or put it into one."""
-
-
-@datastore.command(
-    epilog="\b\nExamples:\n  tortie datastore export > cluster.jsonl\n"
-    "  tortie datastore export | ETCD_ENDPOINTS=http://127.0.0.1:2379 tortie datastore import -"
-)
-@click.argument("file", required=False)
-@connection_options
 def export(*, settings: Settings, file: str | None) -> int:
-    """Write all of Calico's data, resources and IPAM alike, to FILE or standard output."""
     bar = Bar("exporting")
 
     async def work(store: Store) -> list[bytes]:
@@ -52,17 +40,7 @@ def export(*, settings: Settings, file: str | None) -> int:
     return 0
 
 
-@datastore.command(name="import", epilog="\b\nExamples:\n  tortie datastore import cluster.jsonl --store /tmp/copy.db")
-@click.argument("file")
-@click.option("--overwrite", is_flag=True, help="Replace entries that hold other values.")
-@output_option("text", "text or json")
-@connection_options
 def import_(*, settings: Settings, file: str, overwrite: bool, output: str) -> int:
-    """Put all entries of FILE, or of standard input if it is -, into the datastore.
-
-    The file is checked whole before anything is written; entries that are there already are left alone, so an
-    interrupted import can be repeated.
-    """
     if output not in ("text", "json"):
         raise UsageError(f"unrecognized output format '{output}'", "there is no such form", "use text or json")
     entries = _read(file)
@@ -109,3 +87,37 @@ def _write_whole(file: str, lines: Iterator[bytes]) -> None:
     except OSError as error:
         beside.unlink(missing_ok=True)
         raise UsageError(f"{file} cannot be written", error.strerror or str(error), "check the path") from None
+
+
+COMMAND = Command(
+    summary="Take everything out of a datastore, or put it into one.",
+    commands={
+        "export": Command(
+            summary="Write all of Calico's data, resources and IPAM alike, to FILE or standard output.",
+            run=export,
+            arguments=(Argument("file", "FILE", required=False),),
+            options=DATASTORE,
+            examples="""
+                tortie datastore export > cluster.jsonl
+                tortie datastore export | ETCD_ENDPOINTS=http://127.0.0.1:2379 tortie datastore import -
+            """,
+        ),
+        "import": Command(
+            summary="Put all entries of FILE, or of standard input if it is -, into the datastore.",
+            description="""Put all entries of FILE, or of standard input if it is -, into the datastore.
+
+The file is checked whole before anything is written. Entries that are there already are left alone, so an interrupted
+import can be repeated.""",
+            run=import_,
+            arguments=(Argument("file", "FILE"),),
+            options=(
+                Option(("--overwrite",), "overwrite", "Replace entries that hold other values."),
+                output_option("text", "text", "json"),
+                *DATASTORE,
+            ),
+            examples="""
+                tortie datastore import cluster.jsonl --store /tmp/copy.db
+            """,
+        ),
+    },
+)

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import sys
 
-import click
-
-from tortie.cli.commands.get import complete_kind, complete_names
 from tortie.cli.formats import Answer, parse_result_format
-from tortie.cli.options import connection_options, file_options, namespace_option, one_source, output_option
+from tortie.cli.grammar import Command, Option
+from tortie.cli.options import DATASTORE, FILES, NAMESPACE, WRITTEN, kind_argument, name_arguments, one_source, scope_of
 from tortie.cli.outcome import Outcome, counted
 from tortie.cli.session import with_resources
 from tortie.cli.settings import Settings
@@ -18,14 +16,6 @@ from tortie.model.wire import Document
 from tortie.store.resources import NotFound, Resources, identity
 
 
-@click.command(epilog="\b\nExamples:\n  tortie delete ippool old-pool\n  tortie delete -f pools.yaml --skip-not-exists")
-@click.argument("kind", required=False, shell_complete=complete_kind)
-@click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=complete_names)
-@file_options
-@namespace_option
-@click.option("-s", "--skip-not-exists", is_flag=True, help="Pass over resources that do not exist.")
-@output_option("text", "text, yaml, json or name of what was deleted")
-@connection_options
 def delete(
     *,
     settings: Settings,
@@ -38,10 +28,6 @@ def delete(
     skip_not_exists: bool,
     output: str,
 ) -> int:
-    """Delete resources, by name or by file.
-
-    A node takes its BGP peers, host endpoints and per-node configuration with it.
-    """
     one_source(kind, filenames, "tortie delete ippool NAME")
     printer = parse_result_format(output)
     wanted = _wanted(kind, names, filenames, namespace, recursive=recursive, skip_empty=skip_empty)
@@ -88,7 +74,25 @@ def _wanted(
     found = find_kind(kind)
     if not names:
         raise UsageError(f"no {found.name} was named", "delete never takes all of a kind", f"tortie delete {kind} NAME")
-    if namespace and not found.namespaced:
-        raise UsageError(f"{found.name} is not namespaced", "-n has no meaning for it", "leave -n out")
-    scope = (namespace or "default") if found.namespaced else None
-    return [(found, name, scope) for name in names]
+    return [(found, name, scope_of(found, namespace)) for name in names]
+
+
+COMMAND = Command(
+    summary="Delete resources, by name or by file.",
+    description="""Delete resources, by name or by file.
+
+A node takes its BGP peers, host endpoints and per-node configuration with it.""",
+    run=delete,
+    arguments=(kind_argument(required=False), name_arguments()),
+    options=(
+        *FILES,
+        NAMESPACE,
+        Option(("-s", "--skip-not-exists"), "skip_not_exists", "Pass over resources that do not exist."),
+        WRITTEN,
+        *DATASTORE,
+    ),
+    examples="""
+        tortie delete ippool old-pool
+        tortie delete -f pools.yaml --skip-not-exists
+    """,
+)

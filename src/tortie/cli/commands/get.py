@@ -2,70 +2,23 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import Any
 
-import click
-
 from tortie.cli.formats import FORMS, Answer, parse_format
-from tortie.cli.options import connection_options, file_options, namespace_option, one_source, output_option
+from tortie.cli.grammar import Command, Option
+from tortie.cli.options import DATASTORE, FILES, NAMESPACE, kind_argument, name_arguments, one_source, output, scope_of
 from tortie.cli.session import with_resources
-from tortie.cli.settings import Settings, read_settings
+from tortie.cli.settings import Settings
 from tortie.model.errors import TortieError, UsageError
-from tortie.model.kinds import BY_NAME, Kind, find_kind, spoken_names
+from tortie.model.kinds import BY_NAME, Kind, find_kind
 from tortie.model.wire import Document
 from tortie.store.resources import NotFound, Resources
-
-_EPILOG = """\b
-Examples:
-  tortie get nodes                       every node
-  tortie get ippool default-ipv4-ippool -o yaml
-  tortie get policy -A -o wide           policies of all namespaces
-  tortie get nodes -o custom-columns=NAME,ASN,IPV4
-  tortie get ippools -o jsonpath='{.items[*].spec.cidr}'
-
-\b
-Kinds: bgpconfig, bgpfilter, bgppeer, blockaffinity, nodestatus, clusterinfo,
-felixconfig, gnp, globalnetworkset, hostendpoint, ipamconfig, ippool,
-ipreservation, kubecontrollersconfig, networkpolicy, networkset, node, profile,
-sgnp, sknp, snp, tier, workloadendpoint; singular, plural, any case.
-"""
 
 # What identifies an object in one datastore and means nothing in another.
 _OF_THIS_STORE = ("uid", "resourceVersion", "creationTimestamp", "selfLink", "generation", "managedFields")
 
 
-def complete_kind(_context: click.Context, _parameter: click.Parameter, typed: str) -> list[str]:
-    return [name for name in spoken_names() if name.startswith(typed.lower())]
-
-
-def complete_names(context: click.Context, _parameter: click.Parameter, typed: str) -> list[str]:
-    """Names of stored resources; silent when the datastore cannot be asked."""
-    try:
-        kind = find_kind(context.params.get("kind") or "")
-        namespace = context.params.get("namespace") or ("default" if kind.namespaced else None)
-        settings = read_settings({}, os.environ, context.params.get("config"))
-
-        async def work(resources: Resources) -> list[Document]:
-            return (await resources.list(kind, namespace)).documents
-
-        names = [document["metadata"]["name"] for document in with_resources(settings, work)]
-    except TortieError:
-        return []
-    return [name for name in names if name.startswith(typed)]
-
-
-@click.command(epilog=_EPILOG)
-@click.argument("kind", required=False, shell_complete=complete_kind)
-@click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=complete_names)
-@file_options
-@namespace_option
-@click.option("-A", "--all-namespaces", is_flag=True, help="Resources of all namespaces.")
-@click.option("-a", "all_namespaces_short", is_flag=True, hidden=True)
-@output_option("ps", FORMS)
-@click.option("--export", is_flag=True, help="Leave out what belongs to this datastore only.")
-@connection_options
 def get(
     *,
     settings: Settings,
@@ -80,7 +33,6 @@ def get(
     output: str,
     export: bool,
 ) -> int:
-    """Show resources of a KIND: all of them, those named, or those that files name."""
     everywhere = all_namespaces or all_namespaces_short
     one_source(kind, filenames, "tortie get nodes")
     if everywhere and namespace:
@@ -88,8 +40,7 @@ def get(
         raise UsageError(what, "one of them narrows what the other widens", "leave one out")
     printer = parse_format(output)
     found_kind = find_kind(kind) if kind else None
-    if found_kind and namespace and not found_kind.namespaced:
-        raise UsageError(f"{found_kind.name} is not namespaced", "-n has no meaning for it", "leave -n out")
+    scope = scope_of(found_kind, namespace) if found_kind else None
     if everywhere and names:
         what = "names cannot be combined with --all-namespaces"
         raise UsageError(what, "the same name may stand in several namespaces", "pass -n NAMESPACE instead")
@@ -101,7 +52,6 @@ def get(
         manifests = read_files(filenames, namespace, recursive=recursive, skip_empty=skip_empty)
         wanted = [identity(manifest.document) for manifest in manifests]
     elif found_kind:
-        scope = (namespace or "default") if found_kind.namespaced else None
         wanted = [(found_kind, name, scope) for name in names]
 
     async def work(resources: Resources) -> tuple[Answer, list[TortieError]]:
@@ -109,8 +59,7 @@ def get(
         revision: int | None = None
         documents: list[Document] = []
         if found_kind and not names:
-            scope = None if everywhere or not found_kind.namespaced else namespace or "default"
-            listing = await resources.list(found_kind, scope)
+            listing = await resources.list(found_kind, None if everywhere else scope)
             documents, revision = listing.documents, listing.revision
             complaints += listing.unreadable
         for each in wanted:
@@ -165,3 +114,31 @@ def _complain(complaints: list[TortieError]) -> int:
     if missing:
         raise missing[-1]
     return 4 if complaints else 0
+
+
+COMMAND = Command(
+    summary="Show resources: as a table, YAML, JSON, or what you pick from them.",
+    description="""Show resources of a KIND: all of them, those named, or those that files name.
+
+Kinds: bgpconfig, bgpfilter, bgppeer, blockaffinity, nodestatus, clusterinfo, felixconfig, gnp, globalnetworkset,
+hostendpoint, ipamconfig, ippool, ipreservation, kubecontrollersconfig, networkpolicy, networkset, node, profile,
+sgnp, sknp, snp, tier, workloadendpoint; singular or plural, in any case.""",
+    run=get,
+    arguments=(kind_argument(required=False), name_arguments()),
+    options=(
+        output("ps", *FORMS),
+        NAMESPACE,
+        Option(("-A", "--all-namespaces"), "all_namespaces", "Resources of all namespaces."),
+        Option(("-a",), "all_namespaces_short", "", hidden=True),
+        *FILES,
+        Option(("--export",), "export", "Leave out what belongs to this datastore only."),
+        *DATASTORE,
+    ),
+    examples="""
+        tortie get nodes
+        tortie get ippool default-ipv4-ippool -o yaml
+        tortie get policy -A -o wide
+        tortie get nodes -o custom-columns=NAME,ASN,IPV4
+        tortie get ippools -o jsonpath='{.items[*].spec.cidr}'
+    """,
+)

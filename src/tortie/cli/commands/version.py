@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sys
 
-import click
-
 from tortie import __version__
-from tortie.cli.options import connection_options, output_option
+from tortie.cli.grammar import Command, Option
+from tortie.cli.options import DATASTORE
+from tortie.cli.options import output as output_option
 from tortie.cli.session import with_resources
 from tortie.cli.settings import Settings
 from tortie.model.errors import UsageError
@@ -15,12 +15,7 @@ from tortie.model.kinds import BY_NAME
 from tortie.store.resources import NotFound, Resources
 
 
-@click.command(epilog="\b\nExamples:\n  tortie version\n  tortie version --client -o json")
-@click.option("--client", is_flag=True, help="Only this command's version; no datastore is asked.")
-@output_option("text", "text, yaml or json")
-@connection_options
 def version(*, settings: Settings, client: bool, output: str) -> int:
-    """Show the version of this command and of the cluster."""
     if output not in ("text", "json", "yaml", "yml"):
         raise UsageError(f"unrecognized output format '{output}'", "there is no such form", "use text, yaml or json")
     lines = {"Client Version": f"v{__version__}"}
@@ -51,3 +46,18 @@ async def _cluster(resources: Resources) -> dict[str, str]:
         "Cluster Version": str(spec.get("calicoVersion") or "unknown"),
         "Cluster Type": str(spec.get("clusterType") or "unknown"),
     }
+
+
+COMMAND = Command(
+    summary="Show the version of this command and of the cluster.",
+    run=version,
+    options=(
+        Option(("--client",), "client", "Only this command's version; no datastore is asked."),
+        output_option("text", "text", "yaml", "json"),
+        *DATASTORE,
+    ),
+    examples="""
+        tortie version
+        tortie version --client -o json
+    """,
+)

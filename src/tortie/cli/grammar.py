@@ -1,0 +1,143 @@
+"""What a command takes, declared once: parsing, help and shell completion are read off it.
+
+The standard library's getopt does the parsing. A larger command-line library was measured at four times the start
+of the interpreter, before a single line of ours has run; `docs/explanation/dependencies.md` has the figures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from tortie.model.errors import UsageError
+from tortie.model.kinds import nearest
+
+# From what is typed so far and the values parsed so far to the words that may follow.
+Completer = Callable[[str, dict[str, Any]], list[str]]
+
+
+class Option(NamedTuple):
+    flags: tuple[str, ...]
+    name: str  # the parameter it fills
+    help: str
+    metavar: str = ""  # empty: a switch
+    default: str | None = None
+    repeated: bool = False
+    hidden: bool = False
+    choices: tuple[str, ...] = ()  # offered by completion; the command itself checks
+    group: str = "Options"
+
+
+class Argument(NamedTuple):
+    name: str
+    metavar: str
+    required: bool = True
+    repeated: bool = False
+    complete: Completer | None = None
+
+
+class Command(NamedTuple):
+    summary: str
+    run: Callable[..., int] | None = None  # None: only a family of commands
+    description: str = ""
+    examples: str = ""
+    arguments: tuple[Argument, ...] = ()
+    options: tuple[Option, ...] = ()
+    commands: dict[str, Command] = {}  # noqa: RUF012
+
+
+HELP = Option(("-h", "--help"), "help", "Show this message.")
+
+
+class HelpWanted(Exception):
+    """Raised by -h and --help, wherever they stand."""
+
+
+def parse(path: str, command: Command, words: list[str]) -> dict[str, Any]:
+    """The command's parameters; `path` is how the command was called, for messages."""
+    import getopt
+
+    options = (*command.options, HELP)
+    short = "".join(
+        flag[1] + (":" if option.metavar else "") for option in options for flag in option.flags if len(flag) == 2
+    )
+    long = [flag[2:] + ("=" if option.metavar else "") for option in options for flag in option.flags if len(flag) > 2]
+    try:
+        given, rest = getopt.gnu_getopt(words, short, long)
+    except getopt.GetoptError as error:
+        raise _misunderstood(path, options, error) from None
+    values: dict[str, Any] = {
+        option.name: (() if option.repeated else option.default if option.metavar else False) for option in options
+    }
+    by_flag = {flag: option for option in options for flag in option.flags}
+    for flag, text in given:
+        option = by_flag[flag]
+        value: Any = text.removeprefix("=") if len(flag) == 2 else text  # -o=json is kubectl's habit
+        values[option.name] = (*values[option.name], value) if option.repeated else value if option.metavar else True
+    if values.pop("help"):
+        raise HelpWanted
+    return values | _positional(path, command, rest)
+
+
+def _positional(path: str, command: Command, words: list[str]) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for argument in command.arguments:
+        if argument.repeated:
+            values[argument.name], words = tuple(words), []
+        else:
+            values[argument.name], words = (words[0], words[1:]) if words else (None, [])
+        if argument.required and not values[argument.name]:
+            what = f"{argument.metavar} is missing"
+            raise UsageError(what, f"`{path}` needs it", f"{path} {usage_of(command)}")
+    if words:
+        raise UsageError(f"unexpected word '{words[0]}'", f"`{path}` takes nothing more", f"`{path} --help`")
+    return values
+
+
+def _misunderstood(path: str, options: tuple[Option, ...], error: Any) -> UsageError:
+    flag = f"--{error.opt}" if len(error.opt) > 1 else f"-{error.opt}"
+    known = [name for option in options for name in option.flags if not option.hidden]
+    if flag in known:
+        return UsageError(f"the flag {flag} is used wrongly", str(error.msg), f"`{path} --help` shows how")
+    near = nearest(flag, known)
+    hint = f"did you mean {near}? " if near else ""
+    what = f"unknown flag {flag}"
+    return UsageError(what, f"`{path}` has no flag of that name", f"{hint}`{path} --help` lists them")
+
+
+def usage_of(command: Command) -> str:
+    words = []
+    for argument in command.arguments:
+        word = argument.metavar if argument.required else f"[{argument.metavar}]"
+        words.append(word + ("..." if argument.repeated else ""))
+    return " ".join(words)
+
+
+def help_text(path: str, command: Command) -> str:
+    import shutil
+    import textwrap
+
+    width = max(60, min(shutil.get_terminal_size().columns, 110))
+
+    def wrapped(text: str, indent: int, first: str = "") -> str:
+        blank = " " * indent
+        return textwrap.fill(text, width, initial_indent=first.ljust(indent), subsequent_indent=blank)
+
+    tail = "COMMAND ..." if command.commands else f"[OPTIONS] {usage_of(command)}".strip()
+    parts = [f"Usage: {path} {tail}"]
+    parts.append("\n\n".join(wrapped(text, 2) for text in (command.description or command.summary).split("\n\n")))
+    if command.commands:
+        rows = [wrapped(sub.summary, 14, f"  {name}") for name, sub in command.commands.items()]
+        parts.append("Commands:\n" + "\n".join(rows))
+    groups: dict[str, list[str]] = {}
+    for option in (*command.options, HELP):
+        if not option.hidden:
+            label = ", ".join(option.flags) + (f" {option.metavar}" if option.metavar else "")
+            shown = option.help + (f" [default: {option.default}]" if option.default else "")
+            gap = f"  {label}\n" if len(label) > 26 else ""
+            text = wrapped(shown, 30, "" if gap else f"  {label}")
+            groups.setdefault(option.group, []).append(gap + text)
+    parts += [f"{group}:\n" + "\n".join(rows) for group, rows in groups.items()]
+    if command.examples:
+        parts.append("Examples:\n" + textwrap.indent(textwrap.dedent(command.examples).strip(), "  "))
+    return "\n\n".join(parts) + "\n"
