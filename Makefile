@@ -11,7 +11,7 @@ help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
 
 up: setup ## install what is missing, then do the main job as far as it exists
-	@$(BIN)/python docs/tour.py
+	@bash scripts/up
 
 setup: $(STAMP) ## Debian packages and .venv, nothing else
 
@@ -47,5 +47,5 @@ stubs: setup ## regenerate the etcd message classes from their .proto
 	$(BIN)/python -m grpc_tools.protoc -Isrc/tortie/store/etcd --python_out=src/tortie/store/etcd rpc.proto
 
 clean: ## remove what the other targets made here
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build
+	rm -rf $(VENV) .tortie .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

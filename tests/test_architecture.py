@@ -1,0 +1,114 @@
+"""The shape of the code, held by a test: who may import whom, and which modules only think."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parent.parent / "src" / "tortie"
+
+# From top to bottom. A package imports packages further down, never its neighbours.
+TIERS = (
+    {"cli"},
+    {"node", "cni", "controllers", "doctor", "lab"},
+    {"addressing", "ipam", "bgp", "dataplane", "health", "policy"},
+    {"store", "host"},
+    {"model"},
+)
+
+# These decide and never act: no clock, no chance, no file, no socket, no process, no event loop.
+PURE = (
+    "model",
+    "store/contract.py",
+    "cli/patches.py",
+    "cli/jsonpath",
+    "cli/tables.py",
+    "cli/formats.py",
+)
+EFFECTS = {
+    "asyncio",
+    "os",
+    "pathlib",
+    "random",
+    "shutil",
+    "socket",
+    "sqlite3",
+    "subprocess",
+    "threading",
+    "time",
+    "uuid",
+}
+
+# Modules written by protoc from rpc.proto are as long as protoc makes them.
+GENERATED = {"store/etcd/rpc_pb2.py"}
+LINES_MAX = 400
+
+
+def modules() -> list[Path]:
+    return sorted(path for path in SOURCE.rglob("*.py"))
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(SOURCE).as_posix()
+
+
+def imports(path: Path) -> Iterator[str]:
+    """Full names of what a module imports, anywhere in it."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{name_of(path)}: say the full name instead of a relative import"
+            yield str(node.module)
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def tier_of(package: str) -> int:
+    return next(index for index, tier in enumerate(TIERS) if package in tier)
+
+
+def package_of(module: str) -> str | None:
+    parts = module.split(".")
+    return parts[1] if parts[0] == "tortie" and len(parts) > 1 and not parts[1].startswith("__") else None
+
+
+def test_every_package_has_its_place_in_the_tiers() -> None:
+    packages = {path.name for path in SOURCE.iterdir() if path.is_dir() and path.name != "__pycache__"}
+    assert packages <= set().union(*TIERS)
+
+
+@pytest.mark.parametrize("path", modules(), ids=name_of)
+def test_imports_point_down_only(path: Path) -> None:
+    own = path.relative_to(SOURCE).parts[0]
+    if own.endswith(".py"):
+        return
+    for module in imports(path):
+        package = package_of(module)
+        if package and package != own:
+            assert tier_of(package) > tier_of(own), f"{own} must not import {module}"
+
+
+@pytest.mark.parametrize("pure", PURE)
+def test_pure_modules_have_no_effects(pure: str) -> None:
+    target = SOURCE / pure
+    paths = sorted(target.rglob("*.py")) if target.is_dir() else [target]
+    assert paths, f"{pure} is gone: take it off the list"
+    for path in paths:
+        used = {module.split(".")[0] for module in imports(path)} & EFFECTS
+        assert not used, f"{name_of(path)} imports {', '.join(sorted(used))}"
+
+
+@pytest.mark.parametrize("path", modules(), ids=name_of)
+def test_files_stay_readable(path: Path) -> None:
+    if name_of(path) not in GENERATED:
+        lines = len(path.read_text().splitlines())
+        assert lines <= LINES_MAX, f"{lines} lines: look for the missing noun"
+
+
+@pytest.mark.parametrize("path", modules(), ids=name_of)
+def test_every_module_says_what_it_is_for(path: Path) -> None:
+    if name_of(path) not in GENERATED:
+        assert ast.get_docstring(ast.parse(path.read_text()))
