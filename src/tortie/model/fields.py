@@ -89,13 +89,21 @@ class Protocol(str):
 
     @classmethod
     def parse(cls, raw: object) -> Protocol:
-        for name in cls.NAMES:
-            if isinstance(raw, str) and raw.lower() == name.lower():
-                return cls(name)
         text = str(raw)
-        if isinstance(raw, bool | float) or not (re.fullmatch(r"\d{1,3}", text, re.ASCII) and 0 < int(text) < 256):
-            raise BadField("is not a protocol", f"one of {', '.join(cls.NAMES)} or a number from 1 to 255")
-        return cls(int(text))
+        number = re.fullmatch(r"\d{1,3}", text, re.ASCII) and 0 < int(text) < 256
+        if isinstance(raw, bool | float) or not (number or raw in cls.NAMES):
+            near = nearest(text, cls.NAMES)
+            right = f"one of {', '.join(cls.NAMES)} or a number from 1 to 255"
+            raise BadField("is not a protocol", f"did you mean {near}?" if near else right)
+        return cls(text)
+
+    @property
+    def is_icmp(self) -> bool:
+        return self in ("ICMP", "1")
+
+    @property
+    def is_icmpv6(self) -> bool:
+        return self in ("ICMPv6", "58")
 
     @property
     def has_ports(self) -> bool:
@@ -133,7 +141,7 @@ class DSCP(str):
         "DF",
         "EF",
         *(f"AF{band}{drop}" for band in range(1, 5) for drop in range(1, 4)),
-        *map("CS{}".format, range(7)),
+        *(f"CS{band}" for band in range(7)),
     )
 
     @classmethod
@@ -157,7 +165,7 @@ class Choice(str):
                 return cls(name)
         near = nearest(str(raw), cls.names)
         right = f"did you mean {near}?" if near else f"for example {cls.names[0]}"
-        raise BadField(f"must be one of {', '.join(cls.names)}", right)
+        raise BadField(f"must be one of {', '.join(filter(None, cls.names))}", right)
 
 
 class LogLevel(Choice):
@@ -233,9 +241,8 @@ class Name(str):
         if not _NAME.fullmatch(text):
             right = "lower-case letters, digits, - and ., beginning and ending with a letter or digit"
             lowered = re.sub(r"[^a-z0-9.-]+", "-", text.lower()).strip("-.")
-            raise BadField(
-                "is not a valid name", right + (f"; for example {lowered}" if _NAME.fullmatch(lowered) else "")
-            )
+            hint = f"; for example {lowered}" if _NAME.fullmatch(lowered) else ""
+            raise BadField("is not a valid name", right + hint)
         return cls(text)
 
 

@@ -6,21 +6,27 @@ boolean by surprise.
 
 from __future__ import annotations
 
+import functools
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import yaml
 
 from tortie.model.errors import Invalid, Place, Problem, TortieError
 from tortie.model.kinds import API_VERSION, BY_NAME, find_kind, nearest
-from tortie.model.wire import Document
 
-# Far above any real file; an alias bomb or endless nesting ends here instead of in memory.
-_NODES_MAX = 2_000_000
+# Far above any real file; endless nesting ends here instead of in memory. What a file unfolds to is proportional to
+# its size, unless it is an alias bomb.
 _DEPTH_MAX = 100
+_DIGITS_MAX = 1000
+_COST_OF_A_FIELD = 100
+_COST_MAX_PER_CHARACTER = 200
+_COST_MAX = 200_000_000
 
+_LOADER: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+_DEEP_BLOCK = re.compile(rf"^[-?: \t]{{{_DEPTH_MAX}}}", re.MULTILINE)
 _INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]*)")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _WORDS = {"": None, "~": None, "null": None, "Null": None, "NULL": None} | {
@@ -28,18 +34,25 @@ _WORDS = {"": None, "~": None, "null": None, "Null": None, "NULL": None} | {
 }
 
 
-class Manifest(NamedTuple):
-    """One resource of a file. `lines` maps dotted field paths to lines; JSON files have only the first one."""
+# From dotted paths of fields to lines; asked for only once something is wrong.
+Lines = Callable[[], dict[str, int]]
 
-    document: Document
+
+class Manifest(NamedTuple):
+    """One resource of a file; `path` says where in its YAML or JSON document it stands, such as `items[3]`."""
+
+    document: Any
     source: str
-    lines: dict[str, int]
+    lines: Lines
+    path: str = ""
 
     def place(self, field: str = "") -> Place:
         """Where the field stands, or the nearest enclosing thing whose place is known."""
-        while field and field not in self.lines:
-            field = field.rpartition("[")[0] if field.endswith("]") else field.rpartition(".")[0]
-        return Place(self.source, self.lines.get(field, 0))
+        lines = self.lines()
+        where = f"{self.path}.{field}" if self.path and field else self.path or field
+        while len(where) > len(self.path) and where not in lines:
+            where = where.rpartition("[")[0] if where.endswith("]") else where.rpartition(".")[0]
+        return Place(self.source, lines.get(where, 0))
 
     def located(self, problems: list[Problem]) -> list[Problem]:
         return [problem._replace(place=self.place(problem.field)) for problem in problems]
@@ -47,41 +60,70 @@ class Manifest(NamedTuple):
 
 def read_manifests(text: str, source: str) -> list[Manifest]:
     """All resources in a file's text; lists (`kind: List`, `kind: IPPoolList`, plain sequences) are opened."""
-    manifests = list(_read_json(text, source) or _read_yaml(text, source))
+    manifests = [manifest for whole in _read(text, source) for manifest in _opened(whole)]
     problems = [problem for manifest in manifests for problem in _header_problems(manifest)]
     if problems:
         raise Invalid(source, problems)
     return manifests
 
 
-def read_plain(text: str, source: str) -> tuple[Any, dict[str, int]]:
-    """The first document of any YAML or JSON text, with the lines of its fields; nothing is expected of it."""
-    for manifest in _read_json(text, source) or _read_yaml(text, source):
-        return manifest.document, manifest.lines
-    return None, {}
+def read_plain(text: str, source: str) -> Manifest:
+    """The first document of any YAML or JSON text; nothing is expected of it, and lists stay lists."""
+    return next(_read(text, source), Manifest(None, source, dict))
 
 
-def _read_json(text: str, source: str) -> list[Manifest] | None:
+def _read(text: str, source: str) -> Iterator[Manifest]:
+    if (manifest := _read_json(text, source)) is not None:
+        yield manifest
+    else:
+        yield from _read_yaml(text, source)
+
+
+def _read_json(text: str, source: str) -> Manifest | None:
     """None when this is not JSON; it may still be YAML that begins with a bracket."""
     if not text.lstrip().startswith(("{", "[")):
         return None
     try:
-        value = json.loads(text)
+        value = json.loads(text, object_pairs_hook=_without_twins)
+    except _Twice as twice:
+        raise _unreadable(source, 0, f"the field {twice} stands there twice in one object") from None
     except ValueError:
         return None
     except RecursionError:
         raise _unreadable(source, 0, "it is nested too deeply") from None
-    return list(_opened(value, source, {"": 1}))
+    return Manifest(value, source, functools.cache(lambda: _lines_of_json(text, source)))
+
+
+def _lines_of_json(text: str, source: str) -> dict[str, int]:
+    """Read once more as YAML, which nearly all JSON is: ten times slower, but it knows the lines."""
+    try:
+        return next(_read_yaml(text, source)).lines()
+    except (Unreadable, StopIteration):
+        return {}
+
+
+class _Twice(Exception):
+    """A field's name that an object has more than once; one of the two would be lost in silence."""
+
+
+def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result = dict(pairs)
+    if len(result) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise _Twice(next(name for name in names if names.count(name) > 1))
+    return result
 
 
 def _read_yaml(text: str, source: str) -> Iterator[Manifest]:
-    loader = yaml.CBaseLoader(text) if hasattr(yaml, "CBaseLoader") else yaml.BaseLoader(text)
+    loader = _LOADER(text)
     try:
+        if text.count("[") + text.count("{") > _DEPTH_MAX or _DEEP_BLOCK.search(text):
+            _refuse_deep_nesting(text, source)
         while loader.check_node():
             node = loader.get_node()
-            reading = _Reading(source)
+            reading = _Reading(source, len(text))
             if node is not None and (value := reading.value(node, "", 0)) is not None:
-                yield from _opened(value, source, reading.lines)
+                yield Manifest(value, source, reading.found)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         raise _unreadable(source, mark.line + 1 if mark else 0, str(error.problem or error.context)) from None
@@ -91,22 +133,34 @@ def _read_yaml(text: str, source: str) -> Iterator[Manifest]:
         loader.dispose()
 
 
+def _refuse_deep_nesting(text: str, source: str) -> None:
+    """Before nodes are made of it: libyaml does that by recursion in C, and would end the whole process."""
+    depth = 0
+    for event in yaml.parse(text, Loader=_LOADER):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > _DEPTH_MAX:
+            raise _unreadable(source, event.start_mark.line + 1, "it is nested too deeply")
+
+
 class _Reading:
     """From YAML's nodes to plain values, remembering where each field stands."""
 
-    def __init__(self, source: str) -> None:
+    def __init__(self, source: str, size: int) -> None:
         self.source = source
-        self.lines: dict[str, int] = {}
-        self._nodes = 0
+        self._lines: dict[str, int] = {}
+        self._left = min(_COST_MAX, _COST_MAX_PER_CHARACTER * (size + 1000))
+
+    def found(self) -> dict[str, int]:
+        return self._lines
 
     def value(self, node: yaml.Node, path: str, depth: int) -> Any:
         line = node.start_mark.line + 1
-        self._nodes += 1
-        if self._nodes > _NODES_MAX or depth > _DEPTH_MAX:
+        self._left -= _COST_OF_A_FIELD + len(path)  # the paths are what would fill the memory
+        if self._left < 0 or depth > _DEPTH_MAX:
             raise _unreadable(self.source, line, "it is nested too deeply, or its aliases unfold without end")
-        self.lines.setdefault(path, line)
+        self._lines.setdefault(path, line)
         if isinstance(node, yaml.ScalarNode):
-            return _scalar(node)
+            return _scalar(node, self.source)
         if isinstance(node, yaml.SequenceNode):
             return [self.value(item, f"{path}[{index}]", depth + 1) for index, item in enumerate(node.value)]
         return self._mapping(node, path, depth)
@@ -121,41 +175,34 @@ class _Reading:
             if key in result:
                 raise _unreadable(self.source, line, f"the field {key} stands here twice")
             inner = f"{path}.{key}" if path else key
-            self.lines[inner] = line
+            self._lines[inner] = line
             result[key] = self.value(value_node, inner, depth + 1)
         return result
 
 
-def _scalar(node: yaml.ScalarNode) -> Any:
+def _scalar(node: yaml.ScalarNode, source: str) -> Any:
     text: str = node.value
     if node.style:  # quoted or a block: text, whatever it looks like
         return text
     if text in _WORDS:
         return _WORDS[text]
     if _INTEGER.fullmatch(text):
+        if len(text) > _DIGITS_MAX:
+            raise _unreadable(source, node.start_mark.line + 1, f"a number of {len(text):,} digits")
         return int(text)
     return float(text) if _FLOAT.fullmatch(text) and not text.isdigit() else text
 
 
-def _opened(value: Any, source: str, lines: dict[str, int], path: str = "") -> Iterator[Manifest]:
+def _opened(whole: Manifest) -> Iterator[Manifest]:
+    value, path = whole.document, whole.path
     is_list = isinstance(value, dict) and isinstance(value.get("items"), list)
     if is_list and str(value.get("kind", "List")).endswith("List"):
         value, path = value["items"], f"{path}.items" if path else "items"
     if isinstance(value, list):
         for index, item in enumerate(value):
-            yield from _opened(item, source, lines, f"{path}[{index}]")
+            yield from _opened(whole._replace(document=item, path=f"{path}[{index}]"))
     else:
-        yield Manifest(value, source, _below(lines, path))
-
-
-def _below(lines: dict[str, int], path: str) -> dict[str, int]:
-    """The lines of one element, with paths that begin at that element."""
-    if not path:
-        return lines
-    cut = len(path)
-    return {
-        key[cut:].removeprefix("."): line for key, line in lines.items() if key == path or key.startswith(f"{path}.")
-    }
+        yield whole
 
 
 def _header_problems(manifest: Manifest) -> Iterator[Problem]:
@@ -164,7 +211,7 @@ def _header_problems(manifest: Manifest) -> Iterator[Problem]:
         yield Problem("document", str(document)[:60], "is not a resource", "", manifest.place())
         return
     kind, version = document.get("kind"), document.get("apiVersion")
-    if kind not in BY_NAME:
+    if not isinstance(kind, str) or kind not in BY_NAME:
         near = _nearest_kind(str(kind)) if kind else None
         why = f"unknown resource type ({kind}) and/or version ({version})" if kind else "is required"
         yield Problem("kind", kind or "", why, f"did you mean {near}?" if near else "", manifest.place("kind"))
@@ -201,6 +248,8 @@ def _unreadable(source: str, line: int, why: str) -> Unreadable:
 def to_yaml(value: object) -> str:
     """Keys sorted and lists flush with their field, as calicoctl prints them."""
     dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
-    text: str = yaml.dump(value, Dumper=dumper, default_flow_style=False, allow_unicode=True, width=4096)
+    try:
+        text: str = yaml.dump(value, Dumper=dumper, default_flow_style=False, allow_unicode=True, width=4096)
+    except UnicodeEncodeError:  # half of a surrogate pair: only the slower dumper knows how to escape it
+        text = yaml.dump(value, Dumper=yaml.SafeDumper, default_flow_style=False, allow_unicode=True, width=4096)
     return text
-

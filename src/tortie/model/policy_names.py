@@ -45,5 +45,6 @@ def given_name(kind: Kind, document: Document) -> str:
         annotated = None
     if isinstance(annotated, str) and annotated:
         return annotated
-    tier = (document.get("spec") or {}).get("tier") or "default"
+    spec = document.get("spec")
+    tier = (spec.get("tier") if isinstance(spec, dict) else None) or "default"
     return name.removeprefix(_LEGACY_PREFIX) if tier == "default" else name

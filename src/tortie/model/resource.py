@@ -188,7 +188,7 @@ def _name_problems(kind: Kind, name: str, resource_type: type[Resource]) -> Iter
             why = f"a {kind.name} has a fixed name"
             yield Problem("metadata.name", name, why, resource_type.names_help)
     elif not name:
-        yield Problem("metadata.name", name, "a name is needed")
+        yield Problem("metadata.name", name, "a name is needed", "lower-case letters, digits, - and .")
     else:
         try:
             Name.parse(name)

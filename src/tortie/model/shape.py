@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import types
 import typing
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Annotated, Any, ClassVar, NamedTuple, TypeVar
 
 import msgspec
@@ -105,7 +105,9 @@ def problems_in(raw: object, part: type[Part], path: str = "", known: object = N
     A field we do not know is a slip of the pen, unless `known`, the stored form of the same object, has it too.
     """
     if not isinstance(raw, dict):
-        yield Problem(path or "document", _short(raw), "a mapping of fields is needed here")
+        yield Problem(
+            path or "document", _short(raw), "a mapping of fields is needed here", "name: value, line by line"
+        )
         return
     known = known if isinstance(known, dict) else {}
     expected = fields_of(part)
@@ -116,12 +118,12 @@ def problems_in(raw: object, part: type[Part], path: str = "", known: object = N
             if name not in known:
                 near = nearest(str(name), expected)
                 why = "field in document is not recognized or is in the wrong location"
-                yield Problem(where, _short(value), why, f"did you mean {near}?" if near else "")
+                yield Problem(where, _short(value), why, f"did you mean {near}?" if near else "leave it out")
         elif not field.unset(value):
             yield from _problems_in_field(value, field, where, known.get(name))
     for name, field in expected.items():
         if field.required and field.unset(raw.get(name)):
-            yield Problem(f"{path}.{name}" if path else name, "", "is required")
+            yield Problem(f"{path}.{name}" if path else name, "", "is required", _choices(field.kind) or "set it")
 
 
 def _problems_in_field(value: object, field: Field, where: str, known: object) -> Iterator[Problem]:
@@ -136,7 +138,8 @@ def _problems_in_field(value: object, field: Field, where: str, known: object) -
         for key, item in value.items():
             yield from _problems_in_one(item, field, _element(field.kind)[1], f"{where}.{key}", None)
     else:
-        yield Problem(where, _short(value), f"a {field.many} is needed here")
+        right = "- value, one on each line" if field.many == "list" else "name: value, line by line"
+        yield Problem(where, _short(value), f"a {field.many} is needed here", right)
 
 
 def _problems_in_one(value: object, field: Field, kind: Any, where: str, known: object) -> Iterator[Problem]:
@@ -160,15 +163,20 @@ def leaf_problem(value: object, kind: Any, where: str) -> Problem | None:
     except msgspec.ValidationError as error:
         cause = error.__cause__
         if typing.get_origin(kind) is typing.Literal:
-            choices = [str(choice) for choice in typing.get_args(kind) if choice != ""]
-            near = nearest(str(value), choices)
-            why = f"must be one of {', '.join(choices)}"
-            return Problem(where, _short(value), why, f"did you mean {near}?" if near else f"for example {choices[0]}")
+            choices = _choices(kind)
+            near = nearest(str(value), choices.split(", "))
+            right = f"did you mean {near}?" if near else f"one of {choices}"
+            return Problem(where, _short(value), f"must be one of {choices}", right)
         if isinstance(cause, BadField):
             return Problem(where, _short(value), str(cause), cause.right)
         message = str(error).partition(" - at `$")[0].replace("`", "")
-        return Problem(where, _short(value), message[0].lower() + message[1:], _PLAIN.get(kind, ""))
+        return Problem(where, _short(value), message[0].lower() + message[1:], _PLAIN.get(kind, "another value"))
     return None
+
+
+def _choices(kind: Any) -> str:
+    words = typing.get_args(kind) if typing.get_origin(kind) is typing.Literal else ()
+    return ", ".join(str(word) for word in words if word != "")
 
 
 def _short(value: object) -> object:
@@ -231,16 +239,28 @@ def _rewritten_field(old: Any, new: Any, field: Field) -> Any:
         return rewritten(old if isinstance(old, dict) else {}, new)
     if field.part is not None and field.many == "list":
         before = [(item, value_of(item, field.part)) for item in old] if isinstance(old, list) else []
-        return [rewritten(_twin(item, index, before), item) for index, item in enumerate(new)]
+        return [rewritten(raw, item) for raw, item in zip(_twins(new, before), new, strict=True)]
     # Text that means the same keeps its spelling: FD00::1 stays FD00::1.
     if old is not None and leaf_problem(old, field.kind, "") is None and convert(old, field.kind) == new:
         return old
     return builtins(new)
 
 
-def _twin(item: Part, index: int, before: list[tuple[Document, Part]]) -> Document:
-    """The stored form of a list element: the equal one, else the one in the same place."""
-    for raw, typed in before:
-        if typed == item:
-            return raw
-    return before[index][0] if index < len(before) else {}
+def _twins(new: Sequence[Part], before: list[tuple[Document, Part]]) -> list[Document]:
+    """For each element of a list its stored form: the equal one, best in the same place, else the one in its place."""
+    twins: dict[int, int] = {}
+    free = dict.fromkeys(range(len(before)))
+
+    def pair(index: int, candidates: Iterable[int]) -> None:
+        for candidate in candidates:
+            if index not in twins and candidate in free:
+                twins[index] = candidate
+                del free[candidate]
+
+    for index, item in enumerate(new):
+        pair(index, [index] if index < len(before) and before[index][1] == item else [])
+    for index, item in enumerate(new):
+        pair(index, [candidate for candidate in free if before[candidate][1] == item])
+    for index in range(len(new)):
+        pair(index, [index])
+    return [before[twins[index]][0] if index in twins else {} for index in range(len(new))]

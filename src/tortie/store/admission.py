@@ -12,13 +12,11 @@ from tortie.model.kinds import BY_NAME, Kind
 from tortie.model.policy_names import TIERED
 from tortie.model.resource import typed, validate
 from tortie.model.resources.ippool import IPPool, overlapping
+from tortie.model.resources.policies import BUILT_IN_TIERS
 from tortie.model.wire import Document
 
 if TYPE_CHECKING:
     from tortie.store.resources import Resources
-
-_BUILT_IN_TIERS = ("default", "kube-admin", "kube-baseline")
-_DEFAULT_ALLOW = "projectcalico-default-allow"
 
 
 class InUse(TortieError):
@@ -70,8 +68,6 @@ async def admit_deletion(resources: Resources, kind: Kind, document: Document) -
     match kind.name:
         case "Tier":
             await _admit_tier_deletion(resources, name)
-        case "Profile" if name == _DEFAULT_ALLOW:
-            raise InUse(f"the profile {name} cannot be deleted", "it is built in", "leave it")
         case "Node":
             return await _along_with_node(resources, name)
         case "IPPool":
@@ -80,7 +76,7 @@ async def admit_deletion(resources: Resources, kind: Kind, document: Document) -
 
 
 async def _admit_tier_deletion(resources: Resources, tier: str) -> None:
-    if tier in _BUILT_IN_TIERS:
+    if tier in BUILT_IN_TIERS:
         raise InUse(f"the tier {tier} cannot be deleted", "it is built in", "leave it")
     for kind_name in sorted(TIERED):
         for policy in (await resources.list(BY_NAME[kind_name])).documents:

@@ -8,7 +8,9 @@ from typing import Literal
 
 from tortie.model.errors import Problem
 from tortie.model.fields import IPNetwork, Selector
-from tortie.model.resource import Resource, Spec
+from tortie.model.resource import Condition, Resource, Spec
+from tortie.model.resources.checks import misplaced_global, too_long
+from tortie.model.shape import Part
 from tortie.model.wire import Document
 
 EncapsulationMode = Literal["", "Never", "Always", "CrossSubnet"]
@@ -48,9 +50,8 @@ class IPPoolSpec(Spec, frozen=True, kw_only=True):
         yield from self._size_problems()
         yield from self._encapsulation_problems()
         yield from self._use_problems()
-        for name in ("nodeSelector", "namespaceSelector"):
-            if "global()" in getattr(self, name):
-                yield Problem(name, getattr(self, name), "global() has no meaning here", "all()")
+        yield from misplaced_global(self, "nodeSelector", "namespaceSelector")
+        yield from too_long(self, "nodeSelector", "namespaceSelector")
 
     def _size_problems(self) -> Iterator[Problem]:
         version, sizes = self.cidr.version, _BLOCK_SIZES[self.cidr.version]
@@ -89,8 +90,13 @@ class IPPoolSpec(Spec, frozen=True, kw_only=True):
             yield Problem("nodeSelector", self.nodeSelector, "a LoadBalancer pool serves all nodes", "all()")
 
 
+class IPPoolStatus(Part, frozen=True, kw_only=True):
+    conditions: tuple[Condition, ...] = ()
+
+
 class IPPool(Resource, frozen=True, kw_only=True):
     spec: IPPoolSpec
+    status: IPPoolStatus | None = None
 
     @classmethod
     def complete(cls, spec: Document) -> Document:
