@@ -44,7 +44,7 @@ lock: ## refresh the locked requirements (needs uv)
 	  --python-version 3.11 requirements/$$name.in -o requirements/$$name.txt; done
 
 stubs: setup ## regenerate the etcd message classes from their .proto
-	$(BIN)/python -m grpc_tools.protoc -Isrc/tortie/store/etcd --python_out=src/tortie/store/etcd rpc.proto
+	$(BIN)/python -m grpc_tools.protoc -Isrc --python_out=src --pyi_out=src tortie/store/etcd/rpc.proto
 
 clean: ## remove what the other targets made here
 	rm -rf $(VENV) .tortie .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build
