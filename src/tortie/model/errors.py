@@ -66,7 +66,7 @@ class Invalid(TortieError):
         first = problems[0]
         if len(problems) == 1:
             what = f"{first.place}: {subject} is not valid" if first.place else f"{subject} is not valid"
-            super().__init__(what, str(first), first.right)
+            super().__init__(what, str(first), first.right or f"correct {first.field}")
         else:
             super().__init__(
                 f"{subject} is not valid, {len(problems)} problems", "\n".join(map(_listed, problems)), "see each line"

@@ -52,7 +52,7 @@ class Manifest(NamedTuple):
         where = f"{self.path}.{field}" if self.path and field else self.path or field
         while len(where) > len(self.path) and where not in lines:
             where = where.rpartition("[")[0] if where.endswith("]") else where.rpartition(".")[0]
-        return Place(self.source, lines.get(where, 0))
+        return Place(self.source, lines.get(where if len(where) > len(self.path) else self.path, 0))
 
     def located(self, problems: list[Problem]) -> list[Problem]:
         return [problem._replace(place=self.place(problem.field)) for problem in problems]
@@ -167,17 +167,32 @@ class _Reading:
 
     def _mapping(self, node: yaml.Node, path: str, depth: int) -> dict[str, Any]:
         result: dict[str, Any] = {}
+        merged: dict[str, Any] = {}
         for key_node, value_node in node.value:
             line = key_node.start_mark.line + 1
             if not isinstance(key_node, yaml.ScalarNode):
                 raise _unreadable(self.source, line, "a field's name has to be plain text")
             key = key_node.value
+            if key == "<<" and not key_node.style:
+                merged |= self._merged(value_node, path, depth)
+                continue
             if key in result:
                 raise _unreadable(self.source, line, f"the field {key} stands here twice")
             inner = f"{path}.{key}" if path else key
             self._lines[inner] = line
             result[key] = self.value(value_node, inner, depth + 1)
-        return result
+        return merged | result
+
+    def _merged(self, node: yaml.Node, path: str, depth: int) -> dict[str, Any]:
+        """YAML's `<<: *defaults`: fields of another mapping, or of several, the first of which wins."""
+        sources = node.value if isinstance(node, yaml.SequenceNode) else [node]
+        found: dict[str, Any] = {}
+        for source in sources:
+            fields = self.value(source, path, depth + 1)
+            if not isinstance(fields, dict):
+                raise _unreadable(self.source, node.start_mark.line + 1, "<< needs a mapping to take fields from")
+            found = fields | found
+        return found
 
 
 def _scalar(node: yaml.ScalarNode, source: str) -> Any:

@@ -28,6 +28,7 @@ __all__ = [
     "with_changes",
 ]
 
+_NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 _LABEL_KEY = re.compile(r"([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 _ANNOTATIONS_MAX_BYTES = 256 * 1024
 _LABEL_VALUE = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?")
@@ -109,7 +110,7 @@ def typed(document: Document) -> Resource:
         return convert(document, resource_type)
     except msgspec.ValidationError:
         # The long way round finds all that is wrong, or that it was only a null where Go reads a zero.
-        problems = list(problems_in(document, resource_type, known=document))
+        problems = list(problems_in(document, resource_type, known=[document]))
     if problems:
         metadata = document.get("metadata")
         raise Invalid(kind.describe(str(metadata.get("name", "")) if isinstance(metadata, dict) else ""), problems)
@@ -120,7 +121,7 @@ def validate(document: Document, *, stored: Document | None = None) -> list[Prob
     """Everything that is wrong with a document that is about to be stored in place of `stored`."""
     kind = BY_NAME[document["kind"]]
     resource_type = type_of(kind)
-    problems = list(problems_in(document, resource_type, known=stored))
+    problems = list(problems_in(document, resource_type, known=[stored]))
     problems += _metadata_problems(kind, document, resource_type)
     if problems:
         return problems
@@ -160,6 +161,9 @@ def _metadata_problems(kind: Kind, document: Document, resource_type: type[Resou
         yield from _name_problems(kind, name, resource_type)
     if kind.namespaced and not metadata.get("namespace"):
         yield Problem("metadata.namespace", "", f"a {kind.name} lives in a namespace", "set it, or pass -n NAMESPACE")
+    elif kind.namespaced and not _NAMESPACE.fullmatch(str(metadata["namespace"])):
+        right = "at most 63 lower-case letters, digits and -, beginning and ending with a letter or digit"
+        yield Problem("metadata.namespace", metadata["namespace"], "is not a namespace's name", right)
     if not kind.namespaced and metadata.get("namespace"):
         yield Problem("metadata.namespace", metadata["namespace"], f"{kind.name} is not namespaced", "leave it out")
     labels = metadata.get("labels")

@@ -99,50 +99,51 @@ def _element(kind: Any) -> tuple[str, Any]:
     return ("map", args[1]) if origin is dict else ("", kind)
 
 
-def problems_in(raw: object, part: type[Part], path: str = "", known: object = None) -> Iterator[Problem]:
+def problems_in(raw: object, part: type[Part], path: str = "", known: Sequence[object] = ()) -> Iterator[Problem]:
     """Everything about the structure that is wrong, not only the first thing.
 
-    A field we do not know is a slip of the pen, unless `known`, the stored form of the same object, has it too.
+    A field we do not know is a slip of the pen, unless one of `known`, stored forms that this may have been made
+    from, has it too. For an element of a list these are all stored elements, because elements move.
     """
     if not isinstance(raw, dict):
         yield Problem(
             path or "document", _short(raw), "a mapping of fields is needed here", "name: value, line by line"
         )
         return
-    known = known if isinstance(known, dict) else {}
+    stored = [twin for twin in known if isinstance(twin, dict)]
     expected = fields_of(part)
     for name, value in raw.items():
         where = f"{path}.{name}" if path else str(name)
         field = expected.get(name)
         if field is None:
-            if name not in known:
+            if not any(name in twin for twin in stored):
                 near = nearest(str(name), expected)
                 why = "field in document is not recognized or is in the wrong location"
                 yield Problem(where, _short(value), why, f"did you mean {near}?" if near else "leave it out")
         elif not field.unset(value):
-            yield from _problems_in_field(value, field, where, known.get(name))
+            yield from _problems_in_field(value, field, where, [twin.get(name) for twin in stored])
     for name, field in expected.items():
         if field.required and field.unset(raw.get(name)):
             yield Problem(f"{path}.{name}" if path else name, "", "is required", _choices(field.kind) or "set it")
 
 
-def _problems_in_field(value: object, field: Field, where: str, known: object) -> Iterator[Problem]:
+def _problems_in_field(value: object, field: Field, where: str, known: Sequence[object]) -> Iterator[Problem]:
     if not field.many:
         yield from _problems_in_one(value, field, field.kind, where, known)
     elif field.many == "list" and isinstance(value, list):
-        stored = known if isinstance(known, list) else []
+        elements = [element for twin in known if isinstance(twin, list) for element in twin]
         for index, item in enumerate(value):
-            twin = stored[index] if index < len(stored) else None
-            yield from _problems_in_one(item, field, _element(field.kind)[1], f"{where}[{index}]", twin)
+            yield from _problems_in_one(item, field, _element(field.kind)[1], f"{where}[{index}]", elements)
     elif field.many == "map" and isinstance(value, dict):
         for key, item in value.items():
-            yield from _problems_in_one(item, field, _element(field.kind)[1], f"{where}.{key}", None)
+            twins = [twin.get(key) for twin in known if isinstance(twin, dict)]
+            yield from _problems_in_one(item, field, _element(field.kind)[1], f"{where}.{key}", twins)
     else:
         right = "- value, one on each line" if field.many == "list" else "name: value, line by line"
         yield Problem(where, _short(value), f"a {field.many} is needed here", right)
 
 
-def _problems_in_one(value: object, field: Field, kind: Any, where: str, known: object) -> Iterator[Problem]:
+def _problems_in_one(value: object, field: Field, kind: Any, where: str, known: Sequence[object]) -> Iterator[Problem]:
     if field.part is not None:
         yield from problems_in(value, field.part, where, known)
     elif problem := leaf_problem(value, kind, where):

@@ -117,9 +117,16 @@ def test_all_problems_are_found_at_once() -> None:
 
 
 def test_a_field_that_is_stored_already_is_no_slip_of_the_pen() -> None:
-    raw = {"new": 1, "lift": {"new": 2}, "doors": [{"name": "d", "new": 3}, {"name": "e", "new": 4}]}
+    raw = {"new": 1, "lift": {"new": 2}, "doors": [{"name": "d", "new": 3}], "newer": 4}
     stored = {"new": 0, "lift": {"new": 0}, "doors": [{"name": "d", "new": 0}]}
-    assert [problem.field for problem in problems_in(raw, House, known=stored)] == ["doors[1].new"]
+    assert [problem.field for problem in problems_in(raw, House, known=[stored])] == ["newer"]
+
+
+def test_a_stored_field_may_move_with_its_element() -> None:
+    """Somebody puts a door in front of the one that a newer version has written."""
+    raw = {"doors": [{"name": "front"}, {"name": "d", "new": 1, "newer": 2}]}
+    stored = {"doors": [{"name": "d", "new": 1}]}
+    assert [problem.field for problem in problems_in(raw, House, known=[stored])] == ["doors[1].newer"]
 
 
 def test_null_reads_as_left_out() -> None:
