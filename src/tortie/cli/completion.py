@@ -82,6 +82,8 @@ def stored_names(typed: str, values: dict[str, Any]) -> list[str]:
     namespace = (values.get("namespace") or "default") if kind.namespaced else None
     flags = {setting.name: values.get(setting.name) for setting in SETTINGS}
     settings = read_settings(flags, os.environ, values.get("config"))
+    if settings.get("datastoreType") == "embedded" and not os.path.exists(settings.get("store")):
+        return []  # opening it would create it, which nobody expects of a tab key
 
     async def work(resources: Resources) -> Documents:
         resources.timeout_s = 2.0  # nobody waits longer for a tab key

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Sequence
+from typing import TextIO
 
 from tortie.cli.grammar import Command, HelpWanted, Option, help_text, parse
 from tortie.model.errors import TortieError, UsageError
@@ -31,10 +33,10 @@ ROOT = Command(
     commands={name: Command(summary) for name, summary in SUMMARIES.items()},
     options=(Option(("-V", "--version"), "version", "Show the version."),),
     examples="""
-        tortie apply -f pools.yaml             into the embedded store, no set-up needed
+        tortie apply -f pools.yaml   into the embedded store, no set-up needed
         tortie get nodes -o wide
-        ETCD_ENDPOINTS=http://127.0.0.1:2379 tortie get ippools -o yaml
-        tortie config show                     which datastore that was, and why
+        tortie get ippools -o yaml --etcd-endpoints http://127.0.0.1:2379
+        tortie config show           which datastore that was, and why
     """,
 )
 
@@ -49,23 +51,32 @@ def find_command(name: str) -> Command:
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command and returns its exit code; nothing that goes wrong leaves as a traceback."""
     words = list(sys.argv[1:] if argv is None else argv)
+    code, error = _outcome(words)
     try:
-        code = _run(words)
         sys.stdout.flush()
-        return code
+    except OSError as refused:
+        _abandon(sys.stdout)
+        if not isinstance(refused, BrokenPipeError):
+            error = error or _refused(refused)
+    return _report(error, words) if error else code
+
+
+def _outcome(words: list[str]) -> tuple[int, TortieError | None]:
+    try:
+        return _run(words), None
     except TortieError as error:
-        return _report(error, words)
+        return error.exit_code, error
     except KeyboardInterrupt:
         sys.stderr.write("interrupted\n")
-        return 130
-    except BrokenPipeError:
-        # Whoever read our output has gone, as `head` does. Python would complain once more at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        return 130, None
+    except BrokenPipeError:  # whoever read our output has gone, as `head` does
+        return 0, None
+    except OSError as error:
+        return 1, _refused(error)
     except Exception as error:
         if os.environ.get("TORTIE_DEBUG"):
             raise
-        return _report(_defect(error), words)
+        return 1, _defect(error)
 
 
 def _run(words: list[str]) -> int:
@@ -122,7 +133,22 @@ def _with_settings(values: dict[str, object]) -> dict[str, object]:
 def _report(error: TortieError, words: Sequence[str]) -> int:
     from tortie.cli.report import report
 
-    return report(error, words)
+    try:
+        return report(error, words)
+    except OSError:  # nobody listens, but the exit code still tells
+        _abandon(sys.stderr)
+        return error.exit_code
+
+
+def _abandon(stream: TextIO) -> None:
+    """Python would try once more at exit, and complain."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def _refused(error: OSError) -> TortieError:
+    """Whoever works with files explains what befalls them; what arrives here befell our output."""
+    reason = error.strerror or str(error)
+    return TortieError("the answer could not be written", reason, "look where the output goes: full, or closed?")
 
 
 def _defect(error: Exception) -> TortieError:
@@ -136,4 +162,15 @@ def _defect(error: Exception) -> TortieError:
 
 
 def entry() -> None:
+    # Thousands of documents are no garbage: looking through them again and again took half of `tortie get`.
+    gc.set_threshold(200_000)
+    _open_closed_streams()
+    sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr] # a terminal may not know Unicode
     sys.exit(main())
+
+
+def _open_closed_streams() -> None:
+    """A stream closed by the caller (`>&-`) is None, and the next file opened would get its number."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115 - it stays open as long as we run

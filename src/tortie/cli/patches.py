@@ -84,7 +84,7 @@ def _place(container: Any, part: str, what: str, *, existing: bool) -> Any:
     if isinstance(container, list):
         if part == "-" and not existing:
             return len(container)
-        if part.isdigit() and int(part) < len(container) + (not existing):
+        if part.isdecimal() and int(part) < len(container) + (not existing):
             return int(part)
         raise UsageError(what, f"the list has {len(container)} elements, not {part}", "count from 0")
     raise UsageError(what, f"{part} lies in something that has no parts", "`tortie get -o json` shows what there is")

@@ -12,7 +12,6 @@ from tortie.model.errors import Invalid, TortieError
 def report(error: TortieError, arguments: Sequence[str]) -> int:
     """Writes the error to standard error and returns the exit code it stands for."""
     text = as_json(error) if wants_json(arguments) else as_text(error)
-    sys.stdout.flush()
     sys.stderr.write(text + "\n")
     return error.exit_code
 

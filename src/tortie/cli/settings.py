@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from tortie.model.errors import Invalid, Place, Problem, UsageError
+from tortie.model.errors import Invalid, Problem, UsageError
 from tortie.model.kinds import API_VERSION, nearest
 
 if TYPE_CHECKING:
@@ -73,35 +73,58 @@ class Settings(NamedTuple):
 
 def read_settings(flags: Mapping[str, str | None], environment: Mapping[str, str], file: str | None = None) -> Settings:
     """`flags` by setting name; `file` is what --config named, else calicoctl's default file if there is one."""
-    values: dict[str, Value] = {}
     path = file or DEFAULT_FILE
-    if file or os.path.exists(path):
-        values |= {name: Value(text, f"file {path}") for name, text in _read_file(path).items()}
-    for setting in SETTINGS:
-        for variable in (f"CALICO_{setting.variable}", setting.variable):
-            if setting.variable and environment.get(variable):
-                values[setting.name] = Value(environment[variable], f"environment variable {variable}")
-                break
-        if flag := flags.get(setting.name):
-            values[setting.name] = Value(flag, f"flag {setting.flag}")
-    _choose_type(values, environment)
+    in_file = _read_file(path) if file or os.path.exists(path) else {}
+    layers = [
+        {
+            setting.name: Value(text, f"flag {setting.flag}")
+            for setting in SETTINGS
+            if (text := flags.get(setting.name))
+        },
+        _from_environment(environment),
+        {name: Value(text, f"file {path}") for name, text in in_file.items()},
+    ]
+    values = {name: value for layer in reversed(layers) for name, value in layer.items()}
+    values["datastoreType"] = _chosen_type(layers)
+    _check_type(*values["datastoreType"])
+    if values["datastoreType"].text == "embedded" and "store" not in values:
+        values["store"] = Value(default_store_path(environment), "default")
     return Settings(values)
 
 
-def _choose_type(values: dict[str, Value], environment: Mapping[str, str]) -> None:
-    """Calico's rule, with the embedded store where Calico would try Kubernetes."""
-    has_endpoints, has_store = "etcdEndpoints" in values, "store" in values
-    if "datastoreType" not in values:
-        if has_endpoints and has_store:
+def _from_environment(environment: Mapping[str, str]) -> dict[str, Value]:
+    found = {}
+    for setting in SETTINGS:
+        for variable in (setting.variable, f"CALICO_{setting.variable}"):
+            if setting.variable and environment.get(variable):
+                found[setting.name] = Value(environment[variable], f"environment variable {variable}")
+    return found
+
+
+def _chosen_type(layers: list[dict[str, Value]]) -> Value:
+    """Calico's rule, with the embedded store where Calico would try Kubernetes.
+
+    The strongest source that says anything about it decides: who passes --store never ends up in the etcd that a
+    variable or a file names.
+    """
+    for layer in layers:
+        endpoints, store = layer.get("etcdEndpoints"), layer.get("store")
+        if "datastoreType" in layer:
+            return layer["datastoreType"]
+        if endpoints and store:
             raise UsageError(
                 "two datastores are configured",
-                f"{values['etcdEndpoints'].source} names etcd, {values['store'].source} names an embedded store",
+                f"{endpoints.source} names etcd, {store.source} names an embedded store",
                 "say which one with DATASTORE_TYPE=etcdv3 or DATASTORE_TYPE=embedded",
             )
-        chosen = "etcdv3" if has_endpoints else "embedded"
-        because = "default, because etcdEndpoints is set" if has_endpoints else "default"
-        values["datastoreType"] = Value(chosen, because)
-    kind, source = values["datastoreType"]
+        if endpoints:
+            return Value("etcdv3", f"because of {endpoints.source}")
+        if store:
+            return Value("embedded", f"because of {store.source}")
+    return Value("embedded", "default")
+
+
+def _check_type(kind: str, source: str) -> None:
     if kind == "kubernetes":
         raise UsageError(
             "the Kubernetes datastore is not supported by this version",
@@ -115,8 +138,6 @@ def _choose_type(values: dict[str, Value], environment: Mapping[str, str]) -> No
             f"{source} says so; there are {' and '.join(TYPES)}",
             f"did you mean {near}?" if near else f"use one of {', '.join(TYPES)}",
         )
-    if kind == "embedded" and not has_store:
-        values["store"] = Value(default_store_path(environment), "default")
 
 
 def default_store_path(environment: Mapping[str, str]) -> str:
@@ -138,11 +159,11 @@ def _read_file(path: str) -> dict[str, str]:
         ) from None
     from tortie.model.manifest import read_plain
 
-    document, lines = read_plain(text, path)
-    problems = list(_file_problems(document))
-    if problems:
-        raise Invalid(path, [problem._replace(place=Place(path, lines.get(problem.field, 0))) for problem in problems])
-    return {name: _as_text(value) for name, value in (document.get("spec") or {}).items() if value not in (None, "")}
+    file = read_plain(text, path)
+    if problems := _file_problems(file.document):
+        raise Invalid(path, file.located(problems))
+    spec = file.document.get("spec") or {}
+    return {name: _as_text(value) for name, value in spec.items() if value not in (None, "")}
 
 
 def _as_text(value: object) -> str:
@@ -156,15 +177,24 @@ def _file_problems(document: Any) -> list[Problem]:
     for field, right in (("apiVersion", API_VERSION), ("kind", "CalicoAPIConfig")):
         if document.get(field) != right:
             problems.append(Problem(field, document.get(field, ""), "is not that of calicoctl's file", right))
+    problems += _unknown_fields(document, ("apiVersion", "kind", "metadata", "spec"), "")
     spec = document.get("spec") or {}
     if not isinstance(spec, dict):
-        return [*problems, Problem("spec", spec, "a mapping of fields is needed here")]
-    for name in spec:
-        if name not in _BY_NAME:
-            near = nearest(str(name), _BY_NAME)
+        return [*problems, Problem("spec", "…", "a mapping of fields is needed here", "etcdEndpoints: http://…:2379")]
+    for name, value in spec.items():
+        if isinstance(value, dict | list):
+            right = "text, several endpoints separated by commas"
+            problems.append(Problem(f"spec.{name}", "…", f"a {type(value).__name__} is not a setting", right))
+    return [*problems, *_unknown_fields(spec, _BY_NAME, "spec.")]
+
+
+def _unknown_fields(found: dict[str, Any], known: Collection[str], path: str) -> Iterator[Problem]:
+    """Values are not repeated: a password is a password under a misspelt name too."""
+    for name in found:
+        if name not in known:
+            near = nearest(str(name), known)
             why = "field in document is not recognized or is in the wrong location"
-            problems.append(Problem(f"spec.{name}", spec[name], why, f"did you mean {near}?" if near else ""))
-    return problems
+            yield Problem(f"{path}{name}", "…", why, f"did you mean {near}?" if near else f"use {', '.join(known)}")
 
 
 def etcd_config(settings: Settings) -> EtcdConfig:

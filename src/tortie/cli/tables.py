@@ -36,20 +36,30 @@ def _field(heading: str, path: str, missing: str = "") -> Column:
     return Column(heading, lambda document: missing if at(document, path) is None else at(document, path))
 
 
+def _items(document: Document, path: str) -> list[Any]:
+    """A list, empty where something else was stored: one odd object must not hide the others."""
+    found = at(document, path)
+    return found if isinstance(found, list) else []
+
+
 def _count(heading: str, path: str) -> Column:
-    return Column(heading, lambda document: len(at(document, path) or []))
+    return Column(heading, lambda document: len(_items(document, path)))
 
 
 def _joined(heading: str, path: str, widest: int | None = None) -> Column:
     def value(document: Document) -> str:
-        text = ",".join(str(item) for item in at(document, path) or [])
+        text = ",".join(str(item) for item in _items(document, path))
         return text if widest is None or len(text) <= widest else text[: widest - 3] + "..."
 
     return Column(heading, value)
 
 
 def _pairs(heading: str, path: str) -> Column:
-    return Column(heading, lambda document: ",".join(f"{k}={v}" for k, v in sorted((at(document, path) or {}).items())))
+    def value(document: Document) -> str:
+        found = at(document, path)
+        return ",".join(f"{key}={found[key]}" for key in sorted(found)) if isinstance(found, dict) else ""
+
+    return Column(heading, value)
 
 
 def _peer_node(document: Document) -> object:
@@ -61,7 +71,7 @@ def _workload(document: Document) -> object:
 
 
 def _nats(document: Document) -> str:
-    nats = at(document, "spec.ipNATs") or []
+    nats = _items(document, "spec.ipNATs")
     return ",".join(f"{nat.get('externalIP')}->{nat.get('internalIP')}" for nat in nats if isinstance(nat, dict))
 
 

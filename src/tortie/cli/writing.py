@@ -47,7 +47,7 @@ def write_files(
         return outcome
 
     outcome = with_resources(settings, work)
-    if not manifests:
+    if not manifests and not printer:
         sys.stdout.write("No resources specified\n")
     print_done(printer, done, outcome.written)
     outcome.raise_failures()

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from tortie.model.errors import Invalid, TortieError
+from tortie.model.errors import Invalid, TortieError, UsageError
 from tortie.model.keys import ResourceKey, parse_resource_key, resource_prefix
 from tortie.model.kinds import API_VERSION, BY_NAME, Kind
 from tortie.model.policy_names import given_name, possible_names, stored_name
@@ -26,9 +26,7 @@ DEFAULT_ALLOW: Final[Document] = {
     "kind": "Profile",
     "apiVersion": API_VERSION,
     "metadata": {"name": "projectcalico-default-allow"},
-    "spec": {
-        direction: [{"action": "Allow", "source": {}, "destination": {}}] for direction in ("ingress", "egress")
-    },
+    "spec": {direction: [{"action": "Allow", "source": {}, "destination": {}}] for direction in ("ingress", "egress")},
 }
 
 
@@ -75,8 +73,8 @@ class ReadOnly(TortieError):
     def __init__(self, operation: str, key: ResourceKey) -> None:
         super().__init__(
             f"operation {operation} is not supported on {key.describe()}: resource is readonly",
-            f"{key.kind.name} is written by the cluster itself",
-            f"`tortie get {key.kind.plural} -o yaml` shows it",
+            "the cluster itself provides it",
+            f"`tortie get {key.kind.plural} {key.name} -o yaml` shows it",
         )
 
 
@@ -172,7 +170,7 @@ class Resources:
         entry = await self._find(kind, name, namespace)
         if entry is None:
             raise NotFound(ResourceKey(kind, name, namespace), self.store.where)
-        return await self._rewrite(kind, entry, change, pinned=False)
+        return await self._rewrite(kind, entry, lambda stored: _same_resource(stored, change(stored)), pinned=False)
 
     async def delete(self, kind: Kind, name: str, namespace: str | None = None) -> Deleted:
         from tortie.store.admission import admit_deletion
@@ -181,13 +179,17 @@ class Resources:
         entry = await self._find(kind, name, namespace)
         if entry is None:
             raise NotFound(ResourceKey(kind, name, namespace), self.store.where)
-        along, blocks_left = await admit_deletion(self, kind, presented(kind, entry))
+        try:
+            document = presented(kind, entry)
+        except Undecodable:  # nobody can read it, but everybody may get rid of it
+            document = {"kind": kind.name, "apiVersion": API_VERSION, "metadata": {"name": name}}
+        along, blocks_left = await admit_deletion(self, kind, document)
         operations: list[Operation] = [Delete(entry.key)]
         operations += [Delete(str(key)) for key in along]
         while operations:  # the resource itself goes last, so that an interrupted deletion can be repeated
             batch, operations = operations[-100:], operations[:-100]
             await self.store.commit(batch, timeout_s=self.timeout_s)
-        return Deleted(presented(kind, entry), along, blocks_left)
+        return Deleted(document, along, blocks_left)
 
     async def _find(self, kind: Kind, name: str, namespace: str | None) -> Entry | None:
         for candidate in possible_names(kind, name):
@@ -237,6 +239,8 @@ class Resources:
             assert after is not None
             return presented(kind, after)
         value = decide(entry.value)
+        if value == entry.value:
+            return presented(kind, entry)
         try:
             revision = await self.store.commit([Put(entry.key, value, entry.revision)], timeout_s=self.timeout_s)
         except Conflict as conflict:
@@ -244,7 +248,7 @@ class Resources:
         return presented(kind, Entry(entry.key, value, revision))
 
     def _refuse_read_only(self, operation: str, kind: Kind, name: str, namespace: str | None) -> None:
-        if kind.name == "ClusterInformation":
+        if kind.name == "ClusterInformation" or (kind.name, name) == ("Profile", DEFAULT_ALLOW["metadata"]["name"]):
             raise ReadOnly(operation, ResourceKey(kind, name, namespace))
 
 
@@ -266,6 +270,25 @@ def identity(document: Document) -> tuple[Kind, str, str | None]:
     return kind, str(metadata["name"]), (metadata.get("namespace") or None) if kind.namespaced else None
 
 
+def _same_resource(before: Document, after: Document) -> Document:
+    """The key says what a resource is; a change of these would store one thing under the name of another."""
+    metadata = after.get("metadata")
+    for field, old, new in (
+        ("kind", before["kind"], after.get("kind")),
+        *(
+            (f"metadata.{name}", before["metadata"].get(name), metadata.get(name) if isinstance(metadata, dict) else "")
+            for name in ("name", "namespace")
+        ),
+    ):
+        if new != old:
+            raise UsageError(
+                f"{field} cannot be changed from {old} to {new or 'nothing'}",
+                "it is part of what identifies the resource",
+                "create a new resource and delete this one",
+            )
+    return after
+
+
 def presented(kind: Kind, entry: Entry) -> Document:
     """A stored entry as people see it: with its name as given and its revision."""
     document = decode(entry.value, entry.key)
@@ -275,6 +298,7 @@ def presented(kind: Kind, entry: Entry) -> Document:
         metadata["name"] = key.name
     metadata["resourceVersion"] = str(entry.revision)
     document["metadata"] = metadata
+    document.setdefault("kind", kind.name)
     metadata["name"] = given_name(kind, document)
     return document
 

@@ -16,14 +16,17 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from typing import NamedTuple
 
 from tortie.model.errors import Place, TortieError
 from tortie.model.keys import ROOT
-from tortie.store.contract import ABSENT, COMMIT_BYTES_MAX, TIMEOUT_S, Entry, Operation, Put, Store
+from tortie.store.contract import ABSENT, COMMIT_BYTES_MAX, TIMEOUT_S, Entry, Operation, Put, Store, check_key
 
 _KIND = {"apiVersion": "tortie/v1", "kind": "DatastoreExport"}
+_ENTRY = re.compile(rb'\{"key":("(?:[^"\\]|\\.)*"),"(value|text|base64)":(.+)\}\n')
 _BATCH_MAX = 100
 
 # Called with how many entries are done, and of how many.
@@ -86,9 +89,15 @@ def read_export(lines: Iterable[bytes], source: str) -> list[tuple[str, bytes]]:
                 raise BadExport(place, "the checksum does not fit: the file was changed")
             if len(found) != header.get("entries"):
                 raise BadExport(place, f"{header.get('entries')} entries were announced, {len(found)} are there")
+            if next(numbered, None):
+                why = "there is more behind the checksum: two files in one?"
+                raise BadExport(Place(source, number + 1), why, "import one export at a time")
             return found
         seal.update(line)
-        found.append(_parse_entry(line, place))
+        entry = _parse_entry(line, place)
+        if found and entry[0].encode() <= found[-1][0].encode():
+            raise BadExport(place, f"the key {entry[0]} stands there twice, or not in order")
+        found.append(entry)
     raise BadExport(Place(source, len(found) + 1), "the file ends before its checksum: it was cut")
 
 
@@ -152,32 +161,39 @@ def _is_one_line_of_json(value: bytes) -> bool:
     if b"\n" in value or b"\r" in value or value != value.strip():
         return False
     try:
-        json.loads(value)
+        text = value.decode()  # bytes would be taken for UTF-16 or a BOM, which mean nothing within a line
+        json.loads(text)
     except (ValueError, RecursionError):
         return False
     return True
 
 
 def _parse_entry(line: bytes, place: Place) -> tuple[str, bytes]:
-    body = _parsed(line, place)
-    if not isinstance(body, dict) or not isinstance(body.get("key"), str) or len(body) != 2:
+    parts = _ENTRY.fullmatch(line)
+    if parts is None:
         raise BadExport(place, "this line is no entry")
-    key: str = body["key"]
+    key = _parsed(parts[1], place)
+    assert isinstance(key, str)
+    try:
+        check_key(key)
+        value = _parse_value(parts[2], parts[3], place)
+    except (TortieError, ValueError):
+        raise BadExport(place, "this line is no entry") from None
     if not key.startswith(ROOT):
         raise BadExport(place, f"the key {key} does not lie below {ROOT}")
-    if "value" in body:
-        # Cut out of the line instead of encoded again: the bytes stay those that were exported.
-        head = b'{"key":' + json.dumps(key, ensure_ascii=False).encode() + b',"value":'
-        if line.startswith(head) and line.endswith(b"}\n"):
-            return key, line[len(head) : -2]
-    elif isinstance(body.get("text"), str):
-        return key, body["text"].encode()
-    elif isinstance(body.get("base64"), str):
-        try:
-            return key, base64.b64decode(body["base64"], validate=True)
-        except ValueError:
-            pass
-    raise BadExport(place, "this line is no entry")
+    return key, value
+
+
+def _parse_value(form: bytes, written: bytes, place: Place) -> bytes:
+    if form == b"value":
+        # Not encoded again: the bytes stay those that were exported.
+        with suppress(RecursionError):  # whoever wrote it got to the bottom of it
+            json.loads(written.decode())
+        return written
+    text = _parsed(written, place)
+    if not isinstance(text, str):
+        raise ValueError("no text")
+    return text.encode() if form == b"text" else base64.b64decode(text, validate=True)
 
 
 def _parsed(line: bytes, place: Place) -> object:

@@ -16,7 +16,7 @@ def show(*, settings: Settings, output: str) -> int:
     shown = [
         {
             "setting": setting.name,
-            "value": "(hidden)" if setting.secret else _one_line(settings.get(setting.name)),
+            "value": "(hidden)" if setting.secret else _one_line(_without_password(settings.get(setting.name))),
             "source": settings.source(setting.name) + ("" if setting.used else "; not used by this version"),
         }
         for setting in SETTINGS
@@ -37,6 +37,13 @@ def show(*, settings: Settings, output: str) -> int:
     return 0
 
 
+def _without_password(text: str) -> str:
+    """Endpoints are URLs, and a URL may carry one."""
+    import re
+
+    return re.sub(r"(?<=://)[^/@,]*@", "(hidden)@", text)
+
+
 def _one_line(text: str) -> str:
     first, _, rest = text.partition("\n")
     return f"{first} …" if rest else first
@@ -54,7 +61,7 @@ Flags win over the environment, the environment over the file. Secrets are not s
             options=(output_option("ps", "ps", "yaml", "json"), *DATASTORE),
             examples="""
                 tortie config show
-                ETCD_ENDPOINTS=http://10.0.0.1:2379 tortie config show -o json
+                tortie config show -o json --etcd-endpoints http://10.0.0.1:2379
             """,
         )
     },

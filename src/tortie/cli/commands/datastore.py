@@ -14,28 +14,34 @@ from tortie.cli.progress import Bar
 from tortie.cli.session import with_store
 from tortie.cli.settings import Settings
 from tortie.model.errors import UsageError
+from tortie.model.keys import ROOT
 from tortie.model.wire import to_json
 from tortie.store.contract import Store
 from tortie.store.transfer import Imported, import_entries, read_export
 from tortie.store.transfer import export as export_lines
 
+# Much data may take its time; whether anybody is there at all is asked first, and answered sooner.
 _TIMEOUT_S = 120.0
+_ANY_KEY = f"{ROOT}ready"
 
 
 def export(*, settings: Settings, file: str | None) -> int:
     bar = Bar("exporting")
 
     async def work(store: Store) -> list[bytes]:
+        await store.get(_ANY_KEY)
         return list(await export_lines(store, timeout_s=_TIMEOUT_S))
 
     lines = with_store(settings, work)
-    if file is None or file == "-":
-        sys.stdout.flush()
-        sys.stdout.buffer.writelines(_counted(lines, bar))
-        sys.stdout.buffer.flush()
-    else:
-        _write_whole(file, _counted(lines, bar))
-    bar.clear()
+    try:
+        if file is None or file == "-":
+            sys.stdout.flush()
+            sys.stdout.buffer.writelines(_counted(lines, bar))
+            sys.stdout.buffer.flush()
+        else:
+            _write_whole(file, _counted(lines, bar))
+    finally:
+        bar.clear()
     sys.stderr.write(f"exported {len(lines) - 2:,} entries\n")
     return 0
 
@@ -47,10 +53,13 @@ def import_(*, settings: Settings, file: str, overwrite: bool, output: str) -> i
     bar = Bar("importing")
 
     async def work(store: Store) -> Imported:
+        await store.get(_ANY_KEY)
         return await import_entries(store, entries, overwrite=overwrite, progress=bar, timeout_s=_TIMEOUT_S)
 
-    result = with_store(settings, work)
-    bar.clear()
+    try:
+        result = with_store(settings, work)
+    finally:
+        bar.clear()
     if output == "json":
         sys.stdout.write(to_json(result._asdict()) + "\n")
     else:
@@ -77,16 +86,22 @@ def _counted(lines: list[bytes], bar: Bar) -> Iterator[bytes]:
 
 def _write_whole(file: str, lines: Iterator[bytes]) -> None:
     """Beside the file and then in its place: a file of that name is always a whole export."""
-    beside = Path(f"{file}.part")
+    in_place = os.path.exists(file) and not os.path.isfile(file)  # a pipe or a device is written to, not replaced
+    target = file if in_place else os.path.realpath(file)
+    beside = target if in_place else f"{target}.part"
     try:
         with open(beside, "wb") as out:
             out.writelines(lines)
             out.flush()
-            os.fsync(out.fileno())
-        beside.replace(file)
-    except OSError as error:
-        beside.unlink(missing_ok=True)
-        raise UsageError(f"{file} cannot be written", error.strerror or str(error), "check the path") from None
+            if not in_place:
+                os.fsync(out.fileno())
+                os.replace(beside, target)
+    except BaseException as error:
+        if not in_place:
+            Path(beside).unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise UsageError(f"{file} cannot be written", error.strerror or str(error), "check the path") from None
+        raise
 
 
 COMMAND = Command(
@@ -98,8 +113,8 @@ COMMAND = Command(
             arguments=(Argument("file", "FILE", required=False),),
             options=DATASTORE,
             examples="""
-                tortie datastore export > cluster.jsonl
-                tortie datastore export | ETCD_ENDPOINTS=http://127.0.0.1:2379 tortie datastore import -
+                tortie datastore export cluster.jsonl
+                tortie datastore export | tortie datastore import - --store copy.db
             """,
         ),
         "import": Command(
@@ -116,7 +131,8 @@ import can be repeated.""",
                 *DATASTORE,
             ),
             examples="""
-                tortie datastore import cluster.jsonl --store /tmp/copy.db
+                tortie datastore import cluster.jsonl
+                tortie datastore import cluster.jsonl --etcd-endpoints http://127.0.0.1:2379
             """,
         ),
     },

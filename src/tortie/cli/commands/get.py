@@ -10,6 +10,7 @@ from tortie.cli.grammar import Command, Option
 from tortie.cli.options import DATASTORE, FILES, NAMESPACE, kind_argument, name_arguments, one_source, output, scope_of
 from tortie.cli.session import with_resources
 from tortie.cli.settings import Settings
+from tortie.cli.tables import at
 from tortie.model.errors import TortieError, UsageError
 from tortie.model.kinds import BY_NAME, Kind, find_kind
 from tortie.model.wire import Document
@@ -82,7 +83,7 @@ def get(
         answer = answer._replace(documents=[_exported(document, named=bool(wanted)) for document in answer.documents])
     if answer.documents or not wanted:
         sys.stdout.write(printer(answer))
-    return _complain(complaints)
+    return _complain(complaints, output)
 
 
 async def _default_as(resources: Resources, kind: Kind | None, output: str) -> str:
@@ -93,7 +94,7 @@ async def _default_as(resources: Resources, kind: Kind | None, output: str) -> s
         cluster = await resources.get(BY_NAME["BGPConfiguration"], "default")
     except TortieError:
         return "64512"
-    return str((cluster.get("spec") or {}).get("asNumber") or 64512)
+    return str(at(cluster, "spec.asNumber") or 64512)
 
 
 def _exported(document: Document, *, named: bool) -> Document:
@@ -103,14 +104,15 @@ def _exported(document: Document, *, named: bool) -> Document:
     return {**document, "metadata": metadata}
 
 
-def _complain(complaints: list[TortieError]) -> int:
+def _complain(complaints: list[TortieError], output: str) -> int:
     """All but the last are written here; the last one is raised, and so reported like any error."""
-    from tortie.cli.report import as_text
+    from tortie.cli.report import as_json, as_text
 
+    written = as_json if output == "json" else as_text
     missing = [error for error in complaints if isinstance(error, NotFound)]
     for error in complaints:
         if not missing or error is not missing[-1]:
-            sys.stderr.write(as_text(error) + "\n")
+            sys.stderr.write(written(error) + "\n")
     if missing:
         raise missing[-1]
     return 4 if complaints else 0

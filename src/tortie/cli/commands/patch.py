@@ -19,7 +19,7 @@ def patch(
         raise UsageError("no patch was given", "-p says what to change", "see `tortie patch --help`")
     if form not in PATCHES:
         raise UsageError(f"unknown patch type '{form}'", "there is no such form", f"use one of {', '.join(PATCHES)}")
-    body, _ = read_plain(text, "--patch")
+    body = read_plain(text, "--patch").document
     change: Edit
     if form == "json" and isinstance(body, list):
         operations = body
@@ -49,6 +49,6 @@ of operations as in RFC 6902.""",
     ),
     examples="""
         tortie patch ippool pool -p '{"spec": {"disabled": true}}'
-        tortie patch node n1 -t json -p '[{"op": "remove", "path": "/spec/bgp/asNumber"}]'
+        tortie patch node n1 -t json -p '[{op: remove, path: /spec/bgp/asNumber}]'
     """,
 )
