@@ -1,0 +1,117 @@
+"""`tortie delete`: what goes, what goes along, what may not go, and what is left behind."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.support.cli import Tortie, assert_three_lines, key_of, node, pool, resource
+
+
+@pytest.fixture
+def tortie(tmp_path: Path) -> Tortie:
+    return Tortie(tmp_path)
+
+
+def test_by_name_by_several_names_and_by_file(tortie: Tortie) -> None:
+    pools = tortie.file("pools.yaml", *(pool(name, f"10.{number}.0.0/16") for number, name in enumerate("abcd")))
+    tortie("apply", "-f", pools)
+    assert tortie("delete", "ippool", "a") == (0, "Successfully deleted 1 'IPPool' resource(s)\n", "")
+    assert tortie("delete", "pools", "b", "c").stdout == "Successfully deleted 2 'IPPool' resource(s)\n"
+    ran = tortie("delete", "-f", pools)
+    assert (ran.code, ran.stdout) == (1, "Successfully deleted 1 'IPPool' resource(s)\n")
+    assert "failed to delete 3 of 4 'IPPool' resource(s)" in ran.stderr
+    assert tortie("delete", "-f", pools, "--skip-not-exists") == (0, "", "")
+    assert tortie.entries() == {}
+
+
+def test_a_kind_alone_or_together_with_a_file_is_refused(tortie: Tortie) -> None:
+    file = tortie.file("a.yaml", pool("a", "10.1.0.0/16"))
+    assert_three_lines(tortie("delete"), 2)
+    assert_three_lines(tortie("delete", "ippool"), 2)
+    assert_three_lines(tortie("delete", "ippool", "a", "-f", file), 2)
+
+
+def test_what_does_not_exist_is_an_error_unless_it_may_be_skipped(tortie: Tortie) -> None:
+    ran = tortie("delete", "policy", "web", "-n", "shop")
+    assert_three_lines(ran, 1)
+    assert "resource does not exist: NetworkPolicy(shop/web)" in ran.stderr
+    assert tortie("delete", "policy", "web", "-n", "shop", "-s") == (0, "", "")
+
+
+def test_what_was_deleted_can_be_printed(tortie: Tortie) -> None:
+    tortie("apply", "-f", tortie.file("a.yaml", pool("a", "10.1.0.0/16")))
+    assert tortie("delete", "ippool", "a", "-o", "json").json["spec"]["cidr"] == "10.1.0.0/16"
+
+
+def test_a_tier_with_policies_stays(tortie: Tortie) -> None:
+    policy = resource("NetworkPolicy", "security.web", {"tier": "security", "selector": "all()"}, namespace="shop")
+    file = tortie.file("tier.yaml", resource("Tier", "security", {"order": 1}), policy)
+    assert tortie("apply", "-f", file).code == 0
+    before = tortie.entries()
+    ran = tortie("delete", "tier", "security")
+    assert_three_lines(ran, 1)
+    assert "NetworkPolicy(shop/security.web) is in it" in ran.stderr
+    assert tortie.entries() == before
+    assert tortie("delete", "policy", "security.web", "-n", "shop").code == 0
+    assert tortie("delete", "tier", "security").code == 0
+
+
+def test_a_built_in_tier_stays(tortie: Tortie) -> None:
+    tortie("apply", "-f", tortie.file("tier.yaml", resource("Tier", "default", {"order": 1_000_000})))
+    ran = tortie("delete", "tier", "default")
+    assert_three_lines(ran, 1)
+    assert "it is built in" in ran.stderr
+
+
+def test_a_node_takes_along_what_makes_no_sense_without_it(tortie: Tortie) -> None:
+    peer = {"peerIP": "192.0.2.1", "asNumber": 65000}
+    file = tortie.file(
+        "nodes.yaml",
+        node("n1"),
+        node("n2", "10.0.0.2/24"),
+        resource("BGPPeer", "of-n1", peer | {"node": "n1"}),
+        resource("BGPPeer", "of-n2", peer | {"node": "n2"}),
+        resource("BGPPeer", "of-all", peer),
+        resource("HostEndpoint", "n1-eth0", {"node": "n1", "interfaceName": "eth0"}),
+        resource("FelixConfiguration", "node.n1", {"logSeverityScreen": "Info"}),
+        resource("FelixConfiguration", "default", {"logSeverityScreen": "Info"}),
+        resource("BGPConfiguration", "node.n1", {"logSeverityScreen": "Info"}),
+    )
+    assert tortie("apply", "-f", file).code == 0
+    tortie.put("/calico/ipam/v2/host/n1/ipv4/block/10.1.0.0-26", b'{"state":"confirmed"}')
+    ran = tortie("delete", "node", "n1")
+    assert (ran.code, ran.stdout) == (0, "Successfully deleted 1 'Node' resource(s)\n")
+    assert ran.stderr.splitlines() == [
+        "deleted with it: FelixConfiguration(node.n1)",
+        "deleted with it: BGPConfiguration(node.n1)",
+        "deleted with it: BGPPeer(of-n1)",
+        "deleted with it: HostEndpoint(n1-eth0)",
+        "1 address blocks stay until they are collected",
+    ]
+    left = [key.rpartition("projectcalico.org/")[2] for key in tortie.entries()]
+    assert left == [
+        "/calico/ipam/v2/host/n1/ipv4/block/10.1.0.0-26",
+        "bgppeers/of-all",
+        "bgppeers/of-n2",
+        "felixconfigurations/default",
+        "nodes/n2",
+    ]
+
+
+def test_a_node_on_which_pods_live_stays(tortie: Tortie) -> None:
+    tortie("apply", "-f", tortie.file("n1.yaml", node("n1")))
+    endpoint = resource("WorkloadEndpoint", "n1-k8s-web-eth0", {"node": "n1"}, namespace="shop")
+    tortie.put(key_of("workloadendpoints", "shop/n1-k8s-web-eth0"), endpoint)
+    ran = tortie("delete", "node", "n1")
+    assert_three_lines(ran, 1)
+    assert "1 workload endpoints still live on it, for example n1-k8s-web-eth0" in ran.stderr
+
+
+def test_a_pool_s_blocks_outlive_it_and_are_counted(tortie: Tortie) -> None:
+    tortie("apply", "-f", tortie.file("a.yaml", pool("a", "10.1.0.0/16"), pool("b", "fd00:1::/64")))
+    for block in ("ipv4/block/10.1.0.0-26", "ipv4/block/10.1.0.64-26", "ipv4/block/10.9.0.0-26", "ipv4/block/odd"):
+        tortie.put(f"/calico/ipam/v2/assignment/{block}", b"{}")
+    tortie.put("/calico/ipam/v2/assignment/ipv6/block/fd00:1::-122", b"{}")
+    assert tortie("delete", "ippool", "a").stderr == "2 address blocks stay until they are collected\n"
+    assert tortie("delete", "ippool", "b").stderr == "1 address blocks stay until they are collected\n"
