@@ -10,14 +10,15 @@ The promises, which `tests/contracts/test_store.py` holds for every back end:
 * Deleting what is not there, without an expectation, changes nothing and is no error.
 * `scan` is a snapshot: everything below the prefix as it was at one revision, which it reports.
 * `watch(after=r)` gives every change with a revision above r, once each, in order, however often the
-  connection breaks; when it cannot, because that history has been compacted, it raises `Compacted`.
+  connection breaks; when it cannot, because that history has been compacted, it raises `Compacted`. After a
+  compaction to c, watching after c or later always works, and watching after less than c - 1 never does.
 * Every call ends within its `timeout_s`, with `Unreachable` at the latest. Cancelling a call leaves nothing behind;
   a cancelled commit has happened or has not, never half.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from typing import Final, Literal, NamedTuple, Protocol
 
 from tortie.model.errors import TortieError, UsageError
@@ -97,8 +98,11 @@ class Store(Protocol):
         """Returns the store's revision after the commit."""
         ...
 
-    def watch(self, prefix: str, *, after: Revision, timeout_s: float = TIMEOUT_S) -> AsyncIterator[Change]:
-        """`timeout_s` bounds how long the store may be out of reach before the watch raises `Unreachable`."""
+    def watch(self, prefix: str, *, after: Revision, timeout_s: float = TIMEOUT_S) -> AsyncGenerator[Change, None]:
+        """Close it when done, best by `aclosing`.
+
+        `timeout_s` bounds how long the store may be out of reach before the watch raises `Unreachable`.
+        """
         ...
 
     async def close(self) -> None: ...
@@ -207,6 +211,12 @@ def check_key(key: str) -> None:
         key.encode()
     except UnicodeEncodeError:
         raise UsageError(f"the key {key!r}", "a key is valid Unicode text") from None
+
+
+def check_prefix(prefix: str) -> None:
+    """Any beginning of a key, the empty one too."""
+    if prefix:
+        check_key(prefix)
 
 
 def prefix_end(prefix: str) -> bytes | None:

@@ -87,13 +87,20 @@ def _chance() -> float:
 
 
 async def _sleep(seconds: float) -> None:
-    try:
+    """A command drives its coroutine without an event loop, and has nothing else to do meanwhile."""
+    if _in_event_loop():
         import asyncio
 
-        asyncio.get_running_loop()
-    except RuntimeError:  # a command drives the coroutine without an event loop: nothing else waits for us
+        await asyncio.sleep(seconds)
+    else:
         import time
 
         time.sleep(seconds)  # noqa: ASYNC251
-    else:
-        await asyncio.sleep(seconds)
+
+
+def _in_event_loop() -> bool:
+    """Without importing asyncio to ask: who has not imported it has no loop."""
+    import sys
+
+    asyncio = sys.modules.get("asyncio")
+    return asyncio is not None and asyncio._get_running_loop() is not None
