@@ -179,13 +179,14 @@ def as_nobody(tortie: Tortie, script: str) -> Ran:
 
 def test_a_store_that_is_a_folder_or_no_database_or_out_of_reach(tortie: Tortie) -> None:
     (tortie.folder / "folder").mkdir()
+    wanted = tortie.file("a.yaml", pool("a", "10.1.0.0/16"))
     for store, reason in (
-        (str(tortie.folder / "folder"), "folder"),
+        (str(tortie.folder / "folder"), "it is a directory"),
         (tortie.file("text", "not a database, but long enough to look like one" * 50), "is not an SQLite database"),
         (tortie.file("text2", "x") + "/store.db", "Not a directory"),
         ("/proc/none/store.db", "No such file or directory"),
     ):
-        ran = Tortie(tortie.folder, TORTIE_STORE=store).run("get", "nodes")
+        ran = Tortie(tortie.folder, TORTIE_STORE=store).run("apply", "-f", wanted)
         assert_three_lines(ran, 1)
         assert reason in ran.stderr
         assert store in ran.stderr

@@ -170,3 +170,12 @@ def test_the_cluster_s_version_is_told(tortie: Tortie) -> None:
     assert lines[1:] == [["Cluster", "Version:", "v3.32.0"], ["Cluster", "Type:", "k8s,bgp,kdd"]]
     assert tortie("version", "-o", "json").json["clusterVersion"] == "v3.32.0"
     assert tortie("version", "-o", "yaml").yaml == tortie("version", "-o", "json").json
+
+
+def test_an_empty_answer_of_a_store_that_is_not_there_says_so(tortie: Tortie) -> None:
+    """A mistyped TORTIE_STORE would otherwise look like an empty cluster."""
+    mistyped = str(tortie.folder / "mistyped.db")
+    ran = Tortie(tortie.folder, TORTIE_STORE=mistyped).run("get", "nodes")
+    assert ran.code == 0
+    assert f"there is no embedded store {mistyped} (environment variable TORTIE_STORE) yet" in ran.stderr
+    assert not (tortie.folder / "mistyped.db").exists()

@@ -75,7 +75,7 @@ def test_calls_cancelled_while_the_server_hangs_leave_nothing() -> None:
             asyncio.create_task(store.get("/a")),
             asyncio.create_task(store.scan("/")),
             asyncio.create_task(put(store, "/a", b"2")),
-            asyncio.create_task(anext(store.watch("/", after=10))),  # type: ignore[arg-type]
+            asyncio.create_task(anext(store.watch("/", after=10))),
         ]
         await asyncio.sleep(0.05)
         for task in tasks:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from typing import Final
 
 from tortie.store.contract import (
@@ -20,6 +20,7 @@ from tortie.store.contract import (
     Revision,
     check_key,
     check_operations,
+    check_prefix,
 )
 from tortie.store.etcd.client import Client
 from tortie.store.etcd.config import EtcdConfig
@@ -58,6 +59,7 @@ class EtcdStore:
         return _entry(reply.kvs[0]) if reply.kvs else None
 
     async def scan(self, prefix: str, *, timeout_s: float = TIMEOUT_S) -> Listing:
+        check_prefix(prefix)
         deadline = time.monotonic() + timeout_s
         for _ in range(_SCANS_MAX):
             try:
@@ -97,7 +99,8 @@ class EtcdStore:
             raise _conflict(guarded, reply)
         return reply.header.revision
 
-    def watch(self, prefix: str, *, after: Revision, timeout_s: float = TIMEOUT_S) -> AsyncIterator[Change]:
+    def watch(self, prefix: str, *, after: Revision, timeout_s: float = TIMEOUT_S) -> AsyncGenerator[Change, None]:
+        check_prefix(prefix)
         return watch(self._client, prefix, after, timeout_s)
 
     async def compact(self, revision: Revision, *, timeout_s: float = TIMEOUT_S) -> None:

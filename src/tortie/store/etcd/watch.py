@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from typing import Final
 
@@ -32,7 +32,7 @@ _QUIET_PART: Final = 0.25
 _CANCELLATION_S: Final = 0.5
 
 
-async def watch(client: Client, prefix: str, after: Revision, timeout_s: float) -> AsyncIterator[Change]:
+async def watch(client: Client, prefix: str, after: Revision, timeout_s: float) -> AsyncGenerator[Change, None]:
     """`after` moves along: whenever a stream breaks, the next one begins behind what was already given out."""
     doing = f"watch {prefix}"
     search = client.search(doing, timeout_s)

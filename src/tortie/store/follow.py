@@ -1,0 +1,52 @@
+"""Keeping a picture of part of the store: first all of it, then every change, whatever happens to the history."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import NamedTuple
+
+from tortie.store.contract import TIMEOUT_S, Change, Compacted, Listing, Revision, Store
+
+
+class News(NamedTuple):
+    """What to change in one's picture; applied in order, it leads to the store as of the revision, or on the way there.
+
+    The first news is everything below the prefix, perhaps nothing. When history was compacted before it was read,
+    the news holds the differences instead: what was overwritten meanwhile is not told, and a deletion carries the
+    revision at which it was noticed.
+    """
+
+    changes: tuple[Change, ...]
+    revision: Revision
+
+
+async def follow(store: Store, prefix: str, *, timeout_s: float = TIMEOUT_S) -> AsyncGenerator[News, None]:
+    """Never ends by itself; ends with `Unreachable` when the store is out of reach for longer than `timeout_s`."""
+    known: dict[str, Revision] | None = None
+    while True:
+        listing = await store.scan(prefix, timeout_s=timeout_s)
+        differences = _differences(known or {}, listing)
+        if differences or known is None:
+            yield News(differences, listing.revision)
+        known = {entry.key: entry.revision for entry in listing.entries}
+        try:
+            watch = store.watch(prefix, after=listing.revision, timeout_s=timeout_s)
+            # Closed on every way out: left to the garbage collector it would hold on to what it has open.
+            async with aclosing(watch) as changes:
+                async for change in changes:
+                    if change.value is None:
+                        known.pop(change.key, None)
+                    else:
+                        known[change.key] = change.revision
+                    yield News((change,), change.revision)
+        except Compacted:
+            continue
+
+
+def _differences(known: dict[str, Revision], listing: Listing) -> tuple[Change, ...]:
+    """Revisions tell: a key whose revision is another one was written, whatever its value."""
+    present = {entry.key for entry in listing.entries}
+    gone = [Change(key, None, listing.revision) for key in known if key not in present]
+    written = [Change(*entry) for entry in listing.entries if known.get(entry.key) != entry.revision]
+    return tuple(sorted(gone + written, key=lambda change: change.revision))
