@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, TypeVar
 
@@ -29,6 +31,14 @@ def with_store(settings: Settings, work: Callable[[Store], Awaitable[Result]]) -
 
 def with_resources(settings: Settings, work: Callable[[Resources], Awaitable[Result]]) -> Result:
     return with_store(settings, lambda store: work(Resources(store)))
+
+
+def note_absent_store(settings: Settings) -> None:
+    """Looking creates no file, so an empty answer may mean a mistyped path."""
+    path = settings.get("store")
+    if settings.get("datastoreType") == "embedded" and not os.path.exists(path):
+        source = settings.source("store")
+        sys.stderr.write(f"note: there is no embedded store {path} ({source}) yet; the first write creates it\n")
 
 
 def finish(work: Coroutine[Any, Any, Result]) -> Result:

@@ -11,7 +11,7 @@ from tortie.cli.grammar import Argument, Command, Option
 from tortie.cli.options import DATASTORE
 from tortie.cli.options import output as output_option
 from tortie.cli.progress import Bar
-from tortie.cli.session import with_store
+from tortie.cli.session import note_absent_store, with_store
 from tortie.cli.settings import Settings
 from tortie.model.errors import UsageError
 from tortie.model.keys import ROOT
@@ -42,6 +42,7 @@ def export(*, settings: Settings, file: str | None) -> int:
             _write_whole(file, _counted(lines, bar))
     finally:
         bar.clear()
+    note_absent_store(settings)
     sys.stderr.write(f"exported {len(lines) - 2:,} entries\n")
     return 0
 

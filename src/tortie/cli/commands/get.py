@@ -8,7 +8,7 @@ from typing import Any
 from tortie.cli.formats import FORMS, Answer, parse_format
 from tortie.cli.grammar import Command, Option
 from tortie.cli.options import DATASTORE, FILES, NAMESPACE, kind_argument, name_arguments, one_source, output, scope_of
-from tortie.cli.session import with_resources
+from tortie.cli.session import note_absent_store, with_resources
 from tortie.cli.settings import Settings
 from tortie.cli.tables import at
 from tortie.model.errors import TortieError, UsageError
@@ -83,6 +83,8 @@ def get(
         answer = answer._replace(documents=[_exported(document, named=bool(wanted)) for document in answer.documents])
     if answer.documents or not wanted:
         sys.stdout.write(printer(answer))
+    if not complaints:
+        note_absent_store(settings)
     return _complain(complaints, output)
 
 
