@@ -59,8 +59,10 @@ class Bare:
         while time.perf_counter() < until:
             request = RangeRequest(key=f"/scanned{keys}/".encode(), range_end=f"/scanned{keys}0".encode())
             reply = await self._range(request)
-            if len(reply.kvs) != keys:
-                raise AssertionError(f"{len(reply.kvs)} keys")
+            # Whoever scans wants values; until they are asked for, they are bytes of one message.
+            found = [(kv.key, kv.value, kv.mod_revision) for kv in reply.kvs]
+            if len(found) != keys:
+                raise AssertionError(f"{len(found)} keys")
             count += 1
         return count
 

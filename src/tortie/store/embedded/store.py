@@ -36,7 +36,8 @@ _BUSY_PAUSE_S = 0.005
 
 
 class EmbeddedStore:
-    """A store in one SQLite file, opened at first use. The first write creates it; until then it reads as empty.
+    """A store in one SQLite file, opened at first use. The first write or watch creates it; until then it
+    reads as empty.
 
     `durable=False` is for labs: a power cut may lose the last commits, a killed process still loses none.
     `offload=inline` is for commands without an event loop: no call suspends.
@@ -112,8 +113,11 @@ class EmbeddedStore:
         def work() -> Result:
             try:
                 return self._use(call, self._reader, read)
-            except opening.NotCreated:  # looking makes no file: the path may be mistyped
-                return read(opening.nothing(self.where))
+            except opening.NotCreated:
+                if doing != "watch":  # looking makes no file: the path may be mistyped
+                    return read(opening.nothing(self.where))
+                self._in_turn(call, lambda: self._create(call))
+            return self._use(call, self._reader, read)
 
         return await self._run(call, work)
 
