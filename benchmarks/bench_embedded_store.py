@@ -14,10 +14,11 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Coroutine, Sequence
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeVar
 
 from table import print_table
+from tortie.cli.session import finish
 from tortie.store.contract import ABSENT, Expectation, Put
 from tortie.store.embedded import EmbeddedStore, inline
 
@@ -46,16 +47,6 @@ def write_ours(path: str, number: int, seconds: float) -> int:
         count += 1
     finish(store.close())
     return count
-
-
-def finish(call: Coroutine[Any, Any, Result]) -> Result:
-    """The inline store never suspends."""
-    try:
-        call.send(None)
-    except StopIteration as done:
-        result: Result = done.value
-        return result
-    raise AssertionError("suspended")
 
 
 def write_bare(path: str, number: int, seconds: float) -> int:

@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from tests.support.embedded import DEADLINE_S, eventually, finish
+from tests.support.embedded import DEADLINE_S, eventually
 
+from tortie.cli.session import finish
 from tortie.model.errors import UsageError
 from tortie.store.contract import Change, Compacted, Delete, Put, Store, Unreachable, put
 from tortie.store.embedded import EmbeddedStore, inline

@@ -19,8 +19,9 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import pytest
-from tests.support.embedded import DEADLINE_S, eventually, finish
+from tests.support.embedded import DEADLINE_S, eventually
 
+from tortie.cli.session import finish
 from tortie.store.contract import ABSENT, Change, Conflict, Put, Store, Unreachable, put
 from tortie.store.embedded import EmbeddedStore, inline
 from tortie.store.embedded.bell import Bell

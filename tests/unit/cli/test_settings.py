@@ -86,7 +86,7 @@ def test_the_strongest_word_decides_which_store_it_is(
 
 
 def test_a_variable_that_names_a_store_wins_over_a_file_that_names_another(shell: Tortie) -> None:
-    file = shell.file("calicoctl.cfg", HEADER + "  datastoreType: kubernetes\n  kubeconfig: /root/.kube/config\n")
+    file = shell.file("calicoctl.cfg", HEADER + "  datastoreType: kubernetes\n  kubeconfig: /home/ann/.kube/config\n")
     found = shown(shell, "-c", file, TORTIE_STORE="/x")
     assert found["datastoreType"] == ("embedded", "because of environment variable TORTIE_STORE")
     assert found["kubeconfig"][1] == f"file {file}; not used by this version"

@@ -6,8 +6,8 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from pathlib import Path
 
 import pytest
-from tests.support.embedded import finish
 
+from tortie.cli.session import finish
 from tortie.store.contract import TIMEOUT_S, Change, Entry, Listing, Operation, Revision, Unreachable, put
 from tortie.store.embedded import EmbeddedStore, inline
 from tortie.store.retry import GaveUp, update

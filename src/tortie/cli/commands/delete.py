@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 from tortie.cli.formats import Answer, parse_result_format
 from tortie.cli.grammar import Command, Option
-from tortie.cli.options import DATASTORE, FILES, NAMESPACE, WRITTEN, kind_argument, name_arguments, one_source, scope_of
+from tortie.cli.options import DATASTORE, FILES, NAMESPACE, WRITTEN, kind_argument, name_arguments
 from tortie.cli.outcome import Outcome, counted
+from tortie.cli.selection import Identity, select
 from tortie.cli.session import with_resources
 from tortie.cli.settings import Settings
 from tortie.model.errors import UsageError
-from tortie.model.kinds import Kind, find_kind
 from tortie.model.wire import Document
-from tortie.store.resources import NotFound, Resources, identity
+from tortie.store.resources import NotFound, Resources
 
 
 def delete(
@@ -21,20 +22,19 @@ def delete(
     settings: Settings,
     kind: str | None,
     names: tuple[str, ...],
-    filenames: tuple[str, ...],
-    recursive: bool,
-    skip_empty: bool,
     namespace: str | None,
     skip_not_exists: bool,
     output: str,
+    **files: Any,
 ) -> int:
-    one_source(kind, filenames, "tortie delete ippool NAME")
     printer = parse_result_format(output)
-    wanted = _wanted(kind, names, filenames, namespace, recursive=recursive, skip_empty=skip_empty)
+    wanted = select(kind, names, namespace, usage="tortie delete ippool NAME", **files).single
+    if kind and not wanted:
+        raise UsageError(f"no {kind} was named", "delete never takes all of a kind", f"tortie delete {kind} NAME")
     notes: list[str] = []
 
     async def work(resources: Resources) -> Outcome:
-        async def remove(each: tuple[Kind, str, str | None]) -> Document:
+        async def remove(each: Identity) -> Document:
             deleted = await resources.delete(*each)
             notes.extend(f"deleted with it: {key.describe()}" for key in deleted.along)
             if deleted.blocks_left:
@@ -55,26 +55,6 @@ def delete(
         sys.stderr.write(note + "\n")
     outcome.raise_failures()
     return 0
-
-
-def _wanted(
-    kind: str | None,
-    names: tuple[str, ...],
-    filenames: tuple[str, ...],
-    namespace: str | None,
-    *,
-    recursive: bool,
-    skip_empty: bool,
-) -> list[tuple[Kind, str, str | None]]:
-    if kind is None:
-        from tortie.cli.files import read_files
-
-        manifests = read_files(filenames, namespace, recursive=recursive, skip_empty=skip_empty)
-        return [identity(manifest.document) for manifest in manifests]
-    found = find_kind(kind)
-    if not names:
-        raise UsageError(f"no {found.name} was named", "delete never takes all of a kind", f"tortie delete {kind} NAME")
-    return [(found, name, scope_of(found, namespace)) for name in names]
 
 
 COMMAND = Command(

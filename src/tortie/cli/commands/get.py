@@ -7,12 +7,13 @@ from typing import Any
 
 from tortie.cli.formats import FORMS, Answer, parse_format
 from tortie.cli.grammar import Command, Option
-from tortie.cli.options import DATASTORE, FILES, NAMESPACE, kind_argument, name_arguments, one_source, output, scope_of
+from tortie.cli.options import DATASTORE, FILES, NAMESPACE, kind_argument, name_arguments, output
+from tortie.cli.selection import select
 from tortie.cli.session import note_absent_store, with_resources
 from tortie.cli.settings import Settings
 from tortie.cli.tables import at
 from tortie.model.errors import TortieError, UsageError
-from tortie.model.kinds import BY_NAME, Kind, find_kind
+from tortie.model.kinds import BY_NAME, Kind
 from tortie.model.wire import Document
 from tortie.store.resources import NotFound, Resources
 
@@ -25,67 +26,59 @@ def get(
     settings: Settings,
     kind: str | None,
     names: tuple[str, ...],
-    filenames: tuple[str, ...],
-    recursive: bool,
-    skip_empty: bool,
     namespace: str | None,
     all_namespaces: bool,
     all_namespaces_short: bool,
     output: str,
     export: bool,
+    **files: Any,
 ) -> int:
     everywhere = all_namespaces or all_namespaces_short
-    one_source(kind, filenames, "tortie get nodes")
-    if everywhere and namespace:
-        what = "cannot use both --namespace and --all-namespaces flags at the same time"
-        raise UsageError(what, "one of them narrows what the other widens", "leave one out")
+    _check_scope(names, namespace, everywhere=everywhere)
     printer = parse_format(output)
-    found_kind = find_kind(kind) if kind else None
-    scope = scope_of(found_kind, namespace) if found_kind else None
-    if everywhere and names:
-        what = "names cannot be combined with --all-namespaces"
-        raise UsageError(what, "the same name may stand in several namespaces", "pass -n NAMESPACE instead")
-    wanted: list[tuple[Kind, str, str | None]] = []
-    if filenames:
-        from tortie.cli.files import read_files
-        from tortie.store.resources import identity
-
-        manifests = read_files(filenames, namespace, recursive=recursive, skip_empty=skip_empty)
-        wanted = [identity(manifest.document) for manifest in manifests]
-    elif found_kind:
-        wanted = [(found_kind, name, scope) for name in names]
+    wanted = select(kind, names, namespace, usage="tortie get nodes", **files)
 
     async def work(resources: Resources) -> tuple[Answer, list[TortieError]]:
         complaints: list[TortieError] = []
         revision: int | None = None
         documents: list[Document] = []
-        if found_kind and not names:
-            listing = await resources.list(found_kind, None if everywhere else scope)
+        if wanted.kind and not wanted.single:
+            listing = await resources.list(wanted.kind, None if everywhere else wanted.namespace)
             documents, revision = listing.documents, listing.revision
             complaints += listing.unreadable
-        for each in wanted:
+        for each in wanted.single:
             try:
                 documents.append(await resources.get(*each))
             except NotFound as error:
                 complaints.append(error)
         answer = Answer(
             documents=documents,
-            kind=found_kind,
+            kind=wanted.kind,
             revision=revision,
-            single=len(wanted) == 1,
+            single=len(wanted.single) == 1,
             with_namespace=everywhere or bool(namespace),
-            default_as=await _default_as(resources, found_kind, output),
+            default_as=await _default_as(resources, wanted.kind, output),
         )
         return answer, complaints
 
     answer, complaints = with_resources(settings, work)
     if export:
-        answer = answer._replace(documents=[_exported(document, named=bool(wanted)) for document in answer.documents])
-    if answer.documents or not wanted:
+        exported = [_exported(document, named=bool(wanted.single)) for document in answer.documents]
+        answer = answer._replace(documents=exported)
+    if answer.documents or not wanted.single:
         sys.stdout.write(printer(answer))
     if not complaints:
         note_absent_store(settings)
     return _complain(complaints, output)
+
+
+def _check_scope(names: tuple[str, ...], namespace: str | None, *, everywhere: bool) -> None:
+    if everywhere and namespace:
+        what = "cannot use both --namespace and --all-namespaces flags at the same time"
+        raise UsageError(what, "one of them narrows what the other widens", "leave one out")
+    if everywhere and names:
+        what = "names cannot be combined with --all-namespaces"
+        raise UsageError(what, "the same name may stand in several namespaces", "pass -n NAMESPACE instead")
 
 
 async def _default_as(resources: Resources, kind: Kind | None, output: str) -> str:

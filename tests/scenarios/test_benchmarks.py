@@ -1,0 +1,35 @@
+"""Each benchmark runs once, small, so that it never rots; its figures are of no interest here."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+BENCHMARKS = Path(__file__).parent.parent.parent / "benchmarks"
+SMALL = {
+    "bench_cli.py": ["--rounds", "1"],
+    "bench_embedded_store.py": ["--rounds", "1", "--seconds", "0.1"],
+    "bench_etcd_store.py": ["--rounds", "1", "--seconds", "0.1"],
+    "bench_transfer.py": ["--rounds", "1"],
+    "bench_watch.py": ["--rounds", "1", "--watchers", "3", "--changes", "3"],
+}
+
+
+def test_every_benchmark_is_run_here() -> None:
+    assert {path.name for path in BENCHMARKS.glob("bench_*.py")} == set(SMALL)
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_a_benchmark_prints_its_table(name: str) -> None:
+    run = subprocess.run(
+        [sys.executable, str(BENCHMARKS / name), *SMALL[name]],
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+    assert "\n|--" in run.stdout
