@@ -13,6 +13,9 @@ from tortie.store.resources import Resources
 
 Result = TypeVar("Result")
 
+# Nobody wonders before; after that, somebody at a terminal is told what is being waited for.
+_PATIENCE_S = 1.5
+
 
 def with_store(settings: Settings, work: Callable[[Store], Awaitable[Result]]) -> Result:
     async def session() -> Result:
@@ -30,7 +33,23 @@ def with_store(settings: Settings, work: Callable[[Store], Awaitable[Result]]) -
 
 
 def with_resources(settings: Settings, work: Callable[[Resources], Awaitable[Result]]) -> Result:
-    return with_store(settings, lambda store: work(Resources(store)))
+    async def patiently(store: Store) -> Result:
+        if settings.get("datastoreType") == "embedded" or not sys.stderr.isatty():
+            return await work(Resources(store))
+        import asyncio
+
+        note = asyncio.get_running_loop().call_later(_PATIENCE_S, _tell_waiting, store.where)
+        try:
+            return await work(Resources(store))
+        finally:
+            note.cancel()
+
+    return with_store(settings, patiently)
+
+
+def _tell_waiting(where: str) -> None:
+    sys.stderr.write(f"waiting for {where} ...\n")
+    sys.stderr.flush()
 
 
 def note_absent_store(settings: Settings) -> None:
@@ -42,7 +61,7 @@ def note_absent_store(settings: Settings) -> None:
 
 
 def finish(work: Coroutine[Any, Any, Result]) -> Result:
-    """Runs a coroutine that never suspends. An event loop would cost more than the whole command: see docs."""
+    """Runs a coroutine that never suspends, because importing asyncio would cost more than the whole command."""
     try:
         work.send(None)
     except StopIteration as done:
