@@ -19,7 +19,7 @@ The promises, which `tests/contracts/test_store.py` holds for every back end:
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
-from typing import Final, Literal, NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from tortie.model.errors import TortieError, UsageError
 
@@ -223,6 +223,3 @@ def prefix_end(prefix: str) -> bytes | None:
     """The first key, as bytes, behind all keys that begin with the prefix; None when there is no such key."""
     stem = prefix.encode().rstrip(b"\xff")
     return stem[:-1] + bytes([stem[-1] + 1]) if stem else None
-
-
-DatastoreType = Literal["embedded", "etcdv3"]

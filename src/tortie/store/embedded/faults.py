@@ -28,12 +28,10 @@ def of_system(where: str, path: str, error: OSError) -> TortieError:
                 f"the kernel grants this user no more inotify {limit}",
                 f"raise the limit, for example fourfold: sysctl fs.inotify.max_user_{limit}",
             )
-        case errno.EACCES | errno.EPERM:
-            return Unauthorized(f"no access to {where}", reason, f"run as the owner of {_owned_part(path)}")
+        case errno.EACCES | errno.EPERM | errno.EROFS:
+            return _no_access(where, path, reason)
         case errno.ENOSPC | errno.EDQUOT:
             return _full(where, path, reason)
-        case errno.EROFS:
-            return _read_only(where, reason)
         case errno.EMFILE | errno.ENFILE:
             return TortieError(f"cannot open {where}", reason, "raise the limit of open files: ulimit -n")
         case _:
@@ -47,10 +45,8 @@ def of_sqlite(where: str, path: str, error: sqlite3.Error) -> TortieError:
             return not_a_store(where, "the file is not an SQLite database")
         case sqlite3.SQLITE_FULL:
             return _full(where, path, reason)
-        case sqlite3.SQLITE_READONLY:
-            return _read_only(where, reason)
-        case sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_PERM | sqlite3.SQLITE_AUTH:
-            return Unauthorized(f"no access to {where}", reason, f"run as the owner of {_owned_part(path)}")
+        case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_PERM | sqlite3.SQLITE_AUTH:
+            return _no_access(where, path, reason)
         case sqlite3.SQLITE_IOERR:
             return Unwritable(
                 f"cannot read or write {where}", reason, "look for errors of the disk or a full file system: dmesg, df"
@@ -133,8 +129,14 @@ def _full(where: str, path: str, reason: str) -> Unwritable:
     return Unwritable(f"no room for {where}", reason, f"free some space, then repeat: df -h {folder}; df -i {folder}")
 
 
-def _read_only(where: str, reason: str) -> Unwritable:
-    return Unwritable(f"{where} is read-only", reason, "remount it for writing, or name another file in TORTIE_STORE")
+def _no_access(where: str, path: str, reason: str) -> TortieError:
+    """SQLite does not tell a file that is not ours from a file system that takes no writes; the kernel does."""
+    existing = _owned_part(path)
+    with suppress(OSError):
+        if os.statvfs(existing).f_flag & os.ST_RDONLY:
+            fix = "remount it for writing, or name another file in TORTIE_STORE"
+            return Unwritable(f"{where} is on a read-only file system", reason, fix)
+    return Unauthorized(f"no access to {where}", reason, f"run as the owner of {existing}; readers write there, too")
 
 
 def _owned_part(path: str) -> str:

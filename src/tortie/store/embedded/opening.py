@@ -128,12 +128,16 @@ def sync_log(path: str) -> None:
         os.close(log)
 
 
-def nothing(where: str) -> Database:
+@contextmanager
+def nothing(where: str) -> Iterator[Database]:
     """What a store holds that nobody has written to yet."""
     connection = sqlite3.connect(":memory:", isolation_level=None)
-    for statement in SCHEMA:
-        connection.execute(statement)
-    return Database(connection, where)
+    try:
+        for statement in SCHEMA:
+            connection.execute(statement)
+        yield Database(connection, where)
+    finally:
+        connection.close()
 
 
 def is_busy(error: sqlite3.Error) -> bool:

@@ -115,7 +115,8 @@ class EmbeddedStore:
                 return self._use(call, self._reader, read)
             except opening.NotCreated:
                 if doing != "watch":  # looking makes no file: the path may be mistyped
-                    return read(opening.nothing(self.where))
+                    with opening.nothing(self.where) as database:
+                        return read(database)
                 self._in_turn(call, lambda: self._create(call))
             return self._use(call, self._reader, read)
 

@@ -25,6 +25,8 @@ INVALID_TOKEN = "etcdserver: invalid auth token"
 _OLD_TOKEN = (INVALID_TOKEN, "etcdserver: revision of auth store is old")
 # Said before the request is handed to the cluster, so it certainly had no effect.
 _NOT_PROPOSED = (NO_LEADER, "etcdserver: too many requests", "etcdserver: not capable", "raft proposal dropped")
+# What grpclib says of an HTTP answer that is no gRPC answer: some other server listens there.
+_NOT_GRPC = "Received :status"
 # These are about the member or the moment, not about the request.
 _PASSING = (Status.UNAVAILABLE, Status.DEADLINE_EXCEEDED, Status.CANCELLED, Status.UNKNOWN, Status.INTERNAL)
 
@@ -58,6 +60,8 @@ def course_after(error: GRPCError, doing: str, user: str | None) -> Course:
         raise RevisionCompacted from error
     if error.status in _PASSING:
         return Course.IN_DOUBT
+    if text.startswith(_NOT_GRPC):
+        return Course.TRY_ELSEWHERE
     raise _final(error, text, doing, user) from error
 
 
@@ -99,6 +103,8 @@ def permission_denied(doing: str, user: str | None) -> Unauthorized:
 
 
 def trouble_of(error: GRPCError) -> Trouble:
+    if (error.message or "").startswith(_NOT_GRPC):
+        return Trouble(f"something other than etcd answers there ({error.message})", "is that etcd's client port?")
     if error.message == NO_LEADER:
         return Trouble(
             "it runs, but its cluster has no leader", "see whether most of the members run and reach each other"
