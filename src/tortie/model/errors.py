@@ -69,7 +69,7 @@ class Invalid(TortieError):
             super().__init__(what, str(first), first.right or f"correct {first.field}")
         else:
             super().__init__(
-                f"{subject} is not valid, {len(problems)} problems", "\n".join(map(_listed, problems)), "see each line"
+                f"not valid: {subject}, {len(problems)} problems", "\n".join(map(_listed, problems)), "see each line"
             )
 
 

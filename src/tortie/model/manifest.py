@@ -223,7 +223,9 @@ def _opened(whole: Manifest) -> Iterator[Manifest]:
 def _header_problems(manifest: Manifest) -> Iterator[Problem]:
     document = manifest.document
     if not isinstance(document, dict):
-        yield Problem("document", str(document)[:60], "is not a resource", "", manifest.place())
+        yield Problem(
+            "document", str(document)[:60], "is not a resource", "apiVersion, kind, metadata and spec", manifest.place()
+        )
         return
     kind, version = document.get("kind"), document.get("apiVersion")
     if not isinstance(kind, str) or kind not in BY_NAME:
@@ -262,9 +264,27 @@ def _unreadable(source: str, line: int, why: str) -> Unreadable:
 
 def to_yaml(value: object) -> str:
     """Keys sorted and lists flush with their field, as calicoctl prints them."""
-    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+    fast, slow = _dumpers()
+    options: dict[str, Any] = {"default_flow_style": False, "allow_unicode": True, "width": 4096}
     try:
-        text: str = yaml.dump(value, Dumper=dumper, default_flow_style=False, allow_unicode=True, width=4096)
+        text: str = yaml.dump(value, Dumper=fast, **options)
     except UnicodeEncodeError:  # half of a surrogate pair: only the slower dumper knows how to escape it
-        text = yaml.dump(value, Dumper=yaml.SafeDumper, default_flow_style=False, allow_unicode=True, width=4096)
+        text = yaml.dump(value, Dumper=slow, **options)
     return text
+
+
+@functools.cache
+def _dumpers() -> tuple[Any, Any]:
+    """They quote what we, or any reader of YAML 1.2, would take for a number: to YAML 1.1 `0e12` is text."""
+
+    def quoted(dumper: Any, text: str) -> yaml.Node:
+        looks_otherwise = text in _WORDS or _INTEGER.fullmatch(text) or _FLOAT.fullmatch(text)
+        node: yaml.Node = dumper.represent_scalar("tag:yaml.org,2002:str", text, "'" if looks_otherwise else None)
+        return node
+
+    found = []
+    for base in (getattr(yaml, "CSafeDumper", yaml.SafeDumper), yaml.SafeDumper):
+        dumper: Any = type("Dumper", (base,), {})
+        dumper.add_representer(str, quoted)
+        found.append(dumper)
+    return found[0], found[1]

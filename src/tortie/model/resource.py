@@ -160,7 +160,7 @@ def _metadata_problems(kind: Kind, document: Document, resource_type: type[Resou
     if isinstance(name, str):
         yield from _name_problems(kind, name, resource_type)
     if kind.namespaced and not metadata.get("namespace"):
-        yield Problem("metadata.namespace", "", f"a {kind.name} lives in a namespace", "set it, or pass -n NAMESPACE")
+        yield Problem("metadata.namespace", "", f"{kind.name} lives in a namespace", "set it, or pass -n NAMESPACE")
     elif kind.namespaced and not _NAMESPACE.fullmatch(str(metadata["namespace"])):
         right = "at most 63 lower-case letters, digits and -, beginning and ending with a letter or digit"
         yield Problem("metadata.namespace", metadata["namespace"], "is not a namespace's name", right)
@@ -189,7 +189,7 @@ def label_problems(labels: dict[str, Any], where: str) -> Iterator[Problem]:
 def _name_problems(kind: Kind, name: str, resource_type: type[Resource]) -> Iterator[Problem]:
     if resource_type.only_names is not None:
         if not resource_type.only_names.fullmatch(name):
-            why = f"a {kind.name} has a fixed name"
+            why = f"{kind.name} has a fixed name"
             yield Problem("metadata.name", name, why, resource_type.names_help)
     elif not name:
         yield Problem("metadata.name", name, "a name is needed", "lower-case letters, digits, - and .")

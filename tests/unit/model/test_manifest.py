@@ -163,3 +163,9 @@ two: {<<: [{blockSize: 28}, {blockSize: 24, disabled: true}]}
 def test_a_merge_key_needs_a_mapping() -> None:
     with pytest.raises(Unreadable, match="line 2"):
         read_plain("a:\n  <<: 5\n", "f")
+
+
+@pytest.mark.parametrize("text", ["0e12", "1e3", "12", "-1.5", ".5", "true", "null", "~", "", "20:30", "0x1f", "no"])
+def test_text_that_looks_like_something_else_stays_text(text: str) -> None:
+    """A label with the commit 0e12 came back as the number 0."""
+    assert read_plain(to_yaml({"label": text}), "f").document == {"label": text}
