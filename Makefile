@@ -1,6 +1,6 @@
 # The two commands of the README are `make up` and `make test`; `make help` lists the rest.
 SHELL := /bin/bash
-PYTHON ?= python3
+export PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed

@@ -115,3 +115,14 @@ def test_a_pool_s_blocks_outlive_it_and_are_counted(tortie: Tortie) -> None:
     tortie.put("/calico/ipam/v2/assignment/ipv6/block/fd00:1::-122", b"{}")
     assert tortie("delete", "ippool", "a").stderr == "2 address blocks stay until they are collected\n"
     assert tortie("delete", "ippool", "b").stderr == "1 address blocks stay until they are collected\n"
+
+
+def test_a_file_with_an_old_resource_version_deletes_nothing(tortie: Tortie) -> None:
+    tortie("apply", "-f", tortie.file("a.yaml", pool("a", "10.1.0.0/16")))
+    seen = tortie.file("seen.yaml", tortie("get", "pool", "a", "-o", "yaml").stdout)
+    tortie("label", "pool", "a", "x=y")
+    ran = tortie("delete", "-f", seen)
+    assert_three_lines(ran, 1)
+    assert "update conflict: IPPool(a)" in ran.stderr
+    fresh = tortie.file("fresh.yaml", tortie("get", "pool", "a", "-o", "yaml").stdout)
+    assert tortie("delete", "-f", fresh).code == 0

@@ -28,7 +28,7 @@ def at_a_terminal(
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=terminal,
-        env={"PATH": os.environ["PATH"], **(environment or {})},
+        env={"PATH": os.environ["PATH"], "TORTIE_CONFIG": "", **(environment or {})},
     )
     os.close(terminal)
     seen = b""

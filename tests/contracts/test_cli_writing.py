@@ -229,3 +229,46 @@ def test_a_policy_keeps_the_name_people_gave_it_whatever_the_layout(tortie: Tort
     assert names(tortie, "gnp") == ["web"]
     assert tortie("delete", "gnp", "web").code == 0
     assert names(tortie, "gnp") == []
+
+
+def test_pools_that_overlap_each_other_in_one_file_are_refused_before_anything_is_written(tortie: Tortie) -> None:
+    file = tortie.file("pools.yaml", pool("a", "10.200.0.0/16"), pool("b", "10.200.1.0/24"))
+    for command in ("create", "apply"):
+        ran = tortie(command, "-f", file)
+        assert_three_lines(ran, 2)
+        assert "pools.yaml, line" in ran.stderr
+        assert "overlaps with the IPPool a (10.200.0.0/16)" in ran.stderr
+        assert tortie.entries() == {}
+
+
+def test_a_pool_that_overlaps_a_stored_one_is_told_with_its_line(tortie: Tortie) -> None:
+    tortie("apply", "-f", tortie.file("a.yaml", pool("a", "10.200.0.0/16")))
+    ran = tortie("apply", "-f", tortie.file("b.yaml", pool("c", "10.1.0.0/16"), pool("b", "10.200.1.0/24")))
+    assert_three_lines(ran, 2)
+    assert "b.yaml, line" in ran.stderr
+    assert len(tortie.entries()) == 1
+
+
+def test_one_name_twice_with_different_fields_is_refused_and_twice_the_same_is_not(tortie: Tortie) -> None:
+    ran = tortie("apply", "-f", tortie.file("a.yaml", pool("a", "10.1.0.0/16"), pool("a", "10.2.0.0/16")))
+    assert_three_lines(ran, 2)
+    assert "stands at" in ran.stderr
+    assert tortie.entries() == {}
+    assert tortie("apply", "-f", tortie.file("b.yaml", *[pool("a", "10.1.0.0/16")] * 2)).code == 0
+
+
+def test_a_peer_may_use_a_filter_of_the_same_file(tortie: Tortie) -> None:
+    peer = resource("BGPPeer", "tor", {"peerIP": "10.0.0.1", "asNumber": 65001, "filters": ["f"]})
+    allow = resource("BGPFilter", "f", {"exportV4": [{"action": "Accept"}]})
+    assert tortie("apply", "-f", tortie.file("a.yaml", allow, peer)).code == 0
+    assert tortie("apply", "-f", tortie.file("b.yaml", {**peer, "spec": {**peer["spec"], "filters": ["g"]}})).code == 2
+
+
+def test_a_dead_datastore_ends_the_command_at_the_first_resource(tmp_path: Path) -> None:
+    """Three resources and a store that cannot be written: one complaint, and how many were not tried."""
+    (tmp_path / "blocked").write_text("")
+    tortie = Tortie(tmp_path, TORTIE_STORE=str(tmp_path / "blocked" / "store.db"))
+    pools = [pool(name, f"10.{number}.0.0/16") for number, name in enumerate("abc")]
+    ran = tortie("create", "-f", tortie.file("pools.yaml", *pools))
+    assert ran.code == 1
+    assert ran.stderr.count("Not a directory") == 1

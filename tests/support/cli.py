@@ -96,7 +96,7 @@ class Tortie:
     @property
     def environment(self) -> dict[str, str]:
         path = os.pathsep.join((str(COMMAND.parent), "/usr/bin", "/bin", "/usr/sbin", "/sbin"))
-        return {"PATH": path, "HOME": str(self.folder), "LANG": "C.UTF-8", **self.variables}
+        return {"PATH": path, "HOME": str(self.folder), "LANG": "C.UTF-8", "TORTIE_CONFIG": "", **self.variables}
 
     def file(self, name: str, *documents: Any) -> str:
         """A file of the user's, from text, bytes, or documents that become YAML; returns its path."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from tortie.cli.tables import NAMESPACE, Column, columns_of, rows, table
 from tortie.model.errors import UsageError
@@ -11,7 +11,6 @@ from tortie.model.kinds import API_VERSION, BY_NAME, Kind, nearest
 from tortie.model.wire import Document
 
 FORMS = ("ps", "wide", "yaml", "json", "name", "custom-columns=HEADING[:PATH],...", "jsonpath=TEMPLATE")
-Item = TypeVar("Item")
 
 
 class Answer(NamedTuple):

@@ -40,6 +40,8 @@ DATASTORE: Final = (
         for setting in SETTINGS
         if setting.flag
     ),
+    Option(("-l", "--log-level"), "log_level", "Accepted as calicoctl does; there is no log.", "LEVEL", hidden=True),
+    Option(("--context",), "context", "Accepted as calicoctl does; for Kubernetes.", "NAME", hidden=True),
     Option(
         ("--allow-version-mismatch",),
         "allow_version_mismatch",

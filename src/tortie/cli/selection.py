@@ -7,13 +7,18 @@ from typing import Any, NamedTuple
 from tortie.cli.options import one_source, scope_of
 from tortie.model.kinds import Kind, find_kind
 
-Identity = tuple[Kind, str, str | None]  # kind, name, namespace
+
+class Named(NamedTuple):
+    kind: Kind
+    name: str
+    namespace: str | None
+    revision: str | None = None  # that the file names as seen
 
 
 class Selection(NamedTuple):
     kind: Kind | None  # None: files name them, perhaps of several kinds
     namespace: str | None  # in which a whole kind is meant
-    single: tuple[Identity, ...]  # empty: the whole kind
+    single: tuple[Named, ...]  # empty: the whole kind
 
 
 def select(
@@ -29,9 +34,13 @@ def select(
     if kind:
         found = find_kind(kind)
         scope = scope_of(found, namespace)
-        return Selection(found, scope, tuple((found, name, scope) for name in names))
+        return Selection(found, scope, tuple(Named(found, name, scope) for name in names))
     from tortie.cli.files import read_files
     from tortie.store.resources import identity
 
     manifests = read_files(filenames, namespace, **reading)
-    return Selection(None, None, tuple(identity(manifest.document) for manifest in manifests))
+    single = [
+        Named(*identity(manifest.document), manifest.document["metadata"].get("resourceVersion"))
+        for manifest in manifests
+    ]
+    return Selection(None, None, tuple(single))

@@ -72,9 +72,13 @@ class Settings(NamedTuple):
 
 
 def read_settings(flags: Mapping[str, str | None], environment: Mapping[str, str], file: str | None = None) -> Settings:
-    """`flags` by setting name; `file` is what --config named, else calicoctl's default file if there is one."""
-    path = file or DEFAULT_FILE
-    in_file = _read_file(path) if file or os.path.exists(path) else {}
+    """`flags` by setting name; `file` is what --config named, else TORTIE_CONFIG, else calicoctl's if there is one.
+
+    An empty TORTIE_CONFIG stands for no file at all.
+    """
+    file = file or environment.get("TORTIE_CONFIG")
+    path = DEFAULT_FILE if file is None else file
+    in_file = _read_file(path) if file or (file is None and os.path.exists(path)) else {}
     layers = [
         {
             setting.name: Value(text, f"flag {setting.flag}")
@@ -153,7 +157,7 @@ def _read_file(path: str) -> dict[str, str]:
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(
-            f"Error reading config file: {path}",
+            f"cannot read config file: {path}",
             str(getattr(error, "strerror", None) or error),
             "check --config, or leave it out to use the environment",
         ) from None

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from tortie.cli.files import read_files
 from tortie.cli.formats import Answer, Printer, parse_result_format
 from tortie.cli.outcome import Outcome, counted
+from tortie.cli.progress import Bar
 from tortie.cli.session import with_resources
 from tortie.cli.settings import Settings
 from tortie.model.errors import Invalid, Problem, UsageError
@@ -41,12 +42,19 @@ def write_files(
         # All files are judged before the first write, so that a slip in the last one changes nothing.
         stored = [None if verb == "create" else await _stored(resources, manifest) for manifest in manifests]
         refuse_invalid(manifests, stored)
+        await _refuse_misfits(resources, manifests, stored)
         outcome = Outcome(verb, [manifest.document for manifest in manifests])
-        for manifest in manifests:
-            await outcome.attempt(write(resources, manifest.document), skipped)
+        for count, manifest in enumerate(manifests):
+            bar(count, len(manifests))
+            if not await outcome.attempt(write(resources, manifest.document), skipped):
+                break
         return outcome
 
-    outcome = with_resources(settings, work)
+    bar = Bar(verb)
+    try:
+        outcome = with_resources(settings, work)
+    finally:
+        bar.clear()
     if not manifests and not printer:
         sys.stdout.write("No resources specified\n")
     print_done(printer, done, outcome.written)
@@ -70,17 +78,47 @@ async def _stored(resources: Resources, manifest: Manifest) -> Document | None:
 
 
 def refuse_invalid(manifests: list[Manifest], stored: list[Document | None]) -> None:
+    """Each for itself, and that none contradicts another of the same name."""
     from tortie.model.resource import validate as problems_of
 
-    problems: list[Problem] = []
-    broken: list[str] = []
+    judged = []
+    first: dict[object, Manifest] = {}
     for manifest, before in zip(manifests, stored, strict=True):
-        if found := manifest.located(problems_of(manifest.document, stored=before)):
-            kind, name, namespace = identity(manifest.document)
-            broken.append(kind.describe(name, namespace))
-            problems += found
-    if problems:
-        raise Invalid(", ".join(broken[:3]) + (" and others" if len(broken) > 3 else ""), problems)
+        problems = problems_of(manifest.document, stored=before)
+        twin = first.setdefault(identity(manifest.document), manifest)
+        if twin.document != manifest.document:
+            why = f"stands at {twin.place('metadata.name')} too, with other fields"
+            problems.append(Problem("metadata.name", manifest.document["metadata"]["name"], why, "keep one of them"))
+        judged.append((manifest, problems))
+    _raise_invalid(judged)
+
+
+async def _refuse_misfits(resources: Resources, manifests: list[Manifest], stored: list[Document | None]) -> None:
+    """Beside the others, stored or in the same files."""
+    from tortie.store.admission import Neighbours, problems_beside
+
+    neighbours = Neighbours(resources)
+    judged = []
+    for manifest, before in zip(manifests, stored, strict=True):
+        judged.append((manifest, await problems_beside(neighbours, manifest.document, stored=before)))
+        neighbours.add(manifest.document)
+    _raise_invalid(judged)
+
+
+def _raise_invalid(judged: list[tuple[Manifest, list[Problem]]]) -> None:
+    broken = [manifest for manifest, problems in judged if problems]
+    if not broken:
+        return
+    subjects = []
+    for manifest in broken[:3]:
+        kind, name, namespace = identity(manifest.document)
+        subjects.append(kind.describe(name, namespace))
+    located = [problem for manifest, problems in judged for problem in sorted(manifest.located(problems), key=_line)]
+    raise Invalid(", ".join(subjects) + (" and others" if len(broken) > 3 else ""), located)
+
+
+def _line(problem: Problem) -> int:
+    return problem.place.line if problem.place else 0
 
 
 def print_done(printer: Printer | None, done: str, documents: list[Document]) -> None:

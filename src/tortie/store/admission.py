@@ -25,22 +25,48 @@ class InUse(TortieError):
     code = "in-use"
 
 
+class Neighbours:
+    """The other resources that a rule looks at: those stored, and those that the same command is about to write."""
+
+    def __init__(self, resources: Resources) -> None:
+        self._resources = resources
+        self._stored: dict[str, list[Document]] = {}
+        self._coming: dict[tuple[str, str], Document] = {}
+
+    def add(self, document: Document) -> None:
+        self._coming[document["kind"], str(document["metadata"]["name"])] = document
+
+    async def of(self, kind: str) -> list[Document]:
+        if kind not in self._stored:
+            self._stored[kind] = (await self._resources.list(BY_NAME[kind])).documents
+        coming = {name: document for (its_kind, name), document in self._coming.items() if its_kind == kind}
+        return [other for other in self._stored[kind] if other["metadata"]["name"] not in coming] + list(
+            coming.values()
+        )
+
+
 async def admit(resources: Resources, document: Document, *, stored: Document | None) -> None:
     """Raises Invalid unless the document may be stored in place of `stored`."""
     problems = validate(document, stored=stored)
-    kind = BY_NAME[document["kind"]]
-    if not problems and kind.name == "IPPool" and stored is None:
-        problems += await _pool_problems(resources, document)
-    if not problems and kind.name == "BGPPeer":
-        problems += await _filter_problems(resources, document)
+    problems = problems or await problems_beside(Neighbours(resources), document, stored=stored)
     if problems:
         metadata = document["metadata"]
-        raise Invalid(kind.describe(str(metadata["name"]), metadata.get("namespace")), problems)
+        raise Invalid(BY_NAME[document["kind"]].describe(str(metadata["name"]), metadata.get("namespace")), problems)
 
 
-async def _pool_problems(resources: Resources, document: Document) -> list[Problem]:
+async def problems_beside(neighbours: Neighbours, document: Document, *, stored: Document | None) -> list[Problem]:
+    """What is wrong with a document, valid for itself, among the others."""
+    match document["kind"]:
+        case "IPPool" if stored is None:
+            return await _pool_problems(neighbours, document)
+        case "BGPPeer":
+            return await _filter_problems(neighbours, document)
+    return []
+
+
+async def _pool_problems(neighbours: Neighbours, document: Document) -> list[Problem]:
     pools = []
-    for other in (await resources.list(BY_NAME["IPPool"])).documents:
+    for other in await neighbours.of("IPPool"):
         try:
             pools.append(typed(other))
         except Invalid:  # somebody else's broken pool is no reason to refuse this one
@@ -50,11 +76,11 @@ async def _pool_problems(resources: Resources, document: Document) -> list[Probl
     return list(overlapping(pool, [other for other in pools if isinstance(other, IPPool)]))
 
 
-async def _filter_problems(resources: Resources, document: Document) -> list[Problem]:
+async def _filter_problems(neighbours: Neighbours, document: Document) -> list[Problem]:
     wanted = document.get("spec", {}).get("filters") or []
     if not wanted:
         return []
-    existing = {other["metadata"]["name"] for other in (await resources.list(BY_NAME["BGPFilter"])).documents}
+    existing = {other["metadata"]["name"] for other in await neighbours.of("BGPFilter")}
     return [
         Problem(f"spec.filters[{index}]", name, "there is no BGPFilter of that name", "create the filter first")
         for index, name in enumerate(wanted)

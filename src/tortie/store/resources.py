@@ -50,7 +50,7 @@ class AlreadyExists(TortieError):
         self.key = key
         super().__init__(
             f"resource already exists: {key.describe()}",
-            f"the {where} has a {key.kind.name} of that name, and create never overwrites",
+            f"the {where} has one of that name, and create never overwrites",
             "use `tortie apply` to create or update it, or `tortie replace`",
         )
 
@@ -172,23 +172,32 @@ class Resources:
             raise NotFound(ResourceKey(kind, name, namespace), self.store.where)
         return await self._rewrite(kind, entry, lambda stored: _same_resource(stored, change(stored)), pinned=False)
 
-    async def delete(self, kind: Kind, name: str, namespace: str | None = None) -> Deleted:
+    async def delete(
+        self, kind: Kind, name: str, namespace: str | None = None, *, revision: str | None = None
+    ) -> Deleted:
+        """With a revision, only if the resource is still the one that the caller has seen."""
         from tortie.store.admission import admit_deletion
 
         self._refuse_read_only("Delete", kind, name, namespace)
         entry = await self._find(kind, name, namespace)
         if entry is None:
             raise NotFound(ResourceKey(kind, name, namespace), self.store.where)
+        if revision and revision != str(entry.revision):
+            raise UpdateConflict(ResourceKey(kind, name, namespace), revision, entry.revision)
         try:
             document = presented(kind, entry)
         except Undecodable:  # nobody can read it, but everybody may get rid of it
             document = {"kind": kind.name, "apiVersion": API_VERSION, "metadata": {"name": name}}
         along, blocks_left = await admit_deletion(self, kind, document)
-        operations: list[Operation] = [Delete(entry.key)]
+        operations: list[Operation] = [Delete(entry.key, entry.revision if revision else None)]
         operations += [Delete(str(key)) for key in along]
         while operations:  # the resource itself goes last, so that an interrupted deletion can be repeated
             batch, operations = operations[-100:], operations[:-100]
-            await self.store.commit(batch, timeout_s=self.timeout_s)
+            try:
+                await self.store.commit(batch, timeout_s=self.timeout_s)
+            except Conflict as conflict:
+                found = conflict.found.revision if conflict.found else 0
+                raise UpdateConflict(ResourceKey(kind, name, namespace), str(revision), found) from None
         return Deleted(document, along, blocks_left)
 
     async def _find(self, kind: Kind, name: str, namespace: str | None) -> Entry | None:

@@ -148,7 +148,7 @@ def test_a_wrong_file_is_refused_with_its_line_and_without_its_secrets(
 def test_a_file_that_is_not_there_is_an_error_when_it_was_named(shell: Tortie) -> None:
     ran = shell("config", "show", "-c", "/nowhere/calicoctl.cfg")
     assert_three_lines(ran, 2)
-    assert "Error reading config file: /nowhere/calicoctl.cfg" in ran.stderr
+    assert "cannot read config file: /nowhere/calicoctl.cfg" in ran.stderr
 
 
 def test_a_file_may_be_json_and_hold_numbers_and_certificates(shell: Tortie) -> None:
@@ -197,10 +197,20 @@ def test_users_without_root_keep_their_store_at_home(monkeypatch: pytest.MonkeyP
 
 
 def test_settings_are_read_the_same_without_the_command_line(tmp_path: Path) -> None:
-    settings = read_settings({"store": "/x"}, {})
+    settings = read_settings({"store": "/x"}, {"TORTIE_CONFIG": ""})
     assert (settings.get("store"), settings.source("store"), settings.get("etcdKey")) == ("/x", "flag --store", "")
     with pytest.raises(UsageError):
-        read_settings({}, {"DATASTORE_TYPE": "sqlite"})
+        read_settings({}, {"DATASTORE_TYPE": "sqlite", "TORTIE_CONFIG": ""})
     (tmp_path / "cfg").write_text("kind: x\n")
     with pytest.raises(Invalid):
         read_settings({}, {}, str(tmp_path / "cfg"))
+
+
+def test_a_variable_may_name_the_file_and_a_flag_wins_over_it(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).write_text(f"{HEADER}  store: /{name}.db\n")
+    environment = {"TORTIE_CONFIG": str(tmp_path / "one")}
+    assert read_settings({}, environment).values["store"] == ("/one.db", f"file {tmp_path / 'one'}")
+    assert read_settings({}, environment, str(tmp_path / "two")).get("store") == "/two.db"
+    with pytest.raises(UsageError, match="cannot read config file"):
+        read_settings({}, {"TORTIE_CONFIG": str(tmp_path / "none")})

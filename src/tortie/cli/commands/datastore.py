@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from pathlib import Path
+from contextlib import suppress
 
 from tortie.cli.grammar import Argument, Command, Option
 from tortie.cli.options import DATASTORE
@@ -13,7 +13,7 @@ from tortie.cli.options import output as output_option
 from tortie.cli.progress import Bar
 from tortie.cli.session import note_absent_store, with_store
 from tortie.cli.settings import Settings
-from tortie.model.errors import UsageError
+from tortie.model.errors import TortieError, UsageError
 from tortie.model.keys import ROOT
 from tortie.model.wire import to_json
 from tortie.store.contract import Store
@@ -89,7 +89,7 @@ def _write_whole(file: str, lines: Iterator[bytes]) -> None:
     """Beside the file and then in its place: a file of that name is always a whole export."""
     in_place = os.path.exists(file) and not os.path.isfile(file)  # a pipe or a device is written to, not replaced
     target = file if in_place else os.path.realpath(file)
-    beside = target if in_place else f"{target}.part"
+    beside = target if in_place else f"{target}.{os.getpid()}.part"
     try:
         with open(beside, "wb") as out:
             out.writelines(lines)
@@ -99,9 +99,12 @@ def _write_whole(file: str, lines: Iterator[bytes]) -> None:
                 os.replace(beside, target)
     except BaseException as error:
         if not in_place:
-            Path(beside).unlink(missing_ok=True)
+            with suppress(OSError):
+                os.unlink(beside)
         if isinstance(error, OSError):
-            raise UsageError(f"{file} cannot be written", error.strerror or str(error), "check the path") from None
+            raise TortieError(
+                f"{file} cannot be written", error.strerror or str(error), "check path and space"
+            ) from None
         raise
 
 

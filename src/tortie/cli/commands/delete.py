@@ -9,7 +9,7 @@ from tortie.cli.formats import Answer, parse_result_format
 from tortie.cli.grammar import Command, Option
 from tortie.cli.options import DATASTORE, FILES, NAMESPACE, WRITTEN, kind_argument, name_arguments
 from tortie.cli.outcome import Outcome, counted
-from tortie.cli.selection import Identity, select
+from tortie.cli.selection import Named, select
 from tortie.cli.session import with_resources
 from tortie.cli.settings import Settings
 from tortie.model.errors import UsageError
@@ -34,16 +34,17 @@ def delete(
     notes: list[str] = []
 
     async def work(resources: Resources) -> Outcome:
-        async def remove(each: Identity) -> Document:
-            deleted = await resources.delete(*each)
+        async def remove(each: Named) -> Document:
+            deleted = await resources.delete(each.kind, each.name, each.namespace, revision=each.revision)
             notes.extend(f"deleted with it: {key.describe()}" for key in deleted.along)
             if deleted.blocks_left:
                 notes.append(f"{deleted.blocks_left} address blocks stay until they are collected")
             return deleted.document
 
-        outcome = Outcome("delete", [{"kind": each[0].name} for each in wanted])
+        outcome = Outcome("delete", [{"kind": each.kind.name} for each in wanted])
         for each in wanted:
-            await outcome.attempt(remove(each), NotFound if skip_not_exists else None)
+            if not await outcome.attempt(remove(each), NotFound if skip_not_exists else None):
+                break
         return outcome
 
     outcome = with_resources(settings, work)

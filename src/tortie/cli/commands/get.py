@@ -48,7 +48,7 @@ def get(
             complaints += listing.unreadable
         for each in wanted.single:
             try:
-                documents.append(await resources.get(*each))
+                documents.append(await resources.get(each.kind, each.name, each.namespace))
             except NotFound as error:
                 complaints.append(error)
         answer = Answer(
@@ -106,6 +106,8 @@ def _complain(complaints: list[TortieError], output: str) -> int:
     written = as_json if output == "json" else as_text
     missing = [error for error in complaints if isinstance(error, NotFound)]
     for error in complaints:
+        if not isinstance(error, NotFound):
+            error.exit_code = 4  # the rest could be read: a warning
         if not missing or error is not missing[-1]:
             sys.stderr.write(written(error) + "\n")
     if missing:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from tortie.cli.editing import edit_one
 from tortie.cli.grammar import Argument, Command, Option
 from tortie.cli.options import DATASTORE, NAME_ARGUMENT, NAMESPACE, WRITTEN, kind_argument
@@ -28,11 +30,7 @@ def label(
         for key, value in wanted.items():
             if remove:
                 if key not in present:
-                    raise UsageError(
-                        f"{document['kind']}({name}) has no label {key}",
-                        f"its labels are {', '.join(sorted(present)) or 'none'}",
-                        "leave it out",
-                    )
+                    raise LabelAbsent(f"{document['kind']}({name})", key, present)
                 del present[key]
             elif present.get(key, value) != value and not overwrite:
                 raise LabelExists(f"{document['kind']}({name})", key, present[key])
@@ -41,6 +39,14 @@ def label(
         return {**document, "metadata": {**document["metadata"], "labels": present}}
 
     return edit_one(settings, kind, name, namespace, output, change, "labelled")
+
+
+class LabelAbsent(TortieError):
+    code = "not-found"
+
+    def __init__(self, subject: str, key: str, present: Collection[str]) -> None:
+        have = ", ".join(sorted(present)) or "none"
+        super().__init__(f"{subject} has no label {key}", f"its labels are {have}", "leave it out")
 
 
 class LabelExists(TortieError):

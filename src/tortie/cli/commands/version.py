@@ -19,11 +19,12 @@ def version(*, settings: Settings, client: bool, output: str) -> int:
     if output not in ("text", "json", "yaml", "yml"):
         raise UsageError(f"unrecognized output format '{output}'", "there is no such form", "use text, yaml or json")
     lines = {"Client Version": f"v{__version__}"}
+    if output == "text":
+        _write(lines)  # at once: it needs no datastore
+        _write({} if client else with_resources(settings, _cluster))
+        return 0
     if not client:
         lines |= with_resources(settings, _cluster)
-    if output == "text":
-        sys.stdout.write("".join(f"{name + ':':<19}{value}\n" for name, value in lines.items()))
-        return 0
     body = {name[0].lower() + name[1:].replace(" ", ""): value for name, value in lines.items()}
     if output == "json":
         from tortie.model.wire import to_json
@@ -34,6 +35,10 @@ def version(*, settings: Settings, client: bool, output: str) -> int:
 
         sys.stdout.write(to_yaml(body))
     return 0
+
+
+def _write(lines: dict[str, str]) -> None:
+    sys.stdout.write("".join(f"{name + ':':<19}{value}\n" for name, value in lines.items()))
 
 
 async def _cluster(resources: Resources) -> dict[str, str]:
