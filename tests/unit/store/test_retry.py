@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -56,8 +56,10 @@ class Troubled:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Troubled:
-    return Troubled(tmp_path / "store.db")
+def store(tmp_path: Path) -> Iterator[Troubled]:
+    troubled = Troubled(tmp_path / "store.db")
+    yield troubled
+    finish(troubled.close())
 
 
 def raised(by: int) -> Callable[[bytes | None], bytes]:
