@@ -14,6 +14,7 @@ from tortie.model.resource import typed, validate
 from tortie.model.resources.ippool import IPPool, overlapping
 from tortie.model.resources.policies import BUILT_IN_TIERS
 from tortie.model.wire import Document
+from tortie.store.contract import Revision
 
 if TYPE_CHECKING:
     from tortie.store.resources import Resources
@@ -64,9 +65,21 @@ async def problems_beside(neighbours: Neighbours, document: Document, *, stored:
     return []
 
 
+async def problems_with_earlier(resources: Resources, document: Document, revision: Revision) -> list[Problem]:
+    """What a resource just created at the revision runs into that is older than it. Only pools exclude each other."""
+    if document["kind"] != "IPPool":
+        return []
+    pools = (await resources.list(BY_NAME["IPPool"])).documents
+    return _overlaps(document, [pool for pool in pools if int(pool["metadata"]["resourceVersion"]) < revision])
+
+
 async def _pool_problems(neighbours: Neighbours, document: Document) -> list[Problem]:
+    return _overlaps(document, await neighbours.of("IPPool"))
+
+
+def _overlaps(document: Document, others: list[Document]) -> list[Problem]:
     pools = []
-    for other in await neighbours.of("IPPool"):
+    for other in others:
         try:
             pools.append(typed(other))
         except Invalid:  # somebody else's broken pool is no reason to refuse this one

@@ -127,7 +127,7 @@ class Resources:
         return Documents(documents, listing.revision, unreadable)
 
     async def create(self, document: Document) -> Document:
-        from tortie.store.admission import admit
+        from tortie.store.admission import admit, problems_with_earlier
 
         kind, name, namespace = identity(document)
         self._refuse_read_only("Create", kind, name, namespace)
@@ -139,7 +139,12 @@ class Resources:
             revision = await self.store.commit([Put(key, value, ABSENT)], timeout_s=self.timeout_s)
         except Conflict:
             raise AlreadyExists(ResourceKey(kind, name, namespace), self.store.where) from None
-        return presented(kind, Entry(key, value, revision))
+        created = Entry(key, value, revision)
+        if problems := await problems_with_earlier(self, presented(kind, created), revision):
+            # Somebody created what rules this out between our look and our commit: whoever came second withdraws.
+            await self.store.commit([Delete(key, revision)], timeout_s=self.timeout_s)
+            raise Invalid(kind.describe(name, namespace), problems)
+        return presented(kind, created)
 
     async def replace(self, document: Document) -> Document:
         """The stored resource becomes what the document says; uid and creation time stay."""

@@ -273,3 +273,16 @@ def test_many_that_go_along_with_a_node_go_before_it(tmp_path: Path) -> None:
             assert (await store.scan("")).entries == ()
 
     asyncio.run(scenario())
+
+
+def test_of_two_overlapping_pools_created_at_once_the_second_withdraws(tmp_path: Path) -> None:
+    async def work() -> None:
+        async with opened(tmp_path) as (resources, store):
+            store.meanwhile.append(lambda other: Resources(other).create(pool("theirs", "10.0.0.0/16")))
+            with pytest.raises(Invalid, match="ours") as refused:
+                await resources.create(pool("ours", "10.0.1.0/24"))
+            assert "overlaps with the IPPool theirs" in refused.value.why
+            left = (await resources.list(POOL)).documents
+            assert [document["metadata"]["name"] for document in left] == ["theirs"]
+
+    asyncio.run(work())
