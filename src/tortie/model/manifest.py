@@ -61,10 +61,21 @@ class Manifest(NamedTuple):
 def read_manifests(text: str, source: str) -> list[Manifest]:
     """All resources in a file's text; lists (`kind: List`, `kind: IPPoolList`, plain sequences) are opened."""
     manifests = [manifest for whole in _read(text, source) for manifest in _opened(whole)]
-    problems = [problem for manifest in manifests for problem in _header_problems(manifest)]
-    if problems:
-        raise Invalid(source, problems)
+    headers = [list(_header_problems(manifest)) for manifest in manifests]
+    if any(headers):
+        pairs = zip(manifests, headers, strict=True)
+        raise Invalid(source, [problem for pair in pairs for problem in pair[1] or _other_problems(pair[0])])
     return manifests
+
+
+def _other_problems(manifest: Manifest) -> list[Problem]:
+    """Of a resource in a file that is refused anyway, so that the next attempt does not fail on something else.
+
+    Whether a field is unknown cannot be said here: that depends on what is stored.
+    """
+    from tortie.model.resource import validate
+
+    return manifest.located(validate(manifest.document, stored=manifest.document))
 
 
 def read_plain(text: str, source: str) -> Manifest:

@@ -169,3 +169,24 @@ def test_a_merge_key_needs_a_mapping() -> None:
 def test_text_that_looks_like_something_else_stays_text(text: str) -> None:
     """A label with the commit 0e12 came back as the number 0."""
     assert read_plain(to_yaml({"label": text}), "f").document == {"label": text}
+
+
+def test_a_kind_that_nobody_knows_does_not_hide_what_is_wrong_elsewhere() -> None:
+    text = """
+apiVersion: projectcalico.org/v3
+kind: IPPol
+metadata: {name: a}
+---
+apiVersion: projectcalico.org/v3
+kind: IPPool
+metadata: {name: b}
+spec:
+  cidr: 10.0.0.1/8
+  ofANewerCalico: true
+"""
+    with pytest.raises(Invalid) as refused:
+        read_manifests(text, "f")
+    assert [(problem.field, problem.place) for problem in refused.value.problems] == [
+        ("kind", Place("f", 3)),
+        ("spec.cidr", Place("f", 10)),
+    ]
