@@ -124,7 +124,7 @@ _OLD_TOKEN: Final = (Status.UNAUTHENTICATED, INVALID_TOKEN)
 async def _make_sure_history_is_whole(
     client: Client, stream: EventStream, prefix: str, after: Revision, timeout_s: float
 ) -> None:
-    """Before version 3.4.36 etcd lets a watch begin at the compacted revision itself, whose deletions are gone."""
+    """etcd 3.4.23 lets a watch begin at the compacted revision itself, whose deletions are gone."""
     if after == 0:
         return  # nothing was ever written at revision 1
     begin, _ = key_range(prefix)
