@@ -49,7 +49,7 @@ def test_closed_streams_do_not_matter(tortie: Tortie) -> None:
     assert tortie.shell("tortie label pool pool-1 closed=yes >&- 2>&- <&-") == (0, "", "")
     ran = tortie.shell("tortie apply -f - <&-")
     assert_three_lines(ran, 2)
-    assert "no resources specified in file -" in ran.stderr
+    assert "no resources specified in standard input" in ran.stderr
 
 
 @pytest.mark.parametrize("command", ["get pools", "--help", "get pools -o yaml", "datastore export"])

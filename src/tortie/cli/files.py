@@ -29,15 +29,19 @@ def read_files(
             text, source = _text(path)
             manifests += read_manifests(text, source)
         if len(manifests) == before and not skip_empty:
-            place = "directory" if os.path.isdir(filename) else "file"
-            raise UsageError(
-                f"no resources specified in {place} {filename}",
-                "it holds no YAML or JSON document",
-                "check the path, or pass --skip-empty",
-            )
+            raise _empty(filename)
     for manifest in manifests:
         _settle_namespace(manifest, namespace)
     return manifests
+
+
+def _empty(filename: str) -> UsageError:
+    why = "it holds no YAML or JSON document"
+    if filename == "-":
+        return UsageError("no resources specified in standard input", why, "pipe some into it, or pass --skip-empty")
+    place = "directory" if os.path.isdir(filename) else "file"
+    fix = "check the path, or pass --skip-empty"
+    return UsageError(f"no resources specified in {place} {filename}", why, fix)
 
 
 def _paths(filename: str, *, recursive: bool) -> Iterator[str]:

@@ -201,7 +201,8 @@ def check_operations(operations: Sequence[Operation]) -> None:
         seen.add(operation.key)
         size += len(operation.key.encode()) + (len(operation.value) if isinstance(operation, Put) else 0)
     if size > COMMIT_BYTES_MAX:
-        raise UsageError(f"a commit of {size:,} bytes", f"a datastore takes at most {COMMIT_BYTES_MAX:,}", "split it")
+        what = f"a commit of {size:,} bytes, {operations[0].key} among them"
+        raise UsageError(what, f"a datastore takes at most {COMMIT_BYTES_MAX:,}", "split it")
 
 
 def check_key(key: str) -> None:
