@@ -22,6 +22,7 @@ from tortie.store.contract import (
     Operation,
     Put,
     Revision,
+    Snapshot,
     Store,
     delete,
     put,
@@ -130,6 +131,11 @@ class Forgetful:
 
     async def scan(self, prefix: str, *, timeout_s: float = TIMEOUT_S) -> Listing:
         return await self._store.scan(prefix, timeout_s=timeout_s)
+
+    async def snapshot(
+        self, keys: Sequence[str], prefixes: Sequence[str] = (), *, timeout_s: float = TIMEOUT_S
+    ) -> Snapshot:
+        return await self._store.snapshot(keys, prefixes, timeout_s=timeout_s)
 
     async def commit(self, operations: Sequence[Operation], *, timeout_s: float = TIMEOUT_S) -> Revision:
         return await self._store.commit(operations, timeout_s=timeout_s)

@@ -64,12 +64,19 @@ class Scan(NamedTuple):
     prefix: str
 
 
+class Look(NamedTuple):
+    """Several keys and prefixes in one snapshot."""
+
+    names: tuple[str, ...]
+    prefixes: tuple[str, ...]
+
+
 class Watch(NamedTuple):
     prefix: str
     commits_ago: int  # where it starts; negative: still to come
 
 
-Step = Commit | Get | Scan | Watch
+Step = Commit | Get | Scan | Look | Watch
 
 known = st.builds(Known, st.sampled_from((0, 0, 0, 1, 2)))
 writes = st.one_of(
@@ -79,6 +86,11 @@ writes = st.one_of(
 commits = st.builds(
     Commit, st.lists(writes, min_size=1, max_size=4, unique_by=lambda write: write.name).map(lambda some: tuple(some))
 )
+looks = st.builds(
+    Look,
+    st.lists(st.sampled_from(NAMES), max_size=4).map(lambda some: tuple(some)),
+    st.lists(st.sampled_from(PREFIXES), min_size=1, max_size=3).map(lambda some: tuple(some)),
+)
 steps = st.lists(
     st.one_of(
         commits,
@@ -86,6 +98,7 @@ steps = st.lists(
         commits,
         st.builds(Get, st.sampled_from(NAMES)),
         st.builds(Scan, st.sampled_from(PREFIXES)),
+        looks,
         st.builds(Watch, st.sampled_from(PREFIXES), st.integers(-2, 8)),
     ),
     min_size=1,
@@ -121,10 +134,25 @@ class Life:
             case Scan(prefix):
                 listing = await self._store.scan(self._prefix + prefix)
                 return [self._entry(entry) for entry in listing.entries], listing.revision - self._start
+            case Look(names, prefixes):
+                return await self._look(names, prefixes)
             case Watch(prefix, commits_ago):
                 after = max(self._start, self._revision - commits_ago)
                 self._watches.append(asyncio.create_task(self._watch(prefix, after)))
                 return None
+
+    async def _look(self, names: tuple[str, ...], prefixes: tuple[str, ...]) -> object:
+        keys = [self._prefix + name for name in names]
+        snapshot = await self._store.snapshot(keys, [self._prefix + prefix for prefix in prefixes])
+        for key in keys:
+            assert snapshot.get(key) == await self._store.get(key), "nobody wrote in between"
+        for prefix in prefixes:
+            assert snapshot.listing(self._prefix + prefix) == await self._store.scan(self._prefix + prefix)
+        found = {name: self._entry(snapshot.get(self._prefix + name)) for name in names}
+        below = {
+            prefix: [self._entry(entry) for entry in snapshot.listings[self._prefix + prefix]] for prefix in prefixes
+        }
+        return found, below, snapshot.revision - self._start
 
     async def _commit(self, some: tuple[Write, ...]) -> object:
         try:

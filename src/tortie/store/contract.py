@@ -9,6 +9,8 @@ The promises, which `tests/contracts/test_store.py` holds for every back end:
   any expectation fails nothing is written and `Conflict` tells what stands there.
 * Deleting what is not there, without an expectation, changes nothing and is no error.
 * `scan` is a snapshot: everything below the prefix as it was at one revision, which it reports.
+* `snapshot` is that for several keys and prefixes together, and asks the datastore once however much there is: what it
+  costs far away does not grow with the number of things read.
 * `watch(after=r)` gives every change with a revision above r, once each, in order, however often the
   connection breaks; when it cannot, because that history has been compacted, it raises `Compacted`. After a
   compaction to c, watching after c or later always works, and watching after less than c - 1 never does.
@@ -63,6 +65,22 @@ class Listing(NamedTuple):
     revision: Revision
 
 
+class Snapshot(NamedTuple):
+    """What stood at one revision: those of the keys asked for that were there, and for each prefix all below it."""
+
+    entries: dict[str, Entry]
+    listings: dict[str, tuple[Entry, ...]]
+    revision: Revision
+
+    def get(self, key: str) -> Entry | None:
+        """As `Store.get` would have said; only of keys that were asked for."""
+        return self.entries.get(key)
+
+    def listing(self, prefix: str) -> Listing:
+        """As `Store.scan` would have said; only of prefixes that were asked for."""
+        return Listing(self.listings[prefix], self.revision)
+
+
 class Put(NamedTuple):
     key: str
     value: bytes
@@ -93,6 +111,12 @@ class Store(Protocol):
     async def get(self, key: str, *, timeout_s: float = TIMEOUT_S) -> Entry | None: ...
 
     async def scan(self, prefix: str, *, timeout_s: float = TIMEOUT_S) -> Listing: ...
+
+    async def snapshot(
+        self, keys: Sequence[str], prefixes: Sequence[str] = (), *, timeout_s: float = TIMEOUT_S
+    ) -> Snapshot:
+        """Keys and prefixes together are at most `OPERATIONS_MAX`; they may overlap and repeat each other."""
+        ...
 
     async def commit(self, operations: Sequence[Operation], *, timeout_s: float = TIMEOUT_S) -> Revision:
         """Returns the store's revision after the commit."""
@@ -203,6 +227,23 @@ def check_operations(operations: Sequence[Operation]) -> None:
     if size > COMMIT_BYTES_MAX:
         what = f"a commit of {size:,} bytes, {operations[0].key} among them"
         raise UsageError(what, f"a datastore takes at most {COMMIT_BYTES_MAX:,}", "split it")
+
+
+def check_snapshot(keys: Sequence[str], prefixes: Sequence[str]) -> None:
+    """The same limits for reading."""
+    if not keys and not prefixes:
+        raise UsageError("an empty snapshot", "a snapshot needs at least one key or prefix")
+    wanted = len(keys) + len(prefixes)
+    if wanted > OPERATIONS_MAX:
+        raise UsageError(
+            f"{wanted} keys and prefixes in one snapshot",
+            f"a datastore takes at most {OPERATIONS_MAX}",
+            "ask for the prefix that holds them",
+        )
+    for key in keys:
+        check_key(key)
+    for prefix in prefixes:
+        check_prefix(prefix)
 
 
 def check_key(key: str) -> None:

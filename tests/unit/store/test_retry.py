@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tortie.cli.session import finish
-from tortie.store.contract import TIMEOUT_S, Change, Entry, Listing, Operation, Revision, Unreachable, put
+from tortie.store.contract import TIMEOUT_S, Change, Entry, Listing, Operation, Revision, Snapshot, Unreachable, put
 from tortie.store.embedded import EmbeddedStore, inline
 from tortie.store.retry import GaveUp, update
 
@@ -30,6 +30,11 @@ class Troubled:
 
     async def scan(self, prefix: str, *, timeout_s: float = TIMEOUT_S) -> Listing:
         return await self.store.scan(prefix, timeout_s=timeout_s)
+
+    async def snapshot(
+        self, keys: Sequence[str], prefixes: Sequence[str] = (), *, timeout_s: float = TIMEOUT_S
+    ) -> Snapshot:
+        return await self.store.snapshot(keys, prefixes, timeout_s=timeout_s)
 
     async def commit(self, operations: Sequence[Operation], *, timeout_s: float = TIMEOUT_S) -> Revision:
         self.commits += 1

@@ -24,6 +24,7 @@ from tortie.store.contract import (
     Operation,
     Put,
     Revision,
+    Snapshot,
     prefix_end,
 )
 
@@ -86,8 +87,18 @@ class Database:
     def scan(self, prefix: str) -> Listing:
         with self._transaction("BEGIN"):
             newest, _ = self._head()
-            rows = self._execute(_ENTRIES + _BELOW + " ORDER BY key", _range(prefix))
-            return Listing(tuple(self._entry(*row) for row in rows), newest >> 8)
+            return Listing(self._below(prefix), newest >> 8)
+
+    def snapshot(self, keys: Sequence[str], prefixes: Sequence[str]) -> Snapshot:
+        with self._transaction("BEGIN"):
+            newest, _ = self._head()
+            found = [entry for key in keys if (entry := self.get(key))]
+            listings = {prefix: self._below(prefix) for prefix in prefixes}
+            return Snapshot({entry.key: entry for entry in found}, listings, newest >> 8)
+
+    def _below(self, prefix: str) -> tuple[Entry, ...]:
+        rows = self._execute(_ENTRIES + _BELOW + " ORDER BY key", _range(prefix))
+        return tuple(self._entry(*row) for row in rows)
 
     def changes(self, prefix: str, after: Revision) -> Portion:
         """What happened next, below the prefix. One statement, since every commit makes every watcher ask."""

@@ -1,4 +1,4 @@
-"""The contract's five calls over one file: each waits as long as it may, then says why it could not go on."""
+"""The contract's calls over one file: each waits as long as it may, then says why it could not go on."""
 
 from __future__ import annotations
 
@@ -18,10 +18,12 @@ from tortie.store.contract import (
     Listing,
     Operation,
     Revision,
+    Snapshot,
     Unreachable,
     check_key,
     check_operations,
     check_prefix,
+    check_snapshot,
 )
 from tortie.store.embedded import faults, opening
 from tortie.store.embedded.bell import Bell
@@ -63,6 +65,12 @@ class EmbeddedStore:
     async def scan(self, prefix: str, *, timeout_s: float = TIMEOUT_S) -> Listing:
         check_prefix(prefix)
         return await self._read("scan", timeout_s, lambda database: database.scan(prefix))
+
+    async def snapshot(
+        self, keys: Sequence[str], prefixes: Sequence[str] = (), *, timeout_s: float = TIMEOUT_S
+    ) -> Snapshot:
+        check_snapshot(keys, prefixes)
+        return await self._read("snapshot", timeout_s, lambda database: database.snapshot(keys, prefixes))
 
     async def commit(self, operations: Sequence[Operation], *, timeout_s: float = TIMEOUT_S) -> Revision:
         check_operations(operations)

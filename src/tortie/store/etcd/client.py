@@ -52,7 +52,7 @@ class Client:
         while True:
             connection = search.candidate()
             try:
-                metadata = await self.admission(connection, search)
+                metadata = await self.admission(connection, search, repeatable=not writes)
                 # A write that was sent cannot be sent elsewhere, so it may wait to the end.
                 limit_s = search.remaining_s() if writes else search.share_s()
                 reply = await connection.call(rpc, request, metadata, limit_s, search.remaining_s())
@@ -71,9 +71,14 @@ class Client:
                 return reply
             await search.rest()
 
-    async def admission(self, connection: Connection, search: Search) -> Metadata:
-        """Makes sure of the connection; returns what a request must carry to be heard. `Failed` when that fails."""
-        await connection.make_sure_it_answers(search.share_s())
+    async def admission(self, connection: Connection, search: Search, *, repeatable: bool = False) -> Metadata:
+        """Makes sure of the connection; returns what a request must carry to be heard. `Failed` when that fails.
+
+        The first request of a connection may do that itself if it is repeatable: a program that starts far away from
+        etcd is a round trip earlier.
+        """
+        if not (repeatable and connection.is_new):
+            await connection.make_sure_it_answers(search.share_s())
         if self.user is None:
             return (_ONLY_WITH_LEADER,)
         if self._token is None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, TypeVar
 
 from grpclib.client import Channel, Handler
+from grpclib.config import Configuration
 from grpclib.const import Cardinality
 from grpclib.exceptions import GRPCError
 from grpclib.protocol import H2Protocol
@@ -27,6 +28,9 @@ T = TypeVar("T")
 _TRUSTED_S = 3.0
 # While data arrive at intervals shorter than this, the other side is at work.
 _FLOWING_S = 0.5
+# How much etcd may send before it must hear that we have read it: beyond that every portion costs a round trip. All
+# nodes of a large cluster fit a stream; a watch that nobody reads cannot use up what the others need.
+_WINDOWS = Configuration(http2_stream_window_size=16 * 2**20, http2_connection_window_size=64 * 2**20)
 
 
 class _Protocol(H2Protocol):
@@ -52,7 +56,7 @@ class Connection(Channel):
     """Connects when first used, and again after it broke. Must be made inside the event loop that uses it."""
 
     def __init__(self, endpoint: Endpoint, config: EtcdConfig) -> None:
-        super().__init__(endpoint.host, endpoint.port)
+        super().__init__(endpoint.host, endpoint.port, config=_WINDOWS)
         self.endpoint = endpoint
         self._etcd_config = config
         self._scheme = endpoint.scheme
@@ -114,6 +118,11 @@ class Connection(Channel):
             if self.silent_s() > time.monotonic() - began:
                 self.drop()
             raise Failed(failed.trouble, sent=False) from failed
+
+    @property
+    def is_new(self) -> bool:
+        """Not connected: the next request connects, so it cannot meet a connection that is dead without knowing it."""
+        return self._latest is None or self._latest.transport is None
 
     def silent_s(self) -> float:
         """For how long nothing was heard on the present connection."""

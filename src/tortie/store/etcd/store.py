@@ -18,9 +18,11 @@ from tortie.store.contract import (
     Operation,
     Put,
     Revision,
+    Snapshot,
     check_key,
     check_operations,
     check_prefix,
+    check_snapshot,
 )
 from tortie.store.etcd.client import Client
 from tortie.store.etcd.config import EtcdConfig
@@ -86,6 +88,23 @@ class EtcdStore:
                 return Listing(tuple(entries), revision)
             begin = reply.kvs[-1].key + b"\0"
 
+    async def snapshot(
+        self, keys: Sequence[str], prefixes: Sequence[str] = (), *, timeout_s: float = TIMEOUT_S
+    ) -> Snapshot:
+        """A transaction that only reads: etcd runs it on one revision, like any read as of now and not earlier.
+
+        It has no pages, because each would be another way to etcd and back. Nothing in the way limits what one reply
+        holds: etcd sends up to 2 GiB, grpclib takes what comes.
+        """
+        check_snapshot(keys, prefixes)
+        ranges = [RangeRequest(key=key.encode()) for key in keys]
+        for prefix in prefixes:
+            begin, end = key_range(prefix)
+            ranges.append(RangeRequest(key=begin, range_end=end))
+        request = TxnRequest(success=[RequestOp(request_range=range_) for range_ in ranges])
+        doing = f"read {_named([*keys, *prefixes])}"
+        return _snapshot(keys, prefixes, await self._client.read(TXN, request, doing, timeout_s))
+
     async def commit(self, operations: Sequence[Operation], *, timeout_s: float = TIMEOUT_S) -> Revision:
         check_operations(operations)
         guarded = [operation for operation in operations if operation.expecting is not None]
@@ -139,6 +158,13 @@ def _conflict(guarded: list[Operation], reply: TxnResponse) -> Conflict:
     raise Damaged("etcd refused a commit whose expectations all hold", "comparison and reading disagree", "")
 
 
+def _snapshot(keys: Sequence[str], prefixes: Sequence[str], reply: TxnResponse) -> Snapshot:
+    found = [response.response_range.kvs for response in reply.responses]
+    entries = [_entry(kv) for kvs in found[: len(keys)] for kv in kvs]
+    listings = {prefix: tuple(_entries(kvs)) for prefix, kvs in zip(prefixes, found[len(keys) :], strict=True)}
+    return Snapshot({entry.key: entry for entry in entries}, listings, reply.header.revision)
+
+
 def _entries(kvs: Sequence[KeyValue]) -> list[Entry]:
     """What `_entry` does, at half its price: it is a good part of what a scan costs."""
     make = tuple.__new__
@@ -153,6 +179,9 @@ def _entry(kv: KeyValue) -> Entry:
 
 
 def _doing(operations: Sequence[Operation]) -> str:
-    named = ", ".join(operation.key for operation in operations[:_KEYS_NAMED])
-    others = len(operations) - _KEYS_NAMED
-    return f"write {named}" + (f" and {others} more" if others > 0 else "")
+    return f"write {_named([operation.key for operation in operations])}"
+
+
+def _named(keys: Sequence[str]) -> str:
+    others = len(keys) - _KEYS_NAMED
+    return ", ".join(keys[:_KEYS_NAMED]) + (f" and {others} more" if others > 0 else "")
