@@ -1,0 +1,1 @@
+"""This machine: its kernel, namespaces, processes, files."""

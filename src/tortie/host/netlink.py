@@ -1,0 +1,235 @@
+"""A raw rtnetlink socket: asks the kernel for a whole list, and takes its messages apart.
+
+Our own, because `ip` in a child process costs more than a whole start may, and need not be installed. Nothing here
+knows what a link or a route is; `tortie.host.links` does.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import socket
+import struct
+import time
+from collections.abc import Iterator
+from types import TracebackType
+from typing import Final, NamedTuple
+
+from tortie.model.errors import TortieError
+
+_HEADER: Final = struct.Struct("=IHHII")  # length, kind, flags, sequence number, port
+_ATTRIBUTE: Final = struct.Struct("=HH")  # length, kind
+_ERRNO: Final = struct.Struct("=i")
+_U32: Final = struct.Struct("=I")
+
+_ERROR, _DONE, _OVERRUN = 2, 3, 4
+_REQUEST, _DUMP = 0x1, 0x300
+_MULTIPART, _INTERRUPTED = 0x2, 0x10
+_CAPPED, _TEXT_FOLLOWS = 0x100, 0x200  # flags of an error: the request is not repeated in it; attributes follow
+_ERROR_TEXT: Final = 1
+_KIND_MASK: Final = 0x3FFF  # the upper two bits say "nested" and "network byte order", not what it is
+
+_SOL_NETLINK, _CAP_ACK, _EXT_ACK = 270, 10, 11
+
+# The kernel fills at most 32 KiB per datagram, unless a single message is larger; what does not fit here is lost.
+_BUFFER: Final = 1 << 18
+
+# A list that changes while it is read has to be read again. One reading takes milliseconds, so a machine on which ten
+# in a row are disturbed is in no state that would be worth knowing.
+_READINGS_MAX: Final = 10
+
+
+class NetlinkError(TortieError):
+    """The kernel could not be asked, refused, or did not answer in time."""
+
+    code = "kernel"
+
+
+class Message(NamedTuple):
+    kind: int
+    flags: int
+    sequence: int
+    body: bytes
+
+
+class Netlink:
+    """A socket to the kernel's routing tables, in the network namespace of the thread that opens it."""
+
+    def __init__(self, groups: int = 0) -> None:
+        try:
+            self.socket = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, socket.NETLINK_ROUTE)
+        except OSError as error:
+            raise _closed_to_us(error) from None
+        try:
+            for option in (_CAP_ACK, _EXT_ACK):  # only make errors more readable; kernels before 4.12 lack them
+                try:
+                    self.socket.setsockopt(_SOL_NETLINK, option, 1)
+                except OSError:
+                    continue
+            self.socket.bind((0, groups))
+        except OSError as error:
+            self.close()
+            raise _closed_to_us(error) from None
+        self._sequence = 0
+
+    def __enter__(self) -> Netlink:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self.socket.close()
+
+    def dump(self, kind: int, body: bytes, subject: str, deadline: float) -> list[Message]:
+        """The whole list that a request stands for. `deadline` is on the monotonic clock; `subject` is for errors."""
+        for _ in range(_READINGS_MAX):
+            messages = self._read_once(kind, body, subject, deadline)
+            if messages is not None:
+                return messages
+        raise NetlinkError(
+            f"cannot read {subject} from the kernel",
+            f"{_READINGS_MAX} readings in a row were disturbed by changes",
+            "find what changes them all the time: ip monitor",
+        )
+
+    def _read_once(self, kind: int, body: bytes, subject: str, deadline: float) -> list[Message] | None:
+        """None if the list changed meanwhile. It is read to its end all the same: until then the kernel is busy."""
+        self._sequence += 1
+        request = _HEADER.pack(_HEADER.size + len(body), kind, _REQUEST | _DUMP, self._sequence, 0) + body
+        self._patiently(subject, deadline)
+        try:
+            self.socket.sendto(request, (0, 0))
+        except TimeoutError:
+            raise _late(subject) from None
+        except OSError as error:
+            raise _refused(subject, error.errno, "") from None
+        found: list[Message] = []
+        disturbed = False
+        while True:
+            datagram = self._receive(subject, deadline)
+            if datagram is None:
+                disturbed = True
+                continue
+            for message in messages_in(datagram):
+                if message.sequence != self._sequence:
+                    continue
+                disturbed = disturbed or bool(message.flags & _INTERRUPTED) or message.kind == _OVERRUN
+                if message.kind in (_DONE, _ERROR):
+                    number, text = failure_in(message)
+                    if number in (errno.EINTR, errno.EAGAIN):
+                        disturbed = True
+                    elif number:
+                        raise _refused(subject, number, text)
+                    return None if disturbed else found
+                if message.kind >= 16:  # below are netlink's own: no-op, overrun
+                    found.append(message)
+                if not message.flags & _MULTIPART:
+                    return None if disturbed else found
+
+    def _receive(self, subject: str, deadline: float) -> bytes | None:
+        """The next datagram of the kernel; None if some were lost."""
+        while True:
+            self._patiently(subject, deadline)
+            try:
+                datagram, _, flags, sender = self.socket.recvmsg(_BUFFER)
+            except TimeoutError:
+                raise _late(subject) from None
+            except OSError as error:
+                if error.errno == errno.ENOBUFS:
+                    return None
+                raise _refused(subject, error.errno, "") from None
+            if sender[0] != 0:  # from another process; only port 0 is the kernel
+                continue
+            if flags & socket.MSG_TRUNC:
+                raise _refused(subject, errno.EMSGSIZE, "")
+            return datagram
+
+    def _patiently(self, subject: str, deadline: float) -> None:
+        left = deadline - time.monotonic()
+        if left <= 0:
+            raise _late(subject)
+        self.socket.settimeout(left)
+
+
+def messages_in(datagram: bytes) -> Iterator[Message]:
+    place = 0
+    while place + _HEADER.size <= len(datagram):
+        length, kind, flags, sequence, _ = _HEADER.unpack_from(datagram, place)
+        if length < _HEADER.size or place + length > len(datagram):
+            raise NetlinkError(
+                "cannot understand the kernel's answer",
+                f"a message says it is {length} bytes long, and {len(datagram) - place} are there",
+                "report this with the output of uname -r",
+            )
+        yield Message(kind, flags, sequence, datagram[place + _HEADER.size : place + length])
+        place += _aligned(length)
+
+
+def attributes_in(body: bytes, place: int = 0) -> dict[int, bytes]:
+    """What follows a message's fixed part, by number. What is cut off at the end is left out."""
+    found: dict[int, bytes] = {}
+    end = len(body)
+    while place + 4 <= end:
+        length, kind = _ATTRIBUTE.unpack_from(body, place)
+        if length < 4 or place + length > end:
+            break
+        found[kind & _KIND_MASK] = body[place + 4 : place + length]
+        place += _aligned(length)
+    return found
+
+
+def attribute(kind: int, value: bytes) -> bytes:
+    return _ATTRIBUTE.pack(4 + len(value), kind) + value + bytes(-len(value) % 4)
+
+
+def number_in(value: bytes | None) -> int | None:
+    """An unsigned number of 32 bits; None if it is not there or not that long."""
+    return int(_U32.unpack_from(value)[0]) if value is not None and len(value) >= 4 else None
+
+
+def text_in(value: bytes | None) -> str:
+    return "" if value is None else value.split(b"\0", 1)[0].decode(errors="replace")
+
+
+def failure_in(message: Message) -> tuple[int, str]:
+    """The error number in a message that ends an answer, 0 for success, and the kernel's own words if it has any."""
+    if len(message.body) < _ERRNO.size:
+        return (errno.EBADMSG, "") if message.kind == _ERROR else (0, "")
+    number = -_ERRNO.unpack_from(message.body)[0]
+    if not message.flags & _TEXT_FOLLOWS:
+        return number, ""
+    place = _ERRNO.size
+    if message.kind == _ERROR:
+        asked = number_in(message.body[place:])
+        place += _HEADER.size if message.flags & _CAPPED or asked is None else _aligned(asked)
+    return number, text_in(attributes_in(message.body, place).get(_ERROR_TEXT))
+
+
+def _aligned(length: int) -> int:
+    return (length + 3) & ~3
+
+
+def _closed_to_us(error: OSError) -> NetlinkError:
+    return NetlinkError(
+        "cannot ask the kernel about its network",
+        f"a netlink socket cannot be opened: {os.strerror(error.errno or 0)}",
+        "allow AF_NETLINK sockets: see the container's seccomp profile, or RestrictAddressFamilies= of the unit",
+    )
+
+
+def _refused(subject: str, number: int | None, text: str) -> NetlinkError:
+    why = os.strerror(number or 0)
+    return NetlinkError(
+        f"cannot read {subject} from the kernel",
+        f"{text} ({why})" if text else why,
+        "see whether ip addr and ip route work here",
+    )
+
+
+def _late(subject: str) -> NetlinkError:
+    return NetlinkError(
+        f"cannot read {subject} from the kernel",
+        "it did not answer in time",
+        "see whether ip addr answers; if it hangs too, dmesg may name a driver that holds the lock",
+    )
