@@ -1,0 +1,25 @@
+"""The numbers of this process that every exporter gives, read from /proc."""
+
+from __future__ import annotations
+
+import os
+import time
+from functools import cache
+
+from tortie.health.metrics import Process
+
+
+def read_process() -> Process:
+    with open("/proc/self/statm", encoding="ascii") as file:
+        resident = int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    times = os.times()
+    return Process(resident, _started_at_s(), times.user + times.system)
+
+
+@cache  # a clock that is set later must not make the process look restarted
+def _started_at_s() -> float:
+    with open("/proc/self/stat", encoding="utf-8", errors="replace") as file:
+        # The command's name stands in parentheses and may itself hold blanks and parentheses.
+        fields = file.read().rpartition(")")[2].split()
+    since_boot_s = int(fields[19]) / os.sysconf("SC_CLK_TCK")
+    return time.time() - (time.clock_gettime(time.CLOCK_BOOTTIME) - since_boot_s)

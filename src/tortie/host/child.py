@@ -1,0 +1,159 @@
+"""A child process under watch: started so that it cannot outlive us, and asked how it is without waiting.
+
+The kernel is told to kill the child when its parent dies (PR_SET_PDEATHSIG). Only the child itself can ask for that,
+between fork and exec, and in a process with threads no Python may run there. So a small interpreter is started that
+asks, makes sure that the parent is still the same, and becomes the program; the process number stays. It costs some
+milliseconds, once. Two limits: the kernel forgets the wish when the program is set-user-id or has capabilities of its
+own, and it takes the thread that started the child for the parent. So start children from a thread that stays, as the
+main thread does.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from tortie.model.errors import TortieError
+
+if TYPE_CHECKING:
+    import subprocess
+
+# Its arguments: our process number, LC_CTYPE as given, the program with its arguments. Without ctypes the child runs
+# all the same. What Python changes at its own start is put back: the program shall notice nothing of it.
+_BECOME = """
+import os, signal, sys
+try:
+    import ctypes
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0)
+except Exception:
+    pass
+if os.getppid() != int(sys.argv[1]):
+    os._exit(1)
+for ignored in (signal.SIGPIPE, signal.SIGXFSZ):
+    signal.signal(ignored, signal.SIG_DFL)
+os.environ.pop("LC_CTYPE", None)
+if sys.argv[2]:
+    os.environ["LC_CTYPE"] = sys.argv[2]
+try:
+    os.execv(sys.argv[3], sys.argv[3:])
+except OSError as error:
+    sys.stderr.write(f"{sys.argv[3]}: {error.strerror}\\n")
+    os._exit(127)
+"""
+
+_STEP_S = 0.02  # where the kernel has no descriptors for processes
+_KILL_S = 5.0  # a process in an uninterruptible wait does not die before that is over
+
+
+class Child:
+    def __init__(self, name: str, argv: Sequence[str], environment: Mapping[str, str] | None = None) -> None:
+        self.name = name
+        self._argv = tuple(argv)
+        self._environment = dict(os.environ if environment is None else environment)
+        self._process: subprocess.Popen[bytes] | None = None
+        self._pidfd: int | None = None
+        self._ended: str | None = None
+
+    @property
+    def pid(self) -> int:
+        """0 before the start; after the end, what it was."""
+        return self._process.pid if self._process else 0
+
+    def fileno(self) -> int | None:
+        """A descriptor that is readable once the child has ended, for an event loop; None where there is none."""
+        return self._pidfd
+
+    def start(self) -> None:
+        """Also again, after it has ended. The child shares our output and has no input."""
+        import subprocess
+
+        if self._process and self.poll() is None:
+            raise AssertionError(f"{self.name} runs already")
+        program = _found(self._argv[0], self._environment)
+        locale = self._environment.get("LC_CTYPE", "")
+        launcher = [sys.executable, "-I", "-S", "-c", _BECOME, str(os.getpid()), locale, program, *self._argv[1:]]
+        self._ended = None
+        try:
+            # A session of its own: Ctrl-C at a terminal is for us, and we stop our children in order.
+            self._process = subprocess.Popen(
+                launcher, env=self._environment, stdin=subprocess.DEVNULL, start_new_session=True
+            )
+        except OSError as error:
+            raise _unstartable(self.name, error.strerror or str(error)) from None
+        self._pidfd = _pidfd_of(self._process.pid)
+
+    def poll(self) -> str | None:
+        """None while it runs, or before the start; else how it ended: `was killed by signal 9`, `exited with ...`."""
+        if self._process and self._ended is None:
+            status = self._process.poll()
+            if status is not None:
+                self._ended = f"was killed by signal {-status}" if status < 0 else f"exited with status {status}"
+                self._close_pidfd()
+        return self._ended
+
+    def stop(self, timeout_s: float) -> str | None:
+        """TERM, then KILL for it and what it left behind. Waits at most the time and a little; says how it ended."""
+        if not self._process or self.poll() is not None:
+            return self._ended
+        self._signal(signal.SIGTERM)
+        self._wait(timeout_s)
+        # Not yet collected, so its number and that of its group are still its own.
+        try:
+            os.killpg(self._process.pid, signal.SIGKILL)
+        except OSError:
+            self._signal(signal.SIGKILL)
+        self._wait(_KILL_S)
+        return self.poll()
+
+    def _signal(self, number: signal.Signals) -> None:
+        try:
+            if self._pidfd is not None:
+                signal.pidfd_send_signal(self._pidfd, number)
+            elif self._process:
+                os.kill(self._process.pid, number)
+        except OSError:
+            pass  # it has ended meanwhile
+
+    def _wait(self, timeout_s: float) -> None:
+        """Until it has ended, without collecting it."""
+        deadline = time.monotonic() + timeout_s
+        if self._pidfd is not None:
+            poll = select.poll()
+            poll.register(self._pidfd, select.POLLIN)
+            poll.poll(max(0.0, timeout_s) * 1000)
+            return
+        while self.pid and os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
+            if time.monotonic() >= deadline:
+                return
+            time.sleep(_STEP_S)
+
+    def _close_pidfd(self) -> None:
+        if self._pidfd is not None:
+            os.close(self._pidfd)
+            self._pidfd = None
+
+
+def _pidfd_of(pid: int) -> int | None:
+    try:
+        return os.pidfd_open(pid)
+    except OSError:  # an old kernel, or a sandbox that forbids it
+        return None
+
+
+def _found(program: str, environment: Mapping[str, str]) -> str:
+    """Looked for here, so that what is missing is an error now and not a child that dies at once."""
+    folders = [""] if "/" in program else environment.get("PATH", os.defpath).split(os.pathsep)
+    for folder in folders:
+        path = os.path.join(folder, program)
+        if os.path.isfile(path) and os.access(path, os.X_OK):
+            return path
+    raise _unstartable(program, "there is no such program, or it is not executable")
+
+
+def _unstartable(name: str, why: str) -> TortieError:
+    return TortieError(f"{name} cannot be started", why, "install it, or correct its path")

@@ -1,0 +1,113 @@
+"""What turns a real agent not live, seen from outside while it happens: a loop that hangs, a child that was killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+
+from tests.support.health_pages import Answered, ask_port, eventually, get
+
+from tortie.health.children import watch_children
+from tortie.health.health import Health
+from tortie.health.page import serve
+from tortie.health.routes import health_routes
+from tortie.host.child import Child
+
+AGENT = """
+import asyncio, sys, time
+from tortie.health.health import Health
+from tortie.health.page import serve
+from tortie.health.routes import health_routes
+
+health = Health(time.monotonic)
+page = serve("127.0.0.1", 0, health_routes(health))
+health.begin("launch", 60)
+print(page.addresses[0][1], flush=True)
+
+async def agent():
+    health.loop_bound(0.3)
+    health.started()
+    while True:
+        health.beat()
+        await asyncio.sleep(0.02)
+
+async def hang_on_demand():
+    reader = asyncio.StreamReader()
+    await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+    while (line := await reader.readline()):
+        health.progress("writing routes")
+        time.sleep(float(line))
+
+async def main():
+    await asyncio.gather(agent(), hang_on_demand())
+
+asyncio.run(main())
+"""
+
+
+@contextmanager
+def _agent() -> Iterator[tuple[subprocess.Popen[str], Callable[[str], Answered]]]:
+    process = subprocess.Popen([sys.executable, "-c", AGENT], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    try:
+        port = int(process.stdout.readline())
+        yield process, lambda path: ask_port(port, path)
+    finally:
+        process.kill()
+        process.wait()
+        process.stdin.close()
+        process.stdout.close()
+
+
+def test_an_event_loop_that_hangs_is_told_while_it_hangs() -> None:
+    with _agent() as (process, ask):
+        eventually(lambda: ask("/readiness").status == 204, "the agent is ready")
+        assert process.stdin is not None
+        process.stdin.write("3600\n")
+        process.stdin.flush()
+        eventually(lambda: ask("/liveness").status == 503, "the page notices that the loop hangs")
+        text = ask("/liveness").text
+        assert "not live: the event loop has not turned for " in text
+        assert "(bound 0.3 s), last doing: writing routes" in text
+        assert ask("/readiness").status == 503
+
+
+def test_an_event_loop_that_turns_again_is_live_again() -> None:
+    with _agent() as (process, ask):
+        assert process.stdin is not None
+        process.stdin.write("2\n")
+        process.stdin.flush()
+        eventually(lambda: ask("/liveness").status == 503, "the page notices that the loop hangs")
+        eventually(lambda: ask("/liveness").status == 204, "the page notices that the loop turns again")
+
+
+def test_a_child_that_was_killed_is_named_until_it_runs_again() -> None:
+    health = Health(time.monotonic)
+    health.started()
+    child = Child("bird", ["sleep", "3600"])
+    child.start()
+    with closing(serve("127.0.0.1", 0, health_routes(health))) as page:
+        try:
+            watch_children(health, [child])
+            assert get(page, "/liveness").status == 200
+            assert get(page, "/readiness").status == 200
+            os.kill(child.pid, signal.SIGKILL)
+
+            def noticed() -> bool:
+                watch_children(health, [child])
+                return get(page, "/liveness").status == 503
+
+            eventually(noticed, "the page notices that the child is dead")
+            assert f"not live: bird (pid {child.pid}) was killed by signal 9\n" in get(page, "/liveness").text
+            assert get(page, "/readiness").status == 503
+            child.start()
+            watch_children(health, [child])
+            assert get(page, "/liveness").status == 200
+        finally:
+            child.stop(5)
