@@ -1,0 +1,1 @@
+"""The agent: a start in phases, registration, and what keeps the node right afterwards."""
