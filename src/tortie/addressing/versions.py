@@ -1,0 +1,53 @@
+"""Calico's releases, as far as an address choice depends on them."""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple, Self
+
+from tortie.model.errors import UsageError
+
+
+class BadVersion(UsageError):
+    """A text that names no release of Calico."""
+
+    code = "invalid"
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        super().__init__(f"not a version of Calico: {text!r}", "it has no number", "write it as v3.24.2")
+
+
+class CalicoVersion(NamedTuple):
+    major: int
+    minor: int
+    patch: int = 0
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Reads v3.24.2, 3.20 and development builds such as v3.25.0-0.dev-12, which count as their release."""
+        found = re.fullmatch(r"v?([0-9]{1,4})\.([0-9]{1,4})(?:\.([0-9]{1,4}))?(?:[-+].*)?", text.strip())
+        if found is None:
+            raise BadVersion(text)
+        return cls(*(int(part or 0) for part in found.groups()))
+
+    def __str__(self) -> str:
+        return f"v{self.major}.{self.minor}.{self.patch}"
+
+
+# The newest release whose behaviour has been looked up.
+LATEST: Final = CalicoVersion(3, 32, 1)
+
+CIDR_SINCE: Final = CalicoVersion(3, 16)
+INTERNAL_IP_SINCE: Final = CalicoVersion(3, 22)
+
+
+def invalid_method(text: str, version: CalicoVersion = LATEST) -> str:
+    """What Calico logs before it ends; the word was misspelt for years."""
+    word = "autodetection" if version >= (3, 9, 0) else "autodection"
+    return f"Invalid IP {word} method: {text}"
+
+
+def loses_host_bits(version: CalicoVersion) -> bool:
+    """Whether kubernetes-internal-ip registers 10.0.0.0/24 for a node at 10.0.0.5/24, as its first releases did."""
+    return INTERNAL_IP_SINCE <= version < (3, 22, 4) or (3, 23, 0) <= version < (3, 23, 2)
