@@ -1,0 +1,38 @@
+"""What the agent asks of the machine it runs on, gathered so that tests can give it another one."""
+
+from __future__ import annotations
+
+import hashlib
+import socket
+from collections.abc import Callable
+from typing import NamedTuple
+
+from tortie.host.events import Events
+from tortie.host.files import read_text
+from tortie.host.links import observe
+from tortie.host.neighbours import someone_else_has
+from tortie.host.reach import source_towards
+from tortie.model.errors import TortieError
+from tortie.model.network import IP, HostNetwork, Interface
+from tortie.node.paths import Paths
+
+
+class Machine(NamedTuple):
+    observe: Callable[[], HostNetwork] = observe
+    open_events: Callable[[], Events] = Events
+    reach: Callable[..., IP | str] = source_towards  # destination, family, seconds
+    someone_else_has: Callable[[IP, Interface], str | None] = someone_else_has
+    hostname: Callable[[], str] = socket.gethostname
+
+
+def machine_id(paths: Paths) -> str:
+    """A name for this machine that survives renaming it; "" when it has none.
+
+    Not the machine-id itself, which is not meant to leave the machine, but a digest of it.
+    """
+    try:
+        text = read_text(paths.below("/etc/machine-id"))
+    except TortieError:
+        return ""
+    identity = (text or "").strip()
+    return hashlib.sha256(b"tortie " + identity.encode()).hexdigest()[:16] if identity else ""

@@ -1,0 +1,34 @@
+"""Where a node keeps its files: Calico's places, all below one root, so that a lab can have many nodes."""
+
+from __future__ import annotations
+
+import os
+from typing import Final, NamedTuple
+
+NODENAME: Final = "/var/lib/calico/nodename"
+SHUTDOWN_TIME: Final = "/var/lib/calico/shutdownTS"
+
+
+class Paths(NamedTuple):
+    root: str = "/"
+
+    def below(self, path: str) -> str:
+        return path if self.root in ("", "/") else os.path.join(self.root, path.lstrip("/"))
+
+    @property
+    def starts(self) -> str:
+        """The record of the last starts."""
+        return self.below("/var/lib/tortie/starts.json")
+
+    @property
+    def store(self) -> str:
+        return self.below("/var/lib/tortie/store.db")
+
+    def folders(self, *, backend: str, file_logging: bool) -> tuple[str, ...]:
+        """What has to be there before other parts of a node can work."""
+        wanted = ["/var/lib/calico"]
+        if backend == "bird":
+            wanted.insert(0, "/var/run/calico")
+        if file_logging:
+            wanted.append("/var/log/calico")
+        return tuple(self.below(folder) for folder in wanted)
