@@ -1,5 +1,5 @@
 """`python -m tortie` is the command, too."""
 
-from tortie.cli.main import entry
+from tortie.cli.entry import entry
 
 entry()

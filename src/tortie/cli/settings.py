@@ -223,11 +223,12 @@ def etcd_config(settings: Settings) -> EtcdConfig:
     )
 
 
-def open_store(settings: Settings) -> Store:
+def open_store(settings: Settings, *, in_loop: bool = False) -> Store:
+    """`in_loop`: for a program whose event loop must go on turning while the store works."""
     if settings.get("datastoreType") == "etcdv3":
         from tortie.store.etcd import EtcdStore
 
         return EtcdStore(etcd_config(settings))
-    from tortie.store.embedded import EmbeddedStore, inline
+    from tortie.store.embedded import EmbeddedStore, in_thread, inline
 
-    return EmbeddedStore(settings.get("store"), offload=inline)
+    return EmbeddedStore(settings.get("store"), offload=in_thread if in_loop else inline)

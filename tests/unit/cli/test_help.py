@@ -90,14 +90,25 @@ def example_lines() -> list[str]:
 @pytest.mark.parametrize("line", example_lines())
 def test_every_example_runs(tortie: Tortie, line: str) -> None:
     line = line.partition("  ")[0]  # what stands behind blanks is a remark
-    if "--etcd-endpoints" in line and "config" not in line:
-        line += " --help"  # nobody answers there, but the words are understood
+    if ("--etcd-endpoints" in line and "config" not in line) or "node run" in line:
+        line += " --help"  # nobody answers there, or it would never end; but the words are understood
     for folder in (".zfunc", ".config/fish/completions"):
         (tortie.folder / folder).mkdir(parents=True)
     ran = tortie.shell(f"export EDITOR=true; tortie get node n1 -o yaml > n1.yaml; {line}")
+    assert ran.code in _expected_codes(line), ran
+    assert "unknown" not in ran.stderr
+
+
+def _expected_codes(line: str) -> tuple[int, ...]:
+    if "--help" in line:
+        return (0,)
+    if "tortie node check" in line or "tortie node explain" in line:
+        return (0, 3, 4)  # what this machine is like is not the example's fault; nobody answers on 9099
+    if "tortie node timeline" in line:
+        return (1,)  # no start has been recorded
     exists_already = line.startswith("tortie create")
     nothing_to_remove = "--remove" in line
-    assert ran.code == (1 if exists_already or nothing_to_remove else 0), ran
+    return (1,) if exists_already or nothing_to_remove else (0,)
 
 
 def test_the_version_is_told_by_flag_and_by_command(tmp_path: Path) -> None:

@@ -1,0 +1,140 @@
+"""`tortie node ...`: declared here, done in `tortie.cli.node`; a probe must not pay for what the agent needs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tortie.cli.grammar import Command, Option
+from tortie.cli.options import DATASTORE
+from tortie.cli.options import output as output_option
+
+# Read by the command itself: the health port is opened before anything is read, and --env-file may say more.
+WHERE = tuple(option._replace(name="config_file") if option.name == "config" else option for option in DATASTORE)
+ROOT_FOLDER = Option(("--root",), "root", "Folder below which all files of the node lie.", "DIR", default="/")
+ENV_FILE = Option(
+    ("--env-file",), "env_file", "KEY=VALUE lines that win over the environment; read again on SIGHUP.", "FILE"
+)
+
+
+def run(**values: Any) -> int:
+    from tortie.cli.node.run import run as run_agent
+
+    return run_agent(**values)
+
+
+def explain(**values: Any) -> int:
+    from tortie.cli.node.explain import explain as explain_start
+
+    return explain_start(**values)
+
+
+def timeline(**values: Any) -> int:
+    from tortie.cli.node.timeline import timeline as show_timeline
+
+    return show_timeline(**values)
+
+
+def check(**values: Any) -> int:
+    from tortie.cli.node.check import check as check_health
+
+    return check_health(**values)
+
+
+def checksystem(**values: Any) -> int:
+    from tortie.cli.node.checksystem import checksystem as check_machine
+
+    return check_machine(**values)
+
+
+COMMAND = Command(
+    summary="Run this machine's node, and see why it does what it does.",
+    description="""The node of this machine: the agent itself, what it would decide and why, how its last start went,
+    and whether it is well. Settings are those of calico/node's environment (docs/reference/environment.md).""",
+    commands={
+        "explain": Command(
+            summary="Show every decision of a start here and now, with reasons; write nothing.",
+            run=explain,
+            options=(
+                output_option("text", "text", "json"),
+                Option(("--calico",), "calico", "Show also what Calico of this version would choose.", "VERSION"),
+                ENV_FILE,
+                ROOT_FOLDER,
+                *WHERE,
+            ),
+            examples="""
+                tortie node explain
+                IP_AUTODETECTION_METHOD=interface=eth.* tortie node explain -o json
+                tortie node explain --calico v3.24.2      its first-found, on this machine
+            """,
+        ),
+        "run": Command(
+            summary="Run the agent: start, register, stay.",
+            run=run,
+            description="""Starts the node, registers it and keeps it right until SIGTERM. The health port answers
+            from the first moment: curl -s '127.0.0.1:9099/readiness?verbose'. The log goes to standard output. SIGHUP
+            reads the settings again.""",
+            options=(
+                ENV_FILE,
+                Option(
+                    ("--log-format",),
+                    "log_format",
+                    "calico: Calico's lines; json: one object per line.",
+                    "FORMAT",
+                    default="calico",
+                    choices=("calico", "json"),
+                ),
+                ROOT_FOLDER,
+                *WHERE,
+            ),
+            examples="""
+                tortie node run
+                NODENAME=n1 IP=10.0.0.1 tortie node run --etcd-endpoints http://10.0.0.9:2379
+                tortie node run --env-file /etc/calico/calico.env --log-format json
+            """,
+        ),
+        "timeline": Command(
+            summary="Show the phases of the last start against the probe's window.",
+            run=timeline,
+            options=(
+                output_option("text", "text", "json"),
+                Option(("-a", "--all"), "everything", "All recorded starts, one line each."),
+                Option(
+                    ("--probe",),
+                    "probe",
+                    "Liveness probe: initialDelaySeconds,periodSeconds,failureThreshold.",
+                    "D,P,F",
+                    default="10,10,6",
+                ),
+                ROOT_FOLDER,
+            ),
+            examples="""
+                tortie node timeline
+                tortie node timeline --probe 5,10,6 -o json
+            """,
+        ),
+        "check": Command(
+            summary="Ask the agent whether it is live and ready; for exec probes.",
+            run=check,
+            options=(
+                Option(("--live",), "live", "Ask for liveness."),
+                Option(("--ready",), "ready", "Ask for readiness."),
+                Option(("--host",), "host", "Where the health page is; FELIX_HEALTHHOST, else localhost.", "HOST"),
+                Option(("--port",), "port", "Its port; FELIX_HEALTHPORT, else 9099.", "PORT"),
+                Option(("--timeout",), "timeout", "Seconds to wait for the answer.", "SECONDS"),
+            ),
+            examples="""
+                tortie node check                both
+                tortie node check --live         for a livenessProbe
+            """,
+        ),
+        "checksystem": Command(
+            summary="Check this machine before a start: kernel, ports, swap, clock, folders, BIRD.",
+            run=checksystem,
+            options=(output_option("text", "text", "json"), ROOT_FOLDER),
+            examples="""
+                tortie node checksystem
+                tortie node checksystem -o json
+            """,
+        ),
+    },
+)

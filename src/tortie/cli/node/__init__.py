@@ -1,0 +1,1 @@
+"""What `tortie node ...` does, one module per command."""

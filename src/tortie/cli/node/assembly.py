@@ -1,0 +1,190 @@
+"""The agent put together: its log, its store with a meter, its record, its metrics page."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sys
+import uuid
+from datetime import UTC, datetime
+from ipaddress import IPv6Network
+
+from tortie import __version__
+from tortie.cli.node.sources import Sources
+from tortie.cli.settings import open_store
+from tortie.health.children import watch_children
+from tortie.health.exposition import Metric
+from tortie.health.health import Health
+from tortie.health.listening import METRICS
+from tortie.health.metrics import (
+    NodeAddress,
+    address_metrics,
+    datastore_metrics,
+    health_metrics,
+    metrics_routes,
+    process_metrics,
+)
+from tortie.health.page import Page, serve
+from tortie.health.process import read_process
+from tortie.health.state import Trouble
+from tortie.host.child import Child
+from tortie.host.files import read_text
+from tortie.host.systemd import Notifier
+from tortie.model.errors import TortieError, UsageError
+from tortie.node.agent import Agent, Parts
+from tortie.node.converge import Converged, Converger, Identity, Phases, described
+from tortie.node.log import Log
+from tortie.node.machine import Machine, machine_id
+from tortie.node.name import NodeName, choose_name
+from tortie.node.news import KernelNews
+from tortie.node.paths import Paths
+from tortie.node.record import Recorder
+from tortie.node.registration import Stamp
+from tortie.node.settings import Change, NodeSettings, Reading, changes, refusal
+from tortie.node.timeline import REFUSED, Timeline
+from tortie.store.metered import Metered
+
+
+class Assembly:
+    def __init__(
+        self, health: Health, sources: Sources, reading: Reading, log_format: str, health_page: Page | None
+    ) -> None:
+        self._health = health
+        self._sources = sources
+        self._reading = reading
+        self._paths = Paths(sources.root)
+        self._log = Log(sys.stdout, level=reading.settings.log_level.value, form=log_format)
+        self._health_page = health_page
+        self._metrics_page: Page | None = None
+        self._page_troubles: dict[Page, Trouble | None] = {}
+        self._children: list[Child] = []  # BIRD will be one
+        self._addresses: tuple[NodeAddress, ...] = ()
+        self._recorder = Recorder(Timeline(self._paths.starts), health, self._log.warning)
+
+    async def run(self) -> int:
+        settings = self._reading.settings
+        self._log.info(f"Early log level set to {settings.log_level.value}")
+        for finding in self._reading.warnings:
+            self._log.warning(str(finding))
+        self._recorder.open(self._log.warning)
+        self._health.begin("name", 30.0, "finding out this node's name")
+        name, stored = self._name(settings)
+        self._recorder.node = name.name
+        self._recorder.update()
+        self._log.info(f"Starting node {name.name} with version v{__version__}")
+        self._open_metrics(settings)
+        identity = Identity(name.name, stored if stored != name.name else "", machine_id(self._paths))
+        store = Metered(
+            open_store(self._sources.datastore(), in_loop=True),
+            on_request=lambda op, _seconds, _error: self._health.count(op),
+        )
+        machine = Machine()
+        phases = Phases(self._health)
+        news = KernelNews(machine.open_events())
+        converger = Converger(
+            identity,
+            settings,
+            store=store,
+            machine=machine,
+            phases=phases,
+            log=self._log,
+            stamp=Stamp(_now, lambda: str(uuid.uuid4())),
+            random_ula=_random_ula,
+            kernel_news=news.wait,
+        )
+        parts = Parts(
+            name.name,
+            self._paths,
+            store,
+            self._health,
+            self._log,
+            converger,
+            phases,
+            news,
+            self._recorder,
+            Notifier(os.environ),
+            self._reload,
+            lambda converged: self._tell(name.name, converged),
+            self._watch,
+        )
+        return await Agent(parts).run()
+
+    def refuse(self) -> None:
+        self._recorder.finish(REFUSED)
+
+    def close(self) -> None:
+        if self._metrics_page:
+            self._metrics_page.close()
+
+    def _name(self, settings: NodeSettings) -> tuple[NodeName, str]:
+        file = self._paths.below(settings.nodename_file.value)
+        stored = read_text(file)
+        name = choose_name(self._sources.environment(), stored, Machine().hostname(), file)
+        for message in name.messages:
+            self._log.at(message.level, message.text)
+        if name.problems:
+            raise name.problems[0]
+        return name, (stored or "").strip()
+
+    def _open_metrics(self, settings: NodeSettings) -> None:
+        if settings.metrics_enabled.value:
+            host, port = settings.metrics_host.value, settings.metrics_port.value
+            self._metrics_page = serve(host, port, metrics_routes(self._metrics), purpose=METRICS)
+
+    def _metrics(self) -> list[Metric]:
+        report = self._health.report()
+        return [
+            *health_metrics(report),
+            *datastore_metrics(report.requests),
+            *address_metrics(self._addresses),
+            *process_metrics(read_process()),
+        ]
+
+    def _tell(self, name: str, converged: Converged) -> None:
+        self._addresses = tuple(
+            NodeAddress(name, str(cidr), interface, method, str(cidr.version))
+            for cidr, interface, method in described(converged.addressed)
+        )
+
+    def _watch(self) -> None:
+        """A page that cannot listen says so, once for each reason; a child that ended takes the node's life with it."""
+        for page in (self._health_page, self._metrics_page):
+            trouble = page.trouble if page else None
+            if page and trouble != self._page_troubles.get(page):
+                self._page_troubles[page] = trouble
+                if trouble:
+                    self._log.warning(f"{trouble.what}: {trouble.why}. Fix: {trouble.fix}")
+        watch_children(self._health, self._children)
+
+    def _reload(self) -> NodeSettings | None:
+        """Settings that cannot be meant change nothing: a running node is worth more than a typo."""
+        try:
+            reading = self._sources.reading()
+            if error := refusal(reading):
+                raise error
+        except (TortieError, UsageError) as error:
+            self._log.error(f"Settings read again and refused, the old ones stay: {error}")
+            return None
+        at_once, after_restart = changes(self._reading.settings, reading.settings)
+        for finding in reading.warnings:
+            if finding not in self._reading.warnings:
+                self._log.warning(str(finding))
+        self._log.info(f"Settings read again. Changed now: {_spoken(at_once) or 'nothing'}")
+        if after_restart:
+            self._log.warning(f"These change with the next start of the agent: {_spoken(after_restart)}")
+        self._reading = reading
+        return reading.settings
+
+
+def _spoken(changed: list[Change]) -> str:
+    return ", ".join(f"{each.variable} from {each.before} to {each.after}" for each in changed)
+
+
+def _now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _random_ula() -> IPv6Network:
+    """fd, then 40 random bits: a network of one's own."""
+    prefix = (0xFD << 40 | secrets.randbits(40)) << 80
+    return IPv6Network((prefix, 48))

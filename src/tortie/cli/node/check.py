@@ -1,0 +1,96 @@
+"""`tortie node check`: the exec probe. A thin client of the health page, with Calico's words and all reasons.
+
+The kubelet shows what a failed probe printed to standard output, so everything goes there.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from tortie.health.probe import Answer, NoAnswer, ask_all
+
+TYPE_CHECKING = False  # typing's own name for it would have to be imported
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tortie.model.errors import UsageError
+
+HOST = "localhost"
+PORT = "9099"
+TIMEOUT = "5s"  # less than the 10 s of Calico's manifests: a probe that is killed cannot say why
+
+_UNHEALTHY = 3
+_LINES_MAX = 24  # of reasons per check; a kubelet cuts the message anyway
+_UNITS = (("ms", 0.001), ("s", 1.0), ("m", 60.0), ("", 1.0))
+
+
+def check(*, live: bool, ready: bool, host: str | None, port: str | None, timeout: str | None) -> int:
+    """Neither asked for: both. Nothing is printed when all is well."""
+    both = live == ready
+    wanted = [
+        (path, name, prefix)
+        for path, name, prefix, asked in (
+            ("/liveness", "liveness", "calico/node is not ready: Felix is not live", live or both),
+            ("/readiness", "readiness", "calico/node is not ready: felix is not ready", ready or both),
+        )
+        if asked
+    ]
+    address = _felix_setting(os.environ, "HEALTHHOST") if host is None else host
+    number = _port(port or _felix_setting(os.environ, "HEALTHPORT") or PORT, "--port" if port else "FELIX_HEALTHPORT")
+    paths = tuple(path for path, _, _ in wanted)
+    answers = ask_all(address or HOST, number, paths, _seconds(timeout or TIMEOUT))
+    explained: list[str] = []
+    code = 0
+    for (_, name, prefix), answer in zip(wanted, answers, strict=True):
+        if isinstance(answer, Answer) and 200 <= answer.status < 400:
+            continue
+        code = _UNHEALTHY
+        said = answer.what if isinstance(answer, NoAnswer) else f"{name} probe reporting {answer.status}"
+        sys.stdout.write(f"{prefix}: {said}\n")
+        reasons = _reasons(answer)
+        if reasons != explained:
+            sys.stdout.write("".join(f"  {line}\n" for line in reasons))
+        explained = reasons
+    return code
+
+
+def _reasons(answer: Answer | NoAnswer) -> list[str]:
+    """The first block of lines after the page's table, or what is known about the silence."""
+    if isinstance(answer, NoAnswer):
+        parts = (("why", answer.why), ("fix", answer.fix))
+        return [f"{label}: {text}" for label, text in parts if text]
+    lines = [line.rstrip() for line in answer.body.splitlines() if not line.startswith(("+", "|"))]
+    end = lines.index("") if "" in lines else len(lines)
+    return lines[: min(end, _LINES_MAX)]
+
+
+def _felix_setting(environment: Mapping[str, str], name: str) -> str:
+    """Felix takes its variables in any case: FELIX_HealthPort is one of them."""
+    exact = environment.get(f"FELIX_{name}")
+    if exact:
+        return exact
+    return next((value for key, value in environment.items() if key.upper() == f"FELIX_{name}"), "")
+
+
+def _port(text: str, source: str) -> int:
+    if not (text.isascii() and text.isdigit() and 0 < int(text) < 65536):
+        raise _misunderstood(f"'{text}' is no port", source, "use a number from 1 to 65535, such as 9099")
+    return int(text)
+
+
+def _seconds(text: str) -> float:
+    unit, factor = next((unit, factor) for unit, factor in _UNITS if text.endswith(unit))
+    try:
+        seconds = float(text.removesuffix(unit)) * factor
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < 3600:
+        raise _misunderstood(f"'{text}' is no time to wait", "--timeout", "use a duration such as 5s or 500ms")
+    return seconds
+
+
+def _misunderstood(what: str, source: str, fix: str) -> UsageError:
+    from tortie.model.errors import UsageError
+
+    return UsageError(what, f"{source} says so", fix)

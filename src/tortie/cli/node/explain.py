@@ -1,0 +1,148 @@
+"""`tortie node explain`: looks at this machine and the datastore as a start would, and tells what it would do."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any
+
+from tortie.addressing.choice import Surroundings
+from tortie.addressing.choose import choose
+from tortie.addressing.conflicts import Conflict, Evidence
+from tortie.addressing.methods import Agreed, FirstFound
+from tortie.addressing.versions import CalicoVersion
+from tortie.cli.node.explanation_text import as_text
+from tortie.cli.node.sources import Sources
+from tortie.cli.session import with_store
+from tortie.cli.settings import Settings
+from tortie.host.files import read_text
+from tortie.model.errors import TortieError, UsageError
+from tortie.model.network import IP, Family, HostNetwork
+from tortie.model.wire import to_json
+from tortie.node.decisions import (
+    FAMILIES,
+    Addressed,
+    can_reach_destinations,
+    choose_addresses,
+    choose_pools,
+    find_conflicts,
+    intent_of,
+    judge_conflicts,
+    notices,
+    surroundings_of,
+)
+from tortie.node.explain import Datastore, Explanation, Replay
+from tortie.node.machine import Machine, machine_id
+from tortie.node.name import choose_name
+from tortie.node.paths import Paths
+from tortie.node.picture import EMPTY, NODES, POOLS, Picture, read_picture, wanted_keys
+from tortie.node.registration import Stamp, own_record_unreadable, plan
+from tortie.node.settings import NodeSettings
+from tortie.store.contract import Snapshot, Store
+
+_ASK_S = 5.0
+
+
+def explain(*, output: str, calico: str | None, env_file: str | None, root: str, **flags: Any) -> int:
+    if output not in ("text", "json"):
+        raise UsageError(f"unrecognized output format '{output}'", "there is no such form", "use text or json")
+    version = CalicoVersion.parse(calico) if calico else None
+    explanation = _explanation(Sources(env_file, root, flags), version)
+    text = to_json(explanation.as_json()) + "\n" if output == "json" else as_text(explanation)
+    sys.stdout.write(text)
+    return explanation.exit_code
+
+
+def _explanation(sources: Sources, version: CalicoVersion | None) -> Explanation:
+    reading, paths, machine = sources.reading(), Paths(sources.root), Machine()
+    settings = reading.settings
+    file = paths.below(settings.nodename_file.value)
+    stored_name = read_text(file)
+    name = choose_name(sources.environment(), stored_name, machine.hostname(), file)
+    earlier = (stored_name or "").strip()
+    earlier = earlier if earlier != name.name else ""
+    datastore, picture = _look(sources.datastore(), name.name, earlier)
+    network = machine.observe()
+    surroundings = surroundings_of(network, picture, _ask_kernel(settings, machine))
+    addressed = choose_addresses(settings, surroundings)
+    identity = machine_id(paths)
+    judged = judge_conflicts(
+        name.name,
+        find_conflicts(settings, name.name, addressed, picture),
+        lambda conflict: _evidence(conflict, network, machine, earlier, identity),
+    )
+    pools = choose_pools(settings, addressed, network, picture, _some_ula)
+    intent = intent_of(settings, name.name, identity, network, addressed, judged, pools)
+    own_record = own_record_unreadable(picture)
+    writes = () if own_record or datastore.error else plan(picture, intent, Stamp(lambda: "", lambda: ""))
+    warnings = [str(finding) for finding in reading.warnings]
+    for messages in (
+        name.messages,
+        *(each.decision.messages for each in addressed),
+        *(pool.messages for pool in pools.values()),
+        notices(name.name, addressed, picture, identity),
+    ):
+        warnings += [message.text for message in messages if message.level != "info"]
+    warnings += [f"{write.what} is left as it is: {write.why}" for write in writes if write.action == "leave"]
+    replay = _replay(version, settings, surroundings, addressed) if version else None
+    return Explanation(
+        reading, name, datastore, addressed, judged, pools, writes, tuple(dict.fromkeys(warnings)), own_record, replay
+    )
+
+
+def _look(settings: Settings, name: str, earlier: str) -> tuple[Datastore, Picture]:
+    """One read, as in a start. Without an answer the decisions are those of a cluster that nobody knows."""
+    where = settings.get("store") or settings.get("etcdEndpoints")
+    began = time.monotonic()
+
+    async def read(store: Store) -> tuple[str, Snapshot]:
+        return store.where, await store.snapshot(wanted_keys(name), [NODES, POOLS], timeout_s=_ASK_S)
+
+    try:
+        where, snapshot = with_store(settings, read)
+    except UsageError:
+        raise
+    except TortieError as error:
+        return Datastore(where, error), EMPTY
+    picture = read_picture(name, snapshot, earlier_name=earlier)
+    nodes = len(picture.others) + len(picture.unreadable)
+    return Datastore(where, nodes=nodes, seconds=time.monotonic() - began), picture
+
+
+def _ask_kernel(settings: NodeSettings, machine: Machine) -> dict[tuple[str, Family], IP | str]:
+    return {
+        (destination, family): machine.reach(destination, family, _ASK_S)
+        for destination, family in can_reach_destinations(settings)
+    }
+
+
+def _evidence(conflict: Conflict, network: HostNetwork, machine: Machine, earlier: str, identity: str) -> Evidence:
+    owner = network.owner(conflict.ip)
+    if owner is None:
+        return Evidence(earlier, identity, why_not_asked=f"{conflict.ip} is on no interface of this machine")
+    try:
+        return Evidence(earlier, identity, machine.someone_else_has(conflict.ip, owner[0]), asked=True)
+    except TortieError as error:
+        return Evidence(earlier, identity, why_not_asked=error.why or error.what)
+
+
+def _replay(
+    version: CalicoVersion, settings: NodeSettings, surroundings: Surroundings, addressed: tuple[Addressed, ...]
+) -> Replay:
+    """Tortie's own method is unknown to Calico: its default is first-found."""
+    wanted = {each.family for each in addressed}
+    choices = []
+    for family in FAMILIES:
+        method = settings.method(family)
+        if family in wanted:
+            choices.append(
+                choose(FirstFound() if isinstance(method, Agreed) else method, family, surroundings, version)
+            )
+    return Replay(str(version), tuple(choices))
+
+
+def _some_ula() -> Any:
+    """A start would roll dice here; what it could be is told instead."""
+    from ipaddress import IPv6Network
+
+    return IPv6Network("fd00::/48")

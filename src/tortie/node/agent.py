@@ -1,0 +1,288 @@
+"""The agent: starts the node, registers it, and keeps it right until it is told to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import signal
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import Any, Final, NamedTuple, TypeVar
+
+from tortie.addressing.choice import Message
+from tortie.health.health import Health
+from tortie.health.state import Fault, Trouble
+from tortie.host.memory import give_back
+from tortie.host.systemd import Notifier
+from tortie.model.errors import TortieError, UsageError
+from tortie.model.network import CIDR
+from tortie.node.converge import BOUND_S, Blocked, Converged, Converger, Phases
+from tortie.node.footprint import Footprint
+from tortie.node.log import Log
+from tortie.node.news import KernelNews, relevant
+from tortie.node.own_record import Record, watch_own_record
+from tortie.node.paths import Paths
+from tortie.node.patience import pause_s
+from tortie.node.record import Recorder
+from tortie.node.settings import NodeSettings
+from tortie.node.timeline import READY, STOPPED
+from tortie.store.contract import Store, Unauthorized
+
+Result = TypeVar("Result")
+
+_TICK_S: Final = 1.0
+_RECORD_EVERY_TICKS: Final = 5
+# An event loop that has not turned for so long hangs. On an overloaded machine a second may take ten.
+LOOP_BOUND_S: Final = 30.0
+# Who waits for the kernel or for another node looks again this often, even if nobody says that something changed.
+_LOOK_AGAIN_S: Final = 15.0
+_CLOSE_S: Final = 5.0
+
+
+class Parts(NamedTuple):
+    """What the agent is made of; the command line puts it together."""
+
+    name: str
+    paths: Paths
+    store: Store
+    health: Health
+    log: Log
+    converger: Converger
+    phases: Phases
+    news: KernelNews
+    recorder: Recorder
+    notifier: Notifier
+    reload: Callable[[], NodeSettings | None]
+    tell: Callable[[Converged], None]  # whoever shows the addresses to others
+    watch: Callable[[], None]  # whatever else has to be looked at every second: pages, children
+
+
+class Agent:
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._log = parts.log
+        self._health = parts.health
+        self._stopping = asyncio.Event()
+        self._wanted = asyncio.Event()  # somebody wants everything looked at again
+        self._started = asyncio.Event()
+        self._addresses: set[CIDR] = set()  # as registered
+        self._record: Record | None = None  # as the datastore last told
+        self._seen_revision = 0  # what is not newer than this was seen, or written, by ourselves
+        self._attempting = False
+        self._block: tuple[str, Trouble] | None = None
+        self._settings = parts.converger.settings
+        self._footprint = Footprint(parts.name, parts.paths, parts.log)
+
+    async def run(self) -> int:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self._stopping.set)
+        loop.add_signal_handler(signal.SIGHUP, self._reload)
+        self._health.loop_bound(LOOP_BOUND_S)
+        self._health.beat()
+        tasks = [asyncio.create_task(work()) for work in (self._work, self._heart, self._listen, self._stopping.wait)]
+        try:
+            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                task.result()
+            return 0
+        finally:
+            await self._stop(tasks)
+
+    async def _work(self) -> None:
+        converged = await self._patiently(self._parts.converger.attempt)
+        await self._patiently(self._leave_files)
+        self._finish_start(converged)
+        await self._keep(converged)
+
+    def _finish_start(self, converged: Converged) -> None:
+        self._parts.phases.over = True
+        self._health.started()
+        self._parts.recorder.finish(READY)
+        self._after(converged)
+        self._log.info(f"Using node name: {self._parts.name}")
+        self._log.info("Calico node started successfully")
+        self._parts.notifier.ready()
+        self._parts.notifier.status(f"node {self._parts.name} has started")
+        give_back()
+        self._started.set()
+
+    async def _keep(self, converged: Converged) -> None:
+        """Quiet until the kernel reports something that could change a decision, or settings are read again."""
+        seen = relevant(converged.network)
+        self._log.component = "monitor-addresses"
+        while True:
+            await self._first_of(self._parts.news.settled(), self._wanted.wait())
+            if not self._wanted.is_set() and relevant(self._parts.converger.observe()) == seen:
+                continue
+            self._wanted.clear()
+            converged = await self._patiently(self._parts.converger.attempt)
+            seen = relevant(converged.network)
+            self._after(converged)
+
+    def _after(self, converged: Converged) -> None:
+        """A registered address that is on no interface is nobody's; one that a person gave may be a NAT's."""
+        gone = [
+            each.decision.address
+            for each in converged.addressed
+            if each.decision.address and not each.decision.confirmed and each.decision.source != "environment"
+        ]
+        if gone:
+            what = f"the registered address {gone[0]} is on no interface of this machine"
+            fix = "give an interface the address back, or another one; the node notices by itself"
+            self._health.need("address", Trouble(what, "nothing better was found", fix, "this node"))
+        else:
+            self._health.met("address")
+        self._addresses = {each.decision.address for each in converged.addressed if each.decision.address}
+        self._seen_revision = converged.revision
+        self._judge_record()
+        self._parts.tell(converged)
+
+    async def _listen(self) -> None:
+        """To those who touch this node's record, from the end of the start on."""
+        await self._started.wait()
+        await watch_own_record(self._parts.store, self._parts.name, self._record_changed)
+
+    def _record_changed(self, record: Record) -> None:
+        """News of our own writes come by here, too, perhaps before the write itself returns."""
+        self._record = record
+        if not self._attempting:
+            self._judge_record()
+
+    def _judge_record(self) -> None:
+        """A deleted record is written again. A foreign one is told, not fought over: two writers would never end."""
+        record = self._record
+        if record is None or record.revision <= self._seen_revision:
+            self._health.met("record")
+        elif record.deleted:
+            self._log.warning(f"Node({self._parts.name}) was deleted from the datastore; registering again")
+            self._wanted.set()
+        elif set(record.addresses) != self._addresses:
+            now = ", ".join(map(str, record.addresses)) or "no address"
+            what = f"somebody else has changed Node({self._parts.name}): it now has {now}"
+            why = "peers will not find this node there" + (
+                f"; written by machine {record.machine}" if record.machine else ""
+            )
+            fix = "if another machine has the same name, give it another NODENAME; then send this agent SIGHUP"
+            self._log.warning(f"{what}: {why}. Fix: {fix}")
+            self._health.need("record", Trouble(what, why, fix, "a peer"))
+        else:
+            self._health.met("record")
+
+    async def _patiently(self, work: Callable[[], Awaitable[Result]]) -> Result:
+        """Again and again until it succeeds: live, not ready, and saying why."""
+        attempt = 0
+        while True:
+            self._attempting = True
+            try:
+                result = await work()
+            except Blocked as blocked:
+                need, trouble, messages = blocked.need, blocked.trouble, blocked.messages
+            except UsageError:
+                raise
+            except TortieError as error:
+                need, trouble, messages = "datastore", _trouble_of(error), ()
+            else:
+                self._unblock()
+                return result
+            finally:
+                self._attempting = False
+            attempt = attempt + 1 if self._blocked_by(need, trouble, messages) else 0
+            await self._pause(need, attempt)
+
+    def _blocked_by(self, need: str, trouble: Trouble, messages: tuple[Message, ...]) -> bool:
+        """Whether that is what it was before; what is new is said in the log, what is not only in the page."""
+        again = self._block is not None and self._block[0] == need and self._block[1].what == trouble.what
+        if self._block and self._block[0] != need:
+            self._health.met(self._block[0])
+        self._block = need, trouble
+        self._health.trouble(trouble)
+        if not self._parts.phases.over or need == "address":
+            self._health.need(need, trouble)
+        if not again:
+            for message in messages:
+                self._log.at(message.level, message.text)
+            if need == "datastore":
+                self._log.info("Hit error connecting to datastore - retry")
+            self._log.warning(
+                f"{trouble.what}: {trouble.why}. Fix: {trouble.fix}. Going on trying.", fault=trouble.fault
+            )
+            self._parts.recorder.update()
+        return again
+
+    def _unblock(self) -> None:
+        if self._block:
+            self._health.met(self._block[0])
+            self._health.resolved()
+            self._log.info(f"No longer so: {self._block[1].what}")
+            self._block = None
+
+    async def _pause(self, need: str, attempt: int) -> None:
+        seconds = pause_s(attempt, random.random(), longest_s=_LOOK_AGAIN_S)
+        if need == "datastore":
+            await asyncio.sleep(seconds)
+        else:
+            seconds = _LOOK_AGAIN_S if need == "address" else seconds
+            await self._first_of(self._parts.news.settled(), self._wanted.wait(), asyncio.sleep(seconds))
+
+    async def _first_of(self, *waits: Awaitable[object]) -> None:
+        tasks = [asyncio.ensure_future(wait) for wait in waits]
+        try:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _leave_files(self) -> None:
+        self._parts.phases.begin("files", f"writing {self._footprint.nodename_file(self._settings)}")
+        try:
+            self._footprint.leave(self._settings)
+        except TortieError as error:
+            raise Blocked(Trouble(error.what, error.why, error.fix, "this node"), "files") from error
+
+    async def _heart(self) -> None:
+        """Shows that the event loop turns, to the health page and to systemd."""
+        ticks = 0
+        while True:
+            self._health.beat()
+            self._parts.watch()
+            report = self._health.report()
+            if report.live:
+                self._parts.notifier.watchdog()
+            if not self._parts.phases.over:
+                self._parts.notifier.status(f"starting, {report.phase}: {report.doing}")
+                self._parts.notifier.extend(BOUND_S)
+                if ticks % _RECORD_EVERY_TICKS == 0:
+                    self._parts.recorder.update()
+            ticks += 1
+            await asyncio.sleep(_TICK_S)
+
+    def _reload(self) -> None:
+        self._parts.notifier.reloading()
+        settings = self._parts.reload()
+        if settings is not None:
+            self._settings = self._parts.converger.settings = settings
+            self._log.level = settings.log_level.value
+            self._wanted.set()
+        self._parts.notifier.ready()
+
+    async def _stop(self, tasks: Sequence[asyncio.Task[Any]]) -> None:
+        self._log.component = "shutdown"
+        self._parts.notifier.stopping()
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        self._parts.recorder.finish(STOPPED)
+        self._log.info(f"Shutting down node {self._parts.name}")
+        self._footprint.note_shutdown(self._settings, datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"))
+        self._parts.news.close()
+        with suppress(TortieError, TimeoutError):
+            async with asyncio.timeout(_CLOSE_S):
+                await self._parts.store.close()
+
+
+def _trouble_of(error: TortieError) -> Trouble:
+    fault: Fault = "the configuration" if isinstance(error, Unauthorized) else "the datastore"
+    return Trouble(error.what, error.why, error.fix, fault)

@@ -1,0 +1,65 @@
+"""The kernel's news for the event loop: heard at once, passed on once they have settled."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Final
+
+from tortie.addressing.exclusions import excluded_by
+from tortie.addressing.versions import LATEST
+from tortie.host.events import Events
+from tortie.model.network import MAIN_TABLE, HostNetwork
+
+# A DHCP client or a bond changes several things within moments; the last state is the one to judge.
+QUIET_S: Final = 1.0
+LONGEST_S: Final = 5.0
+
+
+class KernelNews:
+    """Opened inside the event loop that it serves."""
+
+    def __init__(self, events: Events) -> None:
+        self._events = events
+        self._heard = asyncio.Event()
+        asyncio.get_running_loop().add_reader(events.fileno(), self._listen)
+
+    async def wait(self, timeout_s: float) -> bool:
+        """Whether something was heard in time."""
+        try:
+            async with asyncio.timeout(timeout_s):
+                await self._heard.wait()
+        except TimeoutError:
+            return False
+        self._heard.clear()
+        return True
+
+    async def settled(self) -> None:
+        """Returns after news, once it has been quiet for a moment, or once waiting longer helps nobody."""
+        loop = asyncio.get_running_loop()
+        await self._heard.wait()
+        deadline = loop.time() + LONGEST_S
+        while self._heard.is_set() and loop.time() < deadline:
+            self._heard.clear()
+            await asyncio.sleep(min(QUIET_S, max(0.0, deadline - loop.time())))
+        self._heard.clear()
+
+    def close(self) -> None:
+        asyncio.get_running_loop().remove_reader(self._events.fileno())
+        self._events.close()
+
+    def _listen(self) -> None:
+        if self._events.drain():
+            self._heard.set()
+
+
+def relevant(network: HostNetwork) -> object:
+    """What of a network an address choice can depend on. Pods come and go without touching it."""
+    interfaces = tuple(
+        (interface.name, interface.kind, interface.is_up, interface.master, interface.addresses)
+        for interface in network.interfaces
+        if not excluded_by(interface.name, LATEST)
+    )
+    defaults = tuple(
+        route for route in network.routes if route.destination.prefixlen == 0 and route.table == MAIN_TABLE
+    )
+    return interfaces, defaults

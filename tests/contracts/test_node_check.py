@@ -1,0 +1,222 @@
+"""`tortie node check` as an exec probe runs it: exit code, and every reason on standard output."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+from tests.support.cli import Ran, Tortie, assert_three_lines
+from tests.support.health_pages import DEADLINE_S, port_of
+
+from tortie.health.health import Health
+from tortie.health.page import Page, serve
+from tortie.health.routes import health_routes
+from tortie.health.state import Trouble
+
+REFUSED = Trouble("the datastore does not answer", "connection refused", "start etcd", "the datastore")
+LIVE = "calico/node is not ready: Felix is not live: "
+READY = "calico/node is not ready: felix is not ready: "
+
+
+@pytest.fixture
+def health() -> Health:
+    return Health(time.monotonic)
+
+
+@pytest.fixture
+def page(health: Health) -> Iterator[Page]:
+    with closing(serve("localhost", 0, health_routes(health))) as page:
+        yield page
+
+
+@pytest.fixture
+def check(tmp_path: Path, page: Page) -> Callable[..., Ran]:
+    shell = Tortie(tmp_path)
+    return lambda *words: shell("node", "check", "--port", str(port_of(page)), *words)
+
+
+def test_a_node_that_is_well_makes_no_noise(check: Callable[..., Ran], health: Health) -> None:
+    health.started()
+    for flags in ([], ["--live"], ["--ready"], ["--live", "--ready"]):
+        assert check(*flags) == (0, "", "")
+
+
+def test_a_node_that_starts_is_live_and_says_why_it_is_not_ready(check: Callable[..., Ran], health: Health) -> None:
+    health.begin("datastore", 60, "connecting")
+    health.trouble(REFUSED)
+    assert check("--live") == (0, "", "")
+    for flags in (["--ready"], [], ["--live", "--ready"]):
+        ran = check(*flags)
+        assert (ran.code, ran.stderr) == (3, "")
+        lines = ran.stdout.splitlines()
+        assert lines[0] == READY + "readiness probe reporting 503"
+        assert lines[1].startswith("  not ready: start-up is in phase datastore for ")
+        assert lines[2] == "    why: the datastore does not answer: connection refused"
+        assert lines[3] == "    fix: start etcd"
+        assert lines[4].startswith("    whose fault: the datastore")
+        assert len(lines) == 5
+
+
+def test_all_failures_are_told_not_only_the_first(check: Callable[..., Ran], health: Health) -> None:
+    health.started()
+    health.child_ended("bird", "was killed by signal 9", 123)
+    health.need("address", REFUSED._replace(what="no address is chosen"))
+    ran = check()
+    assert ran.code == 3
+    assert LIVE + "liveness probe reporting 503\n  not live: bird (pid 123) was killed by signal 9\n" in ran.stdout
+    assert READY + "readiness probe reporting 503\n  not ready: no address is chosen\n" in ran.stdout
+    assert check("--live").stdout.count("calico/node is not ready") == 1
+
+
+def test_nobody_there_is_unhealthy_in_the_words_of_calico(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as holder:
+        port = holder.getsockname()[1]
+    ran = Tortie(tmp_path).run("node", "check", "--port", str(port))
+    assert (ran.code, ran.stderr) == (3, "")
+    refused = f"dial tcp 127.0.0.1:{port}: connect: connection refused\n"
+    assert f'{LIVE}Get "http://localhost:{port}/liveness": {refused}' in ran.stdout
+    assert f'{READY}Get "http://localhost:{port}/readiness": {refused}' in ran.stdout
+    assert ran.stdout.count("  fix: start `tortie node run`") == 1
+
+
+@contextmanager
+def server(behaviour: Callable[[socket.socket], None]) -> Iterator[int]:
+    """Somebody who has the port and is not a health page."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def work() -> None:
+            while True:
+                try:
+                    client, _ = listener.accept()
+                except OSError:
+                    return
+                with client:
+                    behaviour(client)
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        try:
+            yield listener.getsockname()[1]
+        finally:
+            listener.shutdown(socket.SHUT_RDWR)
+            thread.join(DEADLINE_S)
+
+
+def _says(answer: bytes) -> Callable[[socket.socket], None]:
+    def say(client: socket.socket) -> None:
+        client.recv(4096)
+        client.sendall(answer)
+
+    return say
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (b"SSH-2.0-OpenSSH_9.2\r\n", 'net/http: malformed HTTP response "SSH-2.0-OpenSSH_9.2'),
+        (b"", "EOF"),
+        (b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", "readiness probe reporting 404"),
+        (b"HTTP/1.1 500 \xff\r\n\r\n", "readiness probe reporting 500"),
+    ],
+)
+def test_another_server_on_the_port_is_unhealthy(tmp_path: Path, answer: bytes, said: str) -> None:
+    with server(_says(answer)) as port:
+        ran = Tortie(tmp_path)("node", "check", "--ready", "--port", str(port))
+    assert ran.code == 3
+    assert ran.stdout.splitlines()[0].startswith(READY)
+    assert said in ran.stdout
+
+
+def test_felix_itself_can_be_asked(tmp_path: Path) -> None:
+    with server(_says(b"HTTP/1.1 200 OK\r\n\r\n+---+\n| a |\n+---+\n")) as port:
+        assert Tortie(tmp_path)("node", "check", "--port", str(port)) == (0, "", "")
+    with server(_says(b"HTTP/1.1 503 Service Unavailable\r\n\r\n+---+\n| a |\n+---+\n")) as port:
+        ran = Tortie(tmp_path)("node", "check", "--live", "--port", str(port))
+    assert ran == (3, LIVE + "liveness probe reporting 503\n", "")
+
+
+def test_a_server_that_keeps_the_connection_is_not_waited_for(tmp_path: Path) -> None:
+    over = threading.Event()
+
+    def keep(client: socket.socket) -> None:
+        client.recv(4096)
+        client.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+        over.wait(DEADLINE_S)
+
+    with server(keep) as port:
+        try:
+            assert Tortie(tmp_path)("node", "check", "--live", "--port", str(port), "--timeout", "60s").code == 0
+        finally:
+            over.set()
+
+
+def test_who_does_not_answer_in_time_is_unhealthy_in_every_respect(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1]
+        ran = Tortie(tmp_path)("node", "check", "--port", str(port), "--timeout", "200ms")
+    assert ran.code == 3
+    for prefix, path in ((LIVE, "liveness"), (READY, "readiness")):
+        assert f'{prefix}Get "http://localhost:{port}/{path}": context deadline exceeded\n' in ran.stdout
+    assert "  why: the connection is there, but no answer came within 0.2 s\n" in ran.stdout
+
+
+def test_a_name_that_does_not_resolve_is_unhealthy(tmp_path: Path) -> None:
+    ran = Tortie(tmp_path)("node", "check", "--live", "--host", "no-such-name.invalid", "--timeout", "30")
+    assert ran.code == 3
+    assert "dial tcp: lookup no-such-name.invalid: no such host\n" in ran.stdout
+
+
+@pytest.mark.parametrize("host_variable", ["127.0.0.1", "localhost", "0.0.0.0", ""])
+@pytest.mark.parametrize("port_variable", ["FELIX_HEALTHPORT", "FELIX_HealthPort", "felix_healthport"])
+def test_felixs_variables_say_where_it_is(
+    tmp_path: Path, page: Page, health: Health, host_variable: str, port_variable: str
+) -> None:
+    health.started()
+    variables = {port_variable: str(port_of(page)), "FELIX_HEALTHHOST": host_variable}
+    assert Tortie(tmp_path, **variables)("node", "check") == (0, "", "")
+
+
+def test_flags_come_before_variables(tmp_path: Path, page: Page, health: Health) -> None:
+    health.started()
+    shell = Tortie(tmp_path, FELIX_HEALTHPORT="1", FELIX_HEALTHHOST="192.0.2.1")
+    assert shell("node", "check", "--host", "::1", "--port", str(port_of(page))) == (0, "", "")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--port", "http"],
+        ["--port", "0"],
+        ["--port", "65536"],
+        ["--port", "-1"],
+        ["--timeout", "soon"],
+        ["--timeout", "0"],
+        ["--timeout", "-1s"],
+        ["--timeout", "nan"],
+    ],
+)
+def test_what_cannot_be_meant_is_refused(tmp_path: Path, words: list[str]) -> None:
+    ran = Tortie(tmp_path)("node", "check", *words)
+    assert_three_lines(ran, 2)
+    assert ran.stdout == ""
+
+
+def test_a_variable_that_cannot_be_meant_is_named(tmp_path: Path) -> None:
+    ran = Tortie(tmp_path, FELIX_HEALTHPORT="9099/tcp")("node", "check")
+    assert_three_lines(ran, 2)
+    assert "FELIX_HEALTHPORT" in ran.stderr
+
+
+def test_the_installed_command_is_a_probe(tmp_path: Path, page: Page, health: Health) -> None:
+    shell = Tortie(tmp_path, FELIX_HEALTHPORT=str(port_of(page)))
+    assert shell.run("node", "check", "--live").code == 0
+    assert shell.run("node", "check").code == 3
+    health.started()
+    assert shell.run("node", "check") == (0, "", "")
+    assert os.listdir(tmp_path) == [], "a probe writes nothing"
