@@ -74,6 +74,19 @@ def test_all_failures_are_told_not_only_the_first(check: Callable[..., Ran], hea
     assert check("--live").stdout.count("calico/node is not ready") == 1
 
 
+def test_json_says_the_same_with_the_same_codes(check: Callable[..., Ran], health: Health, tmp_path: Path) -> None:
+    health.begin("datastore", 60, "connecting")
+    starting = check("-o", "json")
+    assert (starting.code, starting.json["ok"]) == (3, False)
+    assert (starting.json["liveness"]["ok"], starting.json["readiness"]["status"]) == (True, 503)
+    assert starting.json["report"]["phase"]["name"] == "datastore"
+    health.started()
+    assert (check("-o", "json").code, check("-o", "json").json["ok"]) == (0, True)
+    nobody = Tortie(tmp_path)("node", "check", "--port", "1", "--live", "-o", "json")
+    assert (nobody.code, nobody.json["report"]) == (3, None)
+    assert "connection refused" in nobody.json["liveness"]["what"]
+
+
 def test_nobody_there_is_unhealthy_in_the_words_of_calico(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as holder:
         port = holder.getsockname()[1]

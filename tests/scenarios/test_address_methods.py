@@ -47,9 +47,7 @@ def host() -> Iterator[Namespace]:
         yield machine
 
 
-def chosen(
-    host: Namespace, method: str, family: Family = 4, version: CalicoVersion = LATEST, **known: Any
-) -> Choice:
+def chosen(host: Namespace, method: str, family: Family = 4, version: CalicoVersion = LATEST, **known: Any) -> Choice:
     parsed = parse_method(method)
 
     def look() -> Choice:

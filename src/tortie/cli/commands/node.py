@@ -120,7 +120,8 @@ COMMAND = Command(
                 Option(("--ready",), "ready", "Ask for readiness."),
                 Option(("--host",), "host", "Where the health page is; FELIX_HEALTHHOST, else localhost.", "HOST"),
                 Option(("--port",), "port", "Its port; FELIX_HEALTHPORT, else 9099.", "PORT"),
-                Option(("--timeout",), "timeout", "Seconds to wait for the answer.", "SECONDS"),
+                Option(("--timeout",), "timeout", "How long to wait for the answer: 5s, 800ms.", "TIME"),
+                output_option("text", "text", "json"),
             ),
             examples="""
                 tortie node check                both

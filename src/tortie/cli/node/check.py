@@ -25,8 +25,12 @@ _LINES_MAX = 24  # of reasons per check; a kubelet cuts the message anyway
 _UNITS = (("ms", 0.001), ("s", 1.0), ("m", 60.0), ("", 1.0))
 
 
-def check(*, live: bool, ready: bool, host: str | None, port: str | None, timeout: str | None) -> int:
-    """Neither asked for: both. Nothing is printed when all is well."""
+def check(
+    *, live: bool, ready: bool, host: str | None, port: str | None, timeout: str | None, output: str = "text"
+) -> int:
+    """Neither asked for: both. Nothing is printed when all is well, except as JSON."""
+    if output not in ("text", "json"):
+        raise _misunderstood(f"unrecognized output format '{output}'", "-o", "use text or json")
     both = live == ready
     wanted = [
         (path, name, prefix)
@@ -38,8 +42,11 @@ def check(*, live: bool, ready: bool, host: str | None, port: str | None, timeou
     ]
     address = _felix_setting(os.environ, "HEALTHHOST") if host is None else host
     number = _port(port or _felix_setting(os.environ, "HEALTHPORT") or PORT, "--port" if port else "FELIX_HEALTHPORT")
-    paths = tuple(path for path, _, _ in wanted)
+    form = "?format=json" if output == "json" else ""
+    paths = tuple(path + form for path, _, _ in wanted)
     answers = ask_all(address or HOST, number, paths, _seconds(timeout or TIMEOUT))
+    if form:
+        return _told_as_json([name for _, name, _ in wanted], answers)
     explained: list[str] = []
     code = 0
     for (_, name, prefix), answer in zip(wanted, answers, strict=True):
@@ -53,6 +60,26 @@ def check(*, live: bool, ready: bool, host: str | None, port: str | None, timeou
             sys.stdout.write("".join(f"  {line}\n" for line in reasons))
         explained = reasons
     return code
+
+
+def _told_as_json(names: list[str], answers: list[Answer | NoAnswer]) -> int:
+    """What was asked for, each with whether it is so; and the page's own report, if there is one."""
+    import json
+
+    told: dict[str, object] = {}
+    report: object = None
+    for name, answer in zip(names, answers, strict=True):
+        if isinstance(answer, NoAnswer):
+            told[name] = {"ok": False, "what": answer.what, "why": answer.why, "fix": answer.fix}
+            continue
+        told[name] = {"ok": 200 <= answer.status < 400, "status": answer.status}
+        try:
+            report = json.loads(answer.body)
+        except ValueError:
+            report = None  # somebody else answers on that port
+    good = all(isinstance(each, dict) and each["ok"] for each in told.values())
+    sys.stdout.write(json.dumps({"ok": good, **told, "report": report}, indent=2, ensure_ascii=False) + "\n")
+    return 0 if good else _UNHEALTHY
 
 
 def _reasons(answer: Answer | NoAnswer) -> list[str]:
