@@ -24,12 +24,18 @@ def test_make_up_moves_the_example_cluster_from_the_embedded_store_into_etcd_byt
     )
     assert run.returncode == 0, run.stdout + run.stderr
     assert "Successfully applied 10 resource(s)" in run.stdout
-    assert "Successfully imported 10 entries, 0 were there already" in run.stdout
+    assert "10.77.0.9/24 on eth0  (agreed)" in run.stdout, "the node keeps away from docker's bridge"
+    assert "172.18.0.1/16 on br-3a10a9384428  (first-found)" in run.stdout, "which Calico would have taken"
+    assert "Calico node started successfully" in run.stdout
+    assert "live: yes, ready: yes" in run.stdout
+    assert "ready after" in run.stdout
+    assert "Successfully imported 17 entries, 0 were there already" in run.stdout
     assert "both stores hold the same bytes" in run.stdout
     assert "did you mean CrossSubnet?" in run.stderr
     assert (tmp_path / "cluster.jsonl").read_bytes() == (tmp_path / "again.jsonl").read_bytes()
     assert list(temporary.iterdir()) == []
     assert not _processes_that_mention(str(tmp_path))
+    assert "tortie-up" not in subprocess.run(["ip", "netns"], capture_output=True, text=True, check=True).stdout
 
 
 def test_the_readme_shows_what_the_command_prints(tmp_path: Path) -> None:

@@ -18,14 +18,19 @@ _PATIENCE_S = 1.5
 
 
 def with_store(settings: Settings, work: Callable[[Store], Awaitable[Result]]) -> Result:
+    embedded = settings.get("datastoreType") == "embedded"
+
     async def session() -> Result:
         store = open_store(settings)
+        note = None if embedded or not sys.stderr.isatty() else _note_waiting(store.where)
         try:
             return await work(store)
         finally:
+            if note:
+                note()
             await store.close()
 
-    if settings.get("datastoreType") == "embedded":
+    if embedded:
         return finish(session())
     import asyncio
 
@@ -33,23 +38,18 @@ def with_store(settings: Settings, work: Callable[[Store], Awaitable[Result]]) -
 
 
 def with_resources(settings: Settings, work: Callable[[Resources], Awaitable[Result]]) -> Result:
-    async def patiently(store: Store) -> Result:
-        if settings.get("datastoreType") == "embedded" or not sys.stderr.isatty():
-            return await work(Resources(store))
-        import asyncio
-
-        note = asyncio.get_running_loop().call_later(_PATIENCE_S, _tell_waiting, store.where)
-        try:
-            return await work(Resources(store))
-        finally:
-            note.cancel()
-
-    return with_store(settings, patiently)
+    return with_store(settings, lambda store: work(Resources(store)))
 
 
-def _tell_waiting(where: str) -> None:
-    sys.stderr.write(f"waiting for {where} ...\n")
-    sys.stderr.flush()
+def _note_waiting(where: str) -> Callable[[], None]:
+    """Says after a while what is being waited for; returns what takes that back."""
+    import asyncio
+
+    def tell() -> None:
+        sys.stderr.write(f"waiting for {where} ...\n")
+        sys.stderr.flush()
+
+    return asyncio.get_running_loop().call_later(_PATIENCE_S, tell).cancel
 
 
 def note_absent_store(settings: Settings) -> None:

@@ -14,6 +14,7 @@ from tortie.addressing.choice import Message
 from tortie.health.health import Health
 from tortie.health.state import Fault, Trouble
 from tortie.host.memory import give_back
+from tortie.host.netlink import NetlinkError
 from tortie.host.systemd import Notifier
 from tortie.model.errors import TortieError, UsageError
 from tortie.model.network import CIDR
@@ -182,7 +183,7 @@ class Agent:
             except UsageError:
                 raise
             except TortieError as error:
-                need, trouble, messages = "datastore", _trouble_of(error), ()
+                need, trouble, messages = *_trouble_of(error), ()
             else:
                 self._unblock()
                 return result
@@ -283,6 +284,8 @@ class Agent:
                 await self._parts.store.close()
 
 
-def _trouble_of(error: TortieError) -> Trouble:
+def _trouble_of(error: TortieError) -> tuple[str, Trouble]:
+    if isinstance(error, NetlinkError):
+        return "kernel", Trouble(error.what, error.why, error.fix, "this node")
     fault: Fault = "the configuration" if isinstance(error, Unauthorized) else "the datastore"
-    return Trouble(error.what, error.why, error.fix, fault)
+    return "datastore", Trouble(error.what, error.why, error.fix, fault)
