@@ -15,6 +15,7 @@ from tortie.addressing.choice import Choice, Surroundings
 from tortie.addressing.choose import choose
 from tortie.addressing.exclusions import excluded_by, exclusions
 from tortie.addressing.methods import AGREED, FIRST_FOUND, BadMethod, Method, notes, parse_method
+from tortie.addressing.reasons import why_not_chosen
 from tortie.addressing.versions import CalicoVersion
 from tortie.model.network import CIDR, Family, HostNetwork, Interface, Route
 
@@ -131,9 +132,41 @@ def test_a_choice_succeeds_with_reasons_or_fails_with_a_fix(
         assert choice.interface
         assert not choice.failure
         assert not choice.tied
-    assert choice.messages
+    assert choice.messages or choice.tied  # Calico has no word for a tie
+    assert not any(text.endswith(".") for text in (choice.failure, choice.fix))  # a sentence goes on behind them
+    if method != "agreed":
+        assert "would decide" not in choice.fix  # no route and no node changes what Calico's methods look at
     assert choice.method == method
     worth_waiting(choice)
+
+
+@given(surroundings(), families)
+def test_advice_for_a_tie_leads_to_each_of_the_tied(known: Surroundings, family: Family) -> None:
+    choice = choose(AGREED, family, known)
+    ways = re.findall(r"(IP6?)(_AUTODETECTION_METHOD)?=(\S+) for ([0-9a-f.:/]+)", choice.fix)
+    assert len(ways) == min(len(choice.tied), 6)
+    for each, (_, by_method, told, address) in zip(choice.tied, ways, strict=False):
+        found = choose(parse_method(told), family, known).chosen if by_method else ip_interface(told)
+        assert str(found) == address == each.address
+
+
+@given(surroundings(), families, st.sampled_from(METHODS), st.sampled_from(VERSIONS))
+def test_a_way_out_for_a_method_that_failed_is_known_to_the_release(
+    known: Surroundings, family: Family, method: str, version: str
+) -> None:
+    release = CalicoVersion.parse(version)
+    for way in re.findall(r"such as \w+_METHOD=(\S+)$", choose(parse_method(method), family, known, release).fix):
+        assert choose(parse_method(way), family, known, release).chosen == choose(AGREED, family, known).chosen
+
+
+@given(surroundings(), families, st.sampled_from(METHODS))
+def test_why_nothing_was_chosen_leaves_out_the_loopback(known: Surroundings, family: Family, method: str) -> None:
+    choice = choose(parse_method(method), family, known)
+    why = why_not_chosen(choice)
+    assert bool(why) is (choice.chosen is None)
+    if choice.chosen is None and len(known.network.interfaces) > 1:
+        assert "lo:" not in re.split(r"[ ;]", why)
+    assert not why.endswith(".")
 
 
 @given(surroundings(), families, st.randoms(use_true_random=False))

@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 
 from tortie.addressing.choice import Choice, Message, Rejected, Surroundings
 from tortie.addressing.methods import AGREED
+from tortie.addressing.remedies import say_which, when_nothing_suits
 from tortie.addressing.routing import Path, Router
 from tortie.addressing.standing import address_fault, interface_fault, may_get_address
 from tortie.model.network import CIDR, IP, MAIN_TABLE, Address, Family, HostNetwork, Interface, Route
@@ -45,7 +46,7 @@ def agreed_choice(family: Family, surroundings: Surroundings) -> Choice:
     others = _others(family, surroundings)
     standing = _standing(candidates, family, surroundings, others)
     if not candidates:
-        return _nothing(family, rejected, pending)
+        return _nothing(family, rejected, pending, surroundings)
     best, losers = _best(candidates, standing)
     rejected += [
         Rejected(str(each.cidr), each.interface.name, _outdone(standing[each], standing[best[0]], best[0]))
@@ -62,7 +63,7 @@ def agreed_choice(family: Family, surroundings: Surroundings) -> Choice:
         for each, other in twins.items()
     ]
     if len(winners) > 1:
-        return _tied(family, winners, standing, len(others), rejected, pending)
+        return _tied(family, winners, standing, len(others), rejected, pending, surroundings)
     return _chosen(family, winners[0], list(twins), standing, len(candidates), len(others), tuple(rejected), pending)
 
 
@@ -193,10 +194,10 @@ def _first(winner: Candidate, twin: Candidate) -> str:
     return "comes first; they are equivalent"
 
 
-def _reasons(each: Standing, others: int, candidates: int) -> list[str]:
+def _reasons(each: Standing, others: int, candidates: int, article: str = "the") -> list[str]:
     reasons = ["it is the only candidate"] if candidates == 1 else []
     reasons += [f"{each.votes} of {others} other nodes are reached from it"] if each.votes else []
-    reasons += ["it carries the default route"] if each.default_route else []
+    reasons += [f"it carries {article} default route"] if each.default_route else []
     reasons += ["it was registered before"] if each.stored else []
     return reasons
 
@@ -248,18 +249,19 @@ def _tied(
     others: int,
     rejected: list[Rejected],
     pending: tuple[str, ...],
+    surroundings: Surroundings,
 ) -> Choice:
     tied = tuple(
         Rejected(
             str(each.cidr),
             each.interface.name,
-            " and ".join(_reasons(standing[each], others, len(winners))) or "nothing speaks for it or against it",
+            " and ".join(_reasons(standing[each], others, len(winners), "a")) or "nothing speaks for it or against it",
         )
         for each in winners
     )
     names = " and ".join(f"{each.address} on {each.interface}" for each in tied)
     failure = f"Unable to auto-detect an IPv{family} address: nothing tells {names} apart"
-    fix = f"say which: {_by_hand(family, winners)}; a default route or another node would decide it, too"
+    fix = f"{say_which(tied, surroundings)}; {_what_would_decide(winners, standing)}"
     return Choice(
         family,
         str(AGREED),
@@ -271,33 +273,25 @@ def _tied(
         pending=pending,
         failure=failure,
         fix=fix,
-        messages=(Message("warning", f"{failure}; {fix}"),),
     )
 
 
-def _by_hand(family: Family, winners: list[Candidate]) -> str:
-    variable, first = "IP" if family == 4 else "IP6", winners[0]
-    ways = [f"{variable}={first.cidr}"]
-    if all(each is first or first.cidr.ip not in each.cidr.network for each in winners):
-        ways.insert(0, f"{variable}_AUTODETECTION_METHOD=cidr={first.cidr.network}")
-    if all(each is first or first.interface.name not in each.interface.name for each in winners):
-        ways.insert(0, f"{variable}_AUTODETECTION_METHOD=interface={first.interface.name}")
-    return f"{' or '.join(ways)} for {first.cidr}"
+def _what_would_decide(winners: list[Candidate], standing: dict[Candidate, Standing]) -> str:
+    """Beside a person's word. What all of them have already decides nothing, however often it comes."""
+    if standing[winners[0]].default_route:
+        if len({each.interface.index for each in winners}) == 1:
+            return "a source address (src) in the default route or another node would decide it, too"
+        return "a lower metric for one of their default routes or another node would decide it, too"
+    if any(each.default_route for each in standing.values()):
+        return "another node would decide it, too"
+    return "a default route from one of them or another node would decide it, too"
 
 
-def _nothing(family: Family, rejected: list[Rejected], pending: tuple[str, ...]) -> Choice:
+def _nothing(family: Family, rejected: list[Rejected], pending: tuple[str, ...], surroundings: Surroundings) -> Choice:
     failure = (
         f"Unable to auto-detect an IPv{family} address: no valid IPv{family} addresses found on the host interfaces"
     )
-    variable = "IP" if family == 4 else "IP6"
-    by_hand = f"{variable}_AUTODETECTION_METHOD=interface=<name>"
-    in_pool = next((each for each in rejected if each.reason.startswith("it lies in the pool")), None)
-    if in_pool:
-        fix = f"the pool overlaps the network of this node: replace it, or insist with {variable}={in_pool.address}"
-    elif pending:
-        fix = f"give {pending[0]} an IPv{family} address; the node notices by itself"
-    else:
-        fix = f"give an interface an address, or name one that was passed over: {by_hand}"
+    fix = when_nothing_suits(family, rejected, pending, surroundings)
     return Choice(
         family,
         str(AGREED),

@@ -60,15 +60,26 @@ def choose_like_calico(
         case ByInterface():
             wanted = Patterns(method.patterns)
             return _walked(method, family, network, lambda interface, _: _unwanted(interface, wanted))
-        case InCIDRs() if version >= CIDR_SINCE:
+        case InCIDRs() if version >= since(method):
             return _walked(method, family, network, lambda _, cidr: _outside(cidr, method))
         case CanReach():
             return _reached(method, family, surroundings)
-        case KubernetesInternalIP() if version >= INTERNAL_IP_SINCE:
+        case KubernetesInternalIP() if version >= since(method):
             return _internal(method, family, surroundings, version)
         case _:
             failure = invalid_method(str(method), version)
             return _failed(method, family, network, f"{version} does not know {method.name}", failure, "error")
+
+
+def since(method: Method) -> CalicoVersion:
+    """The first release that knows the method."""
+    match method:
+        case InCIDRs():
+            return CIDR_SINCE
+        case KubernetesInternalIP():
+            return INTERNAL_IP_SINCE
+        case _:
+            return CalicoVersion(0, 0)
 
 
 def not_global_unicast(ip: IP) -> str:

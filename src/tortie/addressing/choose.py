@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tortie.addressing.advice import advice
 from tortie.addressing.agreed import agreed_choice
 from tortie.addressing.calico import choose_like_calico
 from tortie.addressing.choice import Choice, Surroundings
@@ -16,20 +17,9 @@ def choose(method: Method, family: Family, surroundings: Surroundings, version: 
     if isinstance(method, Agreed):
         return agreed_choice(family, surroundings)
     choice = choose_like_calico(method, family, surroundings, version)
-    return choice if choice.chosen is not None else _with_advice(choice, family, surroundings)
-
-
-def _with_advice(choice: Choice, family: Family, surroundings: Surroundings) -> Choice:
-    """Calico would end here. What Tortie would have taken is the best that can be told to whom the method failed."""
+    if choice.chosen is not None:
+        return choice
+    # Calico would end here. Tortie says what to do, and waits for an interface that may still bring an address.
     network = surroundings.network
     pending = tuple(each.name for each in network.interfaces if may_get_address(each, network, family))
-    better = agreed_choice(family, surroundings)
-    variable = "IP" if family == 4 else "IP6"
-    if better.chosen is not None:
-        found = f"{better.chosen} on {better.interface}"
-        fix = (
-            f"choose a method that finds {found}, such as {variable}_AUTODETECTION_METHOD=cidr={better.chosen.network}"
-        )
-    else:
-        fix = better.fix
-    return choice._replace(pending=pending, fix=fix)
+    return choice._replace(pending=pending, fix=advice(method, choice, family, surroundings, version))

@@ -38,6 +38,7 @@ class Evidence(NamedTuple):
     answered_by: str | None = None  # the MAC of another machine that answers for the address
     asked: bool = False  # whether the link was asked who has the address
     why_not_asked: str = ""
+    runs_here: str = ""  # the other node's agent, alive on this machine: pid 123, tortie node run --root /x
 
 
 class Verdict(NamedTuple):
@@ -47,7 +48,7 @@ class Verdict(NamedTuple):
     what: str
     why: str
     fix: str
-    messages: tuple[Message, ...]
+    messages: tuple[Message, ...]  # beside what, why and fix, which whoever is blocked says himself
     fault: Fault
 
 
@@ -69,6 +70,9 @@ def judge(name: str, conflict: Conflict, evidence: Evidence) -> Verdict:
     same_machine = bool(conflict.machine) and conflict.machine == evidence.machine
     another_machine = bool(conflict.machine and evidence.machine) and not same_machine
     was_called_so = evidence.previous_name == other
+    if evidence.runs_here:
+        # Nobody else on the link answers for an address that both have from one machine.
+        return _housemate(name, conflict, evidence.runs_here.rstrip("."))
     if evidence.answered_by is not None:
         if same_machine or was_called_so:
             return _cloned(name, conflict, evidence.answered_by, same_machine)
@@ -79,12 +83,12 @@ def judge(name: str, conflict: Conflict, evidence: Evidence) -> Verdict:
         return _renamed(name, conflict)
     hint = ""
     if same_machine:
-        hint = f" The record carries this machine's id, so {other} may be this machine under an earlier name."
+        hint = f". The record carries this machine's id, so {other} may be this machine under an earlier name"
     elif was_called_so:
-        hint = f" The nodename file calls this machine {other}, yet the record was written by another machine."
+        hint = f". The nodename file calls this machine {other}, yet the record was written by another machine"
     why = (
         f"nobody else answers for {ip} on this link, so the record of {other} looks left over; "
-        f"but a machine behind a router could still be {other}, with the same address as {name}.{hint}"
+        f"but a machine behind a router could still be {other}, with the same address as {name}{hint}"
     )
     return _blocking("stale", name, other, ip, why, _deletion(name, other, ip), "a peer")
 
@@ -166,9 +170,20 @@ def _duplicate(name: str, conflict: Conflict, mac: str) -> Verdict:
     return _blocking("duplicate", name, other, ip, why, fix, "the configuration")
 
 
+def _housemate(name: str, conflict: Conflict, agent: str) -> Verdict:
+    other, ip = conflict.other, conflict.ip
+    why = f"{other} is alive on this very machine ({agent}), and both take {ip} from it"
+    variable = "IP" if ip.version == 4 else "IP6"
+    fix = (
+        f"two nodes on one machine need two addresses: give {name} and {other} each its own {variable}=<address>, "
+        f"since {ip} can be that of one alone; or stop the one that is not wanted"
+    )
+    return _blocking("duplicate", name, other, ip, why, fix, "the configuration")
+
+
 def _unknown(name: str, conflict: Conflict, evidence: Evidence, same_machine: bool) -> Verdict:
     other, ip = conflict.other, conflict.ip
-    reason = evidence.why_not_asked or "the link was not asked"
+    reason = evidence.why_not_asked.rstrip(".") or "the link was not asked"
     why = f"whether {other} is alive could not be found out: {reason}"
     if same_machine and evidence.previous_name == other:
         why += f". Nodename file and machine id say that {other} is {name} itself, but so they would on a copy"
@@ -186,8 +201,7 @@ def _deletion(name: str, other: str, ip: IP) -> str:
 
 def _blocking(kind: Kind, name: str, other: str, ip: IP, why: str, fix: str, fault: Fault) -> Verdict:
     what = f"{name} cannot register {ip}: the node {other} has it"
-    messages = (_already_used(other, ip), Message("warning", f"{what}; {why.rstrip('.')}. To end it: {fix}."))
-    return Verdict(kind, True, False, what, why, fix, messages, fault)
+    return Verdict(kind, True, False, what, why, fix, (_already_used(other, ip),), fault)
 
 
 def _already_used(other: str, ip: IP) -> Message:

@@ -13,6 +13,7 @@ from ipaddress import ip_interface
 from typing import Final, Literal, NamedTuple
 
 from tortie.addressing.choice import Choice, Message, Rejected
+from tortie.addressing.patterns import exactly
 from tortie.model.errors import TortieError, UsageError
 from tortie.model.kinds import nearest
 from tortie.model.network import CIDR, Family, HostNetwork
@@ -56,6 +57,13 @@ class AddressDecision(NamedTuple):
     messages: tuple[Message, ...] = ()  # those of the choice first
 
 
+class Habits(NamedTuple):
+    """Where Calico's releases and Tortie differ about an address that a person or a record names."""
+
+    interface_prefix: bool = True  # a bare address gets the prefix length of its interface; else it stands alone
+    compares_prefix: bool = True  # a prefix length other than the interface's is mentioned
+
+
 class InvalidAddress(UsageError):
     """What IP or IP6 says is neither an address of that family nor one of the words."""
 
@@ -64,6 +72,9 @@ class InvalidAddress(UsageError):
     def __init__(self, family: Family, text: str, why: str, right: str) -> None:
         what = f"Environment does not contain a valid IPv{family} address: {variable(family)}={text}"
         super().__init__(what, why, right)
+
+
+_OWN_HABITS: Final = Habits()
 
 
 def variable(family: Family) -> str:
@@ -92,20 +103,25 @@ def wants_choice(family: Family, setting: AddressSetting, stored: CIDR | None) -
 
 
 def decide(
-    family: Family, setting: AddressSetting, stored: CIDR | None, choice: Choice | None, network: HostNetwork
+    family: Family,
+    setting: AddressSetting,
+    stored: CIDR | None,
+    choice: Choice | None,
+    network: HostNetwork,
+    habits: Habits = _OWN_HABITS,
 ) -> AddressDecision:
     """`choice` is what autodetection came to, where `wants_choice` says that it has to run."""
     if isinstance(setting, Given):
-        return _given(family, setting, stored, network)
+        return _given(family, setting, stored, network, habits)
     if wants_choice(family, setting, stored):
         if choice is None:
             raise AssertionError("autodetection has to run first")
-        return _detected(family, stored, choice, network)
+        return _detected(family, stored, choice, network, habits)
     if stored is None:
         return AddressDecision(None, "", "none", changed=False, confirmed=False)
     kept = Message("info", f"Autodetection for IPv{family} disabled, keeping existing value: {stored}")
     fix = f"set {variable(family)}=autodetect: then the address is looked for at every start"
-    return _settled(family, stored, "stored", stored, network, (kept,) if setting is DISABLED else (), fix)
+    return _settled(family, stored, "stored", stored, network, (kept,) if setting is DISABLED else (), fix, habits)
 
 
 def no_address_error(decisions: Iterable[AddressDecision]) -> TortieError | None:
@@ -123,10 +139,14 @@ def no_address_error(decisions: Iterable[AddressDecision]) -> TortieError | None
     )
 
 
-def _given(family: Family, setting: Given, stored: CIDR | None, network: HostNetwork) -> AddressDecision:
+def _given(
+    family: Family, setting: Given, stored: CIDR | None, network: HostNetwork, habits: Habits
+) -> AddressDecision:
     cidr, told, messages = setting.cidr, str(setting.cidr), []
     if not setting.had_prefix:
-        if owned := network.owner(cidr.ip):
+        if not habits.interface_prefix:
+            told = str(cidr.ip)
+        elif owned := network.owner(cidr.ip):
             # A lone address would be a subnet of its own, and every peer seem to be in another one.
             cidr = owned[1].cidr
             told = str(cidr)
@@ -137,13 +157,15 @@ def _given(family: Family, setting: Given, stored: CIDR | None, network: HostNet
     name = variable(family)
     messages.append(Message("info", f"Using IPv{family} address from environment: {name}={told}"))
     fix = f"correct {name}, set {name}=autodetect, or give {cidr.ip} to an interface of this host"
-    return _settled(family, cidr, "environment", stored, network, tuple(messages), fix)
+    return _settled(family, cidr, "environment", stored, network, tuple(messages), fix, habits)
 
 
-def _detected(family: Family, stored: CIDR | None, choice: Choice, network: HostNetwork) -> AddressDecision:
+def _detected(
+    family: Family, stored: CIDR | None, choice: Choice, network: HostNetwork, habits: Habits
+) -> AddressDecision:
     if choice.chosen is not None:
         fix = "wait: the address has just left this host, and what replaces it will be found"
-        settled = _settled(family, choice.chosen, "autodetected", stored, network, choice.messages, fix)
+        settled = _settled(family, choice.chosen, "autodetected", stored, network, choice.messages, fix, habits)
         return settled._replace(interface=settled.interface or choice.interface)
     fix = choice.fix or (_ways_to_say_which(family, choice.tied) if choice.tied else _ways_to_find_one(family))
     tie = _both(choice.tied)
@@ -151,13 +173,14 @@ def _detected(family: Family, stored: CIDR | None, choice: Choice, network: Host
         kept = f"Autodetection of IPv{family} address failed, keeping existing value: {stored}"
         why = f"Autodetection cannot tell {tie} apart, so nothing changes." if tie else ""
         messages = [*choice.messages, Message("warning", kept), *([Message("warning", why)] if why else [])]
-        return _settled(family, stored, "stored", stored, network, tuple(messages), fix)._replace(fix=fix)
+        settled = _settled(family, stored, "stored", stored, network, tuple(messages), fix, habits)
+        return settled._replace(fix=fix)
     nothing = (
         f"Couldn't autodetect an IPv{family} address. If auto-detecting, choose a different autodetection method. "
         "Otherwise provide an explicit address."
     )
     failure = choice.failure or f"Unable to auto-detect an IPv{family} address"
-    if tie:
+    if tie and not choice.failure:
         failure = f"Unable to auto-detect an IPv{family} address: {tie} suit equally well"
     messages = [*choice.messages, Message("warning", nothing)]
     return AddressDecision(None, "", "none", False, False, failure, fix, tuple(messages))
@@ -171,10 +194,11 @@ def _settled(
     network: HostNetwork,
     messages: tuple[Message, ...],
     fix: str,
+    habits: Habits,
 ) -> AddressDecision:
     owned = network.owner(address.ip)
     changed = address != stored
-    told = [*messages, *_confirmation(family, address, source, network)]
+    told = [*messages, *_confirmation(family, address, source, network, habits)]
     if changed:
         told.append(Message("info", f"Node IPv{family} changed, will check for conflicts"))
     interface = owned[0].name if owned else ""
@@ -183,7 +207,7 @@ def _settled(
     )
 
 
-def _confirmation(family: Family, address: CIDR, source: Source, network: HostNetwork) -> list[Message]:
+def _confirmation(family: Family, address: CIDR, source: Source, network: HostNetwork, habits: Habits) -> list[Message]:
     owned = network.owner(address.ip)
     if owned is None:
         return [Message("warning", f"Unable to confirm IPv{family} address {address.ip} is assigned to this host")]
@@ -192,7 +216,7 @@ def _confirmation(family: Family, address: CIDR, source: Source, network: HostNe
     interface, there = owned
     told = [Message("info", f"IPv{family} address {address.ip} discovered on interface {interface.name}")]
     length = there.cidr.network.prefixlen
-    if length != address.network.prefixlen:
+    if habits.compares_prefix and length != address.network.prefixlen:
         # Where pools say CrossSubnet, the length decides which peers are reached without a tunnel.
         text = f"IPv{family} address {address} differs in its prefix length from interface {interface.name}, /{length}"
         told.append(Message("info", text))
@@ -209,15 +233,10 @@ def _ways_to_say_which(family: Family, tied: tuple[Rejected, ...]) -> str:
     name = variable(family)
     interfaces = list(dict.fromkeys(each.interface for each in tied))
     if len(interfaces) > 1:
-        ways = [f"{name}_AUTODETECTION_METHOD=interface=^{_literal(interface)}$" for interface in interfaces]
+        ways = [f"{name}_AUTODETECTION_METHOD=interface={exactly(interface)}" for interface in interfaces]
     else:
         ways = [f"{name}={each.address}" for each in tied]
     return "say which one: " + " or ".join(ways)
-
-
-def _literal(name: str) -> str:
-    """As a regular expression; dashes are left alone, unlike by `re.escape`, because a person has to copy it."""
-    return re.sub(r"([^\w-])", r"\\\1", name)
 
 
 def _ways_to_find_one(family: Family) -> str:

@@ -286,6 +286,11 @@ class _Translation:
         return f"(?:{'|'.join(ways)})"
 
 
+def exactly(name: str) -> str:
+    """The pattern of this one name. Dashes are left alone, unlike by `re.escape`: a person has to copy it."""
+    return "^" + re.sub(r"([^\w-])", r"\\\1", name) + "$"
+
+
 def _unsupported(rest: str) -> BadPattern:
     found = re.match(r"\\[pP](?:\{[^}]*\}?|.)?", rest)
     return BadPattern(f"{found.group() if found else rest} is a Unicode class, which Calico takes but Tortie does not")

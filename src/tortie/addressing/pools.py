@@ -76,8 +76,12 @@ def choose_default_pool(
     node_addresses: tuple[CIDR, ...],
     random_ula: Callable[[], Network],
     family_used: bool = True,
+    unreadable: tuple[str, ...] = (),
 ) -> PoolChoice:
-    """`existing` are the CIDRs of all pools of both families; one of this family is enough to need no other."""
+    """`existing` are the CIDRs of all pools of both families; one of this family is enough to need no other.
+
+    `unreadable` are the names of pools whose CIDR cannot be read: each may be the one that is needed.
+    """
     if settings.disabled:
         skipped = f"{_variable(family)} or NO_DEFAULT_POOLS asks for no pool"
         return PoolChoice(None, skipped=skipped, messages=(_skipping(family),))
@@ -86,6 +90,8 @@ def choose_default_pool(
         return PoolChoice(None, skipped=f"there is an IPv{family} pool: {', '.join(map(str, present[:3]))}")
     if settings.cidr is None and not family_used:
         return PoolChoice(None, skipped=f"nothing here uses IPv{family}", messages=(_skipping(family),))
+    if unreadable:
+        return _undecidable(family, unreadable)
     taken = _taken(family, host, service_ranges, node_addresses)
     if settings.cidr is not None:
         return _explicit(family, settings.cidr, taken)
@@ -134,6 +140,16 @@ def _explicit(family: Family, cidr: Network, taken: list[_Taken]) -> PoolChoice:
         reasons=(f"{name} says so", *(f"overlaps {what}" for what in overlaps)),
         messages=tuple(Message("warning", f"{name}={cidr} overlaps {what}: {effect}") for what in overlaps),
     )
+
+
+def _undecidable(family: Family, unreadable: tuple[str, ...]) -> PoolChoice:
+    """A second pool beside one that is only badly written could give out its addresses twice."""
+    names = ", ".join(unreadable[:_NAMED_MAX])
+    names += f" and {len(unreadable) - _NAMED_MAX:,} more" if len(unreadable) > _NAMED_MAX else ""
+    skipped = f"the CIDR of {'a pool' if len(unreadable) == 1 else 'some pools'} cannot be read: {names}"
+    fix = f"`tortie get ippool {unreadable[0]} -o yaml` shows what is wrong; correct it, or delete it if it is not used"
+    text = f"No default IPv{family} pool is created, because {skipped}. To go on: {fix}."
+    return PoolChoice(None, skipped=skipped, fix=fix, messages=(Message("warning", text),))
 
 
 def _first_free(family: Family, candidates: Iterator[Network], taken: list[_Taken]) -> PoolChoice:

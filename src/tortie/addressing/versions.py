@@ -15,7 +15,7 @@ class BadVersion(UsageError):
 
     def __init__(self, text: str) -> None:
         self.text = text
-        super().__init__(f"not a version of Calico: {text!r}", "it has no number", "write it as v3.24.2")
+        super().__init__(f"not a version of Calico: {text!r}", _lacking(text.strip()), "write it as v3.24.2")
 
 
 class CalicoVersion(NamedTuple):
@@ -40,6 +40,25 @@ LATEST: Final = CalicoVersion(3, 32, 1)
 
 CIDR_SINCE: Final = CalicoVersion(3, 16)
 INTERNAL_IP_SINCE: Final = CalicoVersion(3, 22)
+# An IPv4 address without a prefix length gets the one of its interface; before, and for IPv6, it stands alone.
+INTERFACE_PREFIX_SINCE: Final = CalicoVersion(3, 19)
+
+
+def _lacking(text: str) -> str:
+    """What keeps a text from being major.minor or major.minor.patch."""
+    if not text:
+        return "nothing is written"
+    major = re.match(r"v?[0-9]+", text)
+    if major is None:
+        return "it does not begin with the number of a release, major.minor"
+    rest = text[major.end() :]
+    if re.match(r"\.[0-9]+", rest):
+        return "only a third number, the patch, may follow major.minor"
+    if rest in ("", "."):
+        return "the minor number is missing: a release is at least major.minor"
+    if rest.startswith("."):
+        return f"the minor number is missing: {rest[1:]!r} is none, and a release is at least major.minor"
+    return f"the minor number is missing: a full stop and a number have to follow {major.group()}"
 
 
 def invalid_method(text: str, version: CalicoVersion = LATEST) -> str:

@@ -173,28 +173,6 @@ def test_the_record_decides_what_nothing_else_does() -> None:
     assert (choice.interface, choice.reasons) == ("eth1", ("it was registered before",))
 
 
-def test_two_that_cannot_be_told_apart_are_both_named() -> None:
-    choice = agreed(host(NIC, link(3, "eth1", "192.168.0.5/24")))
-    assert choice.chosen is None
-    assert [(each.address, each.interface) for each in choice.tied] == [
-        ("10.0.0.5/24", "eth0"),
-        ("192.168.0.5/24", "eth1"),
-    ]
-    for name in ("10.0.0.5/24 on eth0", "192.168.0.5/24 on eth1"):
-        assert name in choice.failure
-    for way in ("IP_AUTODETECTION_METHOD=interface=eth0", "IP_AUTODETECTION_METHOD=cidr=10.0.0.0/24", "IP=10.0.0.5/24"):
-        assert way in choice.fix
-
-
-def test_advice_for_a_tie_would_break_the_tie() -> None:
-    one_link = agreed(host(link(2, "eth0", "10.0.0.5/24", "192.168.0.5/24")))
-    assert "interface=" not in one_link.fix
-    assert "cidr=10.0.0.0/24" in one_link.fix
-    ipv6 = agreed(host(link(2, "eth0", "fd00:a::5/64"), link(3, "eth1", "fd00:b::5/64")), family=6)
-    assert "IP6_AUTODETECTION_METHOD=interface=eth0" in ipv6.fix
-    assert " IP6=fd00:a::5/64" in ipv6.fix
-
-
 def test_the_gateways_network_decides_on_one_interface() -> None:
     network = host(link(2, "eth0", "192.168.0.5/24", "10.0.0.5/24"), routes=WAY_OUT)
     assert str(agreed(network).chosen) == "10.0.0.5/24"

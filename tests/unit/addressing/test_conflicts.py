@@ -72,6 +72,16 @@ SITUATIONS = {
         Evidence(machine=HERE, asked=True),
         "stale",
     ),
+    "two agents on one machine, and nobody else answers": (
+        Conflict("node2", IP, HERE),
+        Evidence(machine=HERE, asked=True, runs_here="pid 123, tortie node run --root /x"),
+        "duplicate",
+    ),
+    "two agents on one machine, of which one had the other's name before": (
+        Conflict("node2", IP, HERE),
+        Evidence(previous_name="node2", machine=HERE, asked=True, runs_here="pid 123, tortie node run --root /x"),
+        "duplicate",
+    ),
     "the link could not be asked": (
         Conflict("node2", IP, ELSEWHERE),
         Evidence(machine=HERE, why_not_asked="raw sockets need CAP_NET_RAW"),
@@ -97,7 +107,7 @@ def test_every_situation_is_named_and_explained(conflict: Conflict, evidence: Ev
         assert all(part in message.text for message in verdict.messages[1:])
     assert verdict.why
     assert verdict.messages[0] == CALICO_LINE
-    assert len(verdict.messages) == 2
+    assert len(verdict.messages) == (1 if verdict.blocks else 2)  # who is blocked says what, why and fix himself
     assert not any("Terminating" in message.text for message in verdict.messages)
 
 
@@ -121,6 +131,21 @@ def test_a_record_left_over_is_removed_by_one_command_and_the_node_goes_on() -> 
     assert "goes on by itself" in verdict.fix
     assert verdict.fault == "a peer"
     assert verdict.blocks  # a machine behind a router could still be node2
+
+
+@pytest.mark.parametrize("situation", [each for each in SITUATIONS if each.startswith("two agents")])
+def test_a_node_that_lives_on_this_machine_is_named_and_not_deleted(situation: str) -> None:
+    verdict = judge("node1", *SITUATIONS[situation][:2])
+    assert "pid 123, tortie node run --root /x" in verdict.why
+    assert "delete" not in verdict.fix
+    assert "two nodes on one machine need two addresses" in verdict.fix
+    assert "IP=<address>" in verdict.fix
+    assert verdict.fault == "the configuration"
+
+
+def test_an_ipv6_address_of_two_nodes_on_one_machine_is_set_by_ip6() -> None:
+    evidence = Evidence(runs_here="pid 123")
+    assert "IP6=<address>" in judge("node1", Conflict("node2", ip_address("fd00::5")), evidence).fix
 
 
 def test_why_nobody_could_be_asked_is_told() -> None:
@@ -211,7 +236,8 @@ EVIDENCE = st.builds(
     machine=st.sampled_from(["", HERE]),
     answered_by=st.sampled_from([None, MAC]),
     asked=st.booleans(),
-    why_not_asked=st.sampled_from(["", "no link"]),
+    why_not_asked=st.sampled_from(["", "no link", "There is no link."]),
+    runs_here=st.sampled_from(["", "pid 123", "An agent."]),
 )
 
 
@@ -222,6 +248,16 @@ def test_nothing_is_taken_from_a_machine_that_may_be_alive(evidence: Evidence, m
         assert evidence.previous_name == "node2"
         assert evidence.asked
         assert evidence.answered_by is None
+        assert not evidence.runs_here
         assert not (machine and evidence.machine) or machine == evidence.machine
     assert verdict.take_over is not verdict.blocks
     assert CALICO_LINE in verdict.messages
+
+
+@given(EVIDENCE, st.sampled_from(["", HERE, ELSEWHERE]))
+def test_a_verdict_can_be_put_into_a_sentence_and_is_said_once(evidence: Evidence, machine: str) -> None:
+    verdict = judge("node1", Conflict("node2", IP, machine), evidence)
+    sentence = f"{verdict.what}: {verdict.why}. Fix: {verdict.fix}. Going on trying."
+    assert ".." not in sentence
+    if verdict.blocks:
+        assert not any(verdict.what in message.text for message in verdict.messages)

@@ -28,6 +28,25 @@ def test_what_is_no_version_is_refused(text: str) -> None:
         CalicoVersion.parse(text)
 
 
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("v99", "the minor number is missing: a release is at least major.minor"),
+        ("v3.", "the minor number is missing: a release is at least major.minor"),
+        ("v3.x", "the minor number is missing: 'x' is none, and a release is at least major.minor"),
+        ("v3,24", "the minor number is missing: a full stop and a number have to follow v3"),
+        ("3.24.2.1", "only a third number, the patch, may follow major.minor"),
+        ("latest", "it does not begin with the number of a release, major.minor"),
+        (" ", "nothing is written"),
+    ],
+)
+def test_what_a_version_lacks_is_told(text: str, why: str) -> None:
+    with pytest.raises(BadVersion) as refused:
+        CalicoVersion.parse(text)
+    assert refused.value.why == why
+    assert "v3.24.2" in refused.value.fix
+
+
 def test_versions_are_in_the_order_of_their_numbers() -> None:
     assert CalicoVersion.parse("v3.9.5") < CalicoVersion.parse("v3.10.0") < LATEST
     assert str(CalicoVersion.parse("3.20")) == "v3.20.0"

@@ -278,3 +278,29 @@ def test_no_default_pool_overlaps_anything_it_was_told_about(
         assert reason
         assert isinstance(rejected, IPv4Network)
         assert any(network.overlaps(rejected) for network in in_use)
+
+
+@pytest.mark.parametrize("settings", [PoolSettings(), PoolSettings(cidr=ip_network("10.7.0.0/16"))])
+def test_no_pool_is_made_beside_one_that_cannot_be_read(settings: PoolSettings) -> None:
+    choice = choose(4, settings, unreadable=("default-ipv4-ippool", "mine"))
+    assert (choice.cidr, choice.failure) == (None, "")
+    assert "cannot be read: default-ipv4-ippool, mine" in choice.skipped
+    [warning] = choice.messages
+    assert warning.level == "warning"
+    assert "No default IPv4 pool is created" in warning.text
+    assert "default-ipv4-ippool, mine" in warning.text
+    assert "`tortie get ippool default-ipv4-ippool -o yaml`" in warning.text
+    assert ".." not in warning.text
+
+
+def test_a_pool_that_cannot_be_read_matters_only_where_one_would_be_made() -> None:
+    for known in ({"existing": networks("10.1.0.0/16")}, {"settings": PoolSettings(disabled=True)}):
+        choice = choose(4, unreadable=("mine",), **known)
+        assert choice.skipped
+        assert not any("mine" in message.text for message in choice.messages)
+
+
+def test_a_hundred_pools_that_cannot_be_read_are_one_short_line() -> None:
+    [warning] = choose(4, unreadable=tuple(f"pool-{each}" for each in range(100))).messages
+    assert "and 90 more" in warning.text
+    assert len(warning.text) < 400
