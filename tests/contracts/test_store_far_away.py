@@ -170,6 +170,28 @@ def test_a_way_that_hangs_ends_a_snapshot_at_its_deadline_and_it_goes_on_afterwa
         run(scenario, proxy.endpoint)
 
 
+@pytest.mark.parametrize(
+    ("keys", "prefixes", "told"),
+    [
+        (
+            [f"/calico/{number}" for number in range(10)],
+            ["/calico/a/", "/calico/b/"],
+            "10 keys and 2 prefixes below /calico/ at once",
+        ),
+        ([f"/calico/nodes/{number}" for number in range(4)], [], "4 keys below /calico/nodes/ at once"),
+        (["/calico/a", "/calico/b", "/calico/c"], ["/registry/"], "3 keys and 1 prefix at once"),
+    ],
+)
+def test_a_snapshot_without_an_answer_is_told_by_its_size_and_not_by_all_its_keys(
+    keys: list[str], prefixes: list[str], told: str
+) -> None:
+    async def scenario(store: EtcdStore) -> None:
+        with pytest.raises(Unreachable, match=f"gave no answer to read {told} within"):
+            await store.snapshot(keys, prefixes, timeout_s=0.2)
+
+    run(scenario, f"http://127.0.0.1:{free_port()}")
+
+
 def test_a_new_client_on_a_way_that_hangs_is_told_and_served_when_it_is_free_again(etcd: EtcdServer) -> None:
     """The first request of a connection asks nobody first whether it may; it must notice all the same."""
 

@@ -1,4 +1,7 @@
-"""Where the datastore is: flags, then the environment, then calicoctl's file. Each value knows its source."""
+"""Where the datastore is: flags, then a file of variables, then the environment, then calicoctl's file.
+
+Each value knows its source.
+"""
 
 from __future__ import annotations
 
@@ -71,12 +74,22 @@ class Settings(NamedTuple):
         return self.values[name].source
 
 
-def read_settings(flags: Mapping[str, str | None], environment: Mapping[str, str], file: str | None = None) -> Settings:
+def read_settings(
+    flags: Mapping[str, str | None],
+    environment: Mapping[str, str],
+    file: str | None = None,
+    *,
+    env_file: Mapping[str, tuple[str, str]] | None = None,
+) -> Settings:
     """`flags` by setting name; `file` is what --config named, else TORTIE_CONFIG, else calicoctl's if there is one.
 
-    An empty TORTIE_CONFIG stands for no file at all.
+    An empty TORTIE_CONFIG stands for no file at all. `env_file` is text and source by variable, from a file that a
+    person named: it wins over the environment, and its empty variables are taken out of there.
     """
-    file = file or environment.get("TORTIE_CONFIG")
+    above = env_file or {}
+    environment = {name: text for name, text in environment.items() if name not in above}
+    variables = {**environment, **{name: text for name, (text, _) in above.items()}}
+    file = file or variables.get("TORTIE_CONFIG")
     path = DEFAULT_FILE if file is None else file
     in_file = _read_file(path) if file or (file is None and os.path.exists(path)) else {}
     layers = [
@@ -85,23 +98,25 @@ def read_settings(flags: Mapping[str, str | None], environment: Mapping[str, str
             for setting in SETTINGS
             if (text := flags.get(setting.name))
         },
-        _from_environment(environment),
+        _from_variables({name: Value(*given) for name, given in above.items()}),
+        _from_variables({name: Value(text, f"environment variable {name}") for name, text in environment.items()}),
         {name: Value(text, f"file {path}") for name, text in in_file.items()},
     ]
     values = {name: value for layer in reversed(layers) for name, value in layer.items()}
     values["datastoreType"] = _chosen_type(layers)
     _check_type(*values["datastoreType"])
     if values["datastoreType"].text == "embedded" and "store" not in values:
-        values["store"] = Value(default_store_path(environment), "default")
+        values["store"] = Value(default_store_path(variables), "default")
     return Settings(values)
 
 
-def _from_environment(environment: Mapping[str, str]) -> dict[str, Value]:
+def _from_variables(given: Mapping[str, Value]) -> dict[str, Value]:
     found = {}
     for setting in SETTINGS:
         for variable in (setting.variable, f"CALICO_{setting.variable}"):
-            if setting.variable and environment.get(variable):
-                found[setting.name] = Value(environment[variable], f"environment variable {variable}")
+            value = given.get(variable) if setting.variable else None
+            if value and value.text:
+                found[setting.name] = value
     return found
 
 
@@ -210,6 +225,13 @@ def etcd_config(settings: Settings) -> EtcdConfig:
             f"{settings.source('datastoreType')} chooses etcdv3, but nothing says where it is",
             "set ETCD_ENDPOINTS=http://127.0.0.1:2379 or --etcd-endpoints",
         )
+    for name in ("etcdEndpoints", "etcdUsername", "etcdPassword"):
+        if not _is_text(settings.get(name)):
+            raise UsageError(
+                f"{name} is not text",
+                f"{settings.source(name)} has bytes that are not UTF-8, so that it cannot be sent",
+                "write the same in UTF-8",
+            )
     return EtcdConfig(
         endpoints=tuple(part.strip() for part in settings.get("etcdEndpoints").split(",") if part.strip()),
         username=settings.get("etcdUsername") or None,
@@ -221,6 +243,14 @@ def etcd_config(settings: Settings) -> EtcdConfig:
         cert=settings.get("etcdCert") or None,
         key=settings.get("etcdKey") or None,
     )
+
+
+def _is_text(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def open_store(settings: Settings, *, in_loop: bool = False) -> Store:

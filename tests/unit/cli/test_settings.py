@@ -214,3 +214,45 @@ def test_a_variable_may_name_the_file_and_a_flag_wins_over_it(tmp_path: Path) ->
     assert read_settings({}, environment, str(tmp_path / "two")).get("store") == "/two.db"
     with pytest.raises(UsageError, match="cannot read config file"):
         read_settings({}, {"TORTIE_CONFIG": str(tmp_path / "none")})
+
+
+def test_a_file_of_variables_wins_over_the_environment_and_is_named_as_the_source() -> None:
+    environment = {
+        "TORTIE_STORE": "/x",
+        "ETCD_USERNAME": "ann",
+        "CALICO_ETCD_ENDPOINTS": "http://b:1",
+        "TORTIE_CONFIG": "",
+    }
+    file = {"ETCD_ENDPOINTS": ("http://a:1", "file /etc/node.env, line 3")}
+    settings = read_settings({}, environment, env_file=file)
+    assert settings.values["datastoreType"] == ("etcdv3", "because of file /etc/node.env, line 3")
+    assert settings.values["etcdEndpoints"] == ("http://a:1", "file /etc/node.env, line 3")
+    assert settings.values["etcdUsername"] == ("ann", "environment variable ETCD_USERNAME")
+    flagged = read_settings({"store": "/y"}, environment, env_file=file)
+    assert flagged.values["datastoreType"] == ("embedded", "because of flag --store")
+
+
+def test_an_empty_variable_in_the_file_takes_it_out_of_the_environment() -> None:
+    environment = {"TORTIE_STORE": "/x", "ETCD_ENDPOINTS": "http://a:1", "TORTIE_CONFIG": "/nowhere"}
+    file = {"TORTIE_STORE": ("", "file /etc/node.env, line 1"), "TORTIE_CONFIG": ("", "file /etc/node.env, line 2")}
+    settings = read_settings({}, environment, env_file=file)
+    assert settings.values == {
+        "datastoreType": ("etcdv3", "because of environment variable ETCD_ENDPOINTS"),
+        "etcdEndpoints": ("http://a:1", "environment variable ETCD_ENDPOINTS"),
+    }
+
+
+def test_two_datastores_in_one_file_are_refused_by_their_lines() -> None:
+    file = {"TORTIE_STORE": ("/x", "file /e, line 1"), "ETCD_ENDPOINTS": ("http://a:1", "file /e, line 2")}
+    with pytest.raises(UsageError, match="file /e, line 2 names etcd, file /e, line 1 names an embedded store"):
+        read_settings({}, {"TORTIE_CONFIG": ""}, env_file=file)
+
+
+@pytest.mark.parametrize("name", ["ETCD_ENDPOINTS", "ETCD_USERNAME", "ETCD_PASSWORD"])
+def test_what_is_not_utf8_is_not_sent_and_no_defect(shell: Tortie, name: str) -> None:
+    shell.variables = {"ETCD_ENDPOINTS": "http://127.0.0.1:1", "ETCD_USERNAME": "ann", "ETCD_PASSWORD": SECRET}
+    shell.variables[name] += "\udcff"
+    ran = shell("get", "nodes")
+    assert_three_lines(ran, 2)
+    assert f"environment variable {name} has bytes that are not UTF-8" in ran.stderr
+    assert SECRET not in ran.stderr

@@ -231,3 +231,11 @@ def test_passwords_that_differ_are_told_apart_without_being_shown() -> None:
     assert "CALICO_ETCD_PASSWORD=…, which counts" in finding.why
     assert "hunter2" not in repr(reading)
     assert "swordfish" not in repr(reading)
+
+
+def test_a_file_wins_over_the_environment_whatever_the_form_of_the_name() -> None:
+    """As `tortie.cli.settings` has it, which opens the datastore."""
+    file = parse_env_file("ETCD_ENDPOINTS=http://a:1\n", "/etc/node.env")
+    (finding,) = read_node_settings({"CALICO_ETCD_ENDPOINTS": "http://b:1"}, file).warnings
+    assert finding.variable == "CALICO_ETCD_ENDPOINTS"
+    assert "differs from ETCD_ENDPOINTS=http://a:1 (file /etc/node.env, line 1), which counts" in finding.why

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tortie.node.settings import read_node_settings
+from tortie.node.settings import parse_env_file, read_node_settings
 from tortie.node.settings.names import closest, slips
 
 
@@ -26,7 +26,9 @@ from tortie.node.settings.names import closest, slips
         ("CALICO_IPV4POOL_IPIP_MODE", "CALICO_IPV4POOL_IPIP"),
         ("CALICO_IPV6POOL_IPIP", "CALICO_IPV6POOL_VXLAN"),
         ("CALICO_NETWORK_BACKEND", "CALICO_NETWORKING_BACKEND"),
-        ("CALICO_NODENAME", "NODENAME"),
+        ("CALICO_CLUSTER_TYPE", "CLUSTER_TYPE"),
+        ("CALICO_IP_AUTODETECTION_METHOD", "IP_AUTODETECTION_METHOD"),
+        ("TORTIE_NODENAME", "NODENAME"),
         ("ETCD_ENDPOINT", "ETCD_ENDPOINTS"),
         ("ETCD_PASSWD", "ETCD_PASSWORD"),
         ("FELIX_HEALTH_ENABLED", "FELIX_HEALTHENABLED"),
@@ -45,6 +47,33 @@ def test_a_misspelt_name_is_told_with_the_nearest_right_one(name: str, meant: st
     assert finding.source == f"environment variable {name}"
     assert "hunter2" not in str(reading.warnings), "it may be a password under a misspelt name"
     assert not reading.refused
+
+
+@pytest.mark.parametrize(
+    ("name", "right"),
+    [
+        ("CALICO_NODENAME", "did you mean NODENAME?"),
+        ("CALICO_HOSTNAME", "did you mean NODENAME?"),
+        ("CALICO_IP", "did you mean IP?"),
+        ("CALICO_IP6", "did you mean IP6?"),
+        ("CALICO_AS", "did you mean AS?"),
+        ("CALICO_NO_DEFAULT_POOLS", "did you mean NO_DEFAULT_POOLS?"),
+        ("CALICO_LIBNETWORK_ENABLED", "leave it out"),
+        ("CALICO_DOCKER_IMAGE", "leave it out"),
+        ("ETCD_CA_FILE", "did you mean ETCD_CA_CERT_FILE?"),
+        ("ETCD_AUTHORITY", "ETCD_ENDPOINTS=http://127.0.0.1:2379, for example"),
+        ("ETCD_SCHEME", "ETCD_ENDPOINTS=http://127.0.0.1:2379, for example"),
+    ],
+)
+def test_the_names_of_calicos_old_systemd_units_are_told_with_todays(name: str, right: str) -> None:
+    (finding,) = read_node_settings({name: "true"}).warnings
+    assert (finding.variable, finding.right) == (name, right)
+
+
+def test_what_old_systemd_units_say_beside_todays_names_is_taken() -> None:
+    file = "ETCD_ENDPOINTS=http://a:1\nETCD_AUTHORITY=a:1\nCALICO_NETWORKING_BACKEND=bird\nCALICO_IP=\nCALICO_AS=''\n"
+    reading = read_node_settings({}, parse_env_file(file, "/etc/calico/calico.env"))
+    assert (reading.refused, reading.warnings) == ((), ())
 
 
 @pytest.mark.parametrize(

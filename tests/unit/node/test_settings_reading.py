@@ -1,4 +1,4 @@
-"""A whole reading: everything at once, secrets kept, nothing heavy loaded, and what a second one changes."""
+"""A whole reading: everything at once, secrets kept, stray bytes refused, and nothing heavy loaded."""
 
 from __future__ import annotations
 
@@ -78,28 +78,6 @@ def test_everything_that_is_wrong_is_said_at_the_same_time() -> None:
         assert text in error.why
 
 
-def test_one_refusal_has_its_own_fix() -> None:
-    error = refusal(read_node_settings({"CALICO_NETWORKING_BACKEND": "brid"}))
-    assert error is not None
-    assert error.fix == "did you mean bird?"
-    assert "CALICO_NETWORKING_BACKEND=brid" in error.why
-
-
-def test_a_refusal_is_also_there_for_programs() -> None:
-    file = parse_env_file("\nIP=x\n", "/etc/node.env")
-    error = refusal(read_node_settings({"AS": "x"}, file))
-    assert error is not None
-    problems = json.loads(as_json(error))["problems"]
-    assert [(each["field"], each["value"], each.get("file"), each.get("line")) for each in problems] == [
-        ("IP", "x", "/etc/node.env", 2),
-        ("AS", "x", None, None),
-    ]
-
-
-def test_nothing_wrong_is_no_refusal() -> None:
-    assert refusal(read_node_settings({})) is None
-
-
 @pytest.mark.parametrize("name", SECRETS)
 def test_no_secret_appears_in_any_text(name: str) -> None:
     environment = {name: "hunter2", name.lower(): "hunter2", f"{name}S": "hunter2", f"{name}_FILE": "hunter2"}
@@ -120,82 +98,40 @@ def test_a_password_in_a_url_is_not_shown_either() -> None:
 def test_a_long_or_unprintable_value_fits_on_one_line() -> None:
     reading = read_node_settings({"IP": "x" * 5000, "AS": "1\n2\x1b[31m\udc80"})
     assert all(len(str(finding)) < 600 and str(finding).isprintable() for finding in reading.refused)
-    assert "1\\n2\\x1b[31m\\udc80" in str(reading.refused[1])
+    assert "1\\n2\\x1b[31m\\x80" in str(reading.refused[1])
     as_text(refusal(reading) or pytest.fail("both are wrong")).encode()
 
 
-def test_the_listing_has_what_is_used_and_what_is_set_with_sources() -> None:
-    file = parse_env_file("AS=64512\n", "/etc/node.env")
-    environment = {"CALICO_NETWORKING": "false", "KUBECONFIG": "/k", "FELIX_VXLANMTU": "1440", "HOME": "/root"}
-    rows = {row.variable: row for row in listing(read_node_settings(environment, file))}
-    assert {variable.name for variable in TABLE if variable.use == USED} <= set(rows)
-    assert rows["AS"][1:3] == ("64512", "file /etc/node.env, line 1")
-    assert rows["FELIX_HEALTHPORT"][1:3] == ("9099", "default")
-    assert rows["IP"][1:3] == ("unset", "default")
-    assert rows["KUBECONFIG"][1:3] == ("/k", "environment variable KUBECONFIG")
-    assert rows["KUBECONFIG"].meaning.startswith("needs Kubernetes: ")
-    assert rows["FELIX_VXLANMTU"].meaning.startswith("accepted for later parts: ")
-    assert rows["CALICO_NETWORKING"][1:3] == ("false", "environment variable CALICO_NETWORKING")
-    assert rows["CALICO_NETWORKING_BACKEND"][1:3] == ("none", "because of environment variable CALICO_NETWORKING")
-    assert "HOME" not in rows
-    assert "NODE_USER_ID" not in rows, "neither set nor used"
+NOT_TEXT = "k8s,\udcff"  # what Python makes of a byte in the environment that is not UTF-8
 
 
-def changed(before: dict[str, str], after: dict[str, str]) -> tuple[list[str], list[str]]:
-    live, restart = changes(read_node_settings(before).settings, read_node_settings(after).settings)
-    return [change.variable for change in live], [change.variable for change in restart]
+def garbled(name: str, how: str) -> Reading:
+    if how == "environment":
+        return read_node_settings({name: NOT_TEXT})
+    return read_node_settings({}, parse_env_file(f"{name}={NOT_TEXT}\n", "/etc/node.env"))
 
 
-@pytest.mark.parametrize(
-    ("name", "before", "after"),
-    [
-        ("CALICO_STARTUP_LOGLEVEL", "info", "debug"),
-        ("IP", "autodetect", "10.0.0.1"),
-        ("IP6", "none", "autodetect"),
-        ("IP_AUTODETECTION_METHOD", "interface=a", "skip-interface=a"),
-        ("IP6_AUTODETECTION_METHOD", "first-found", "can-reach=fd00::1"),
-        ("AS", "64512", "64513"),
-        ("DISABLE_NODE_IP_CHECK", "true", "false"),
-    ],
-)
-def test_some_changes_apply_at_once(name: str, before: str, after: str) -> None:
-    assert changed({name: before}, {name: after}) == ([name], [])
-    assert changed({name: before}, {}) == ([name], []) or name == "DISABLE_NODE_IP_CHECK" or before == "info"
+@pytest.mark.parametrize("how", ["environment", "file"])
+@pytest.mark.parametrize("name", sorted(name for name, variable in BY_NAME.items() if variable.use == USED))
+def test_what_is_not_utf8_is_refused_where_it_is_used(name: str, how: str) -> None:
+    reading = garbled(name, how)
+    (finding,) = reading.refused
+    assert finding.variable == name
+    assert "not UTF-8" in finding.why
+    assert finding.value == ("…" if BY_NAME[name].secret else "k8s,\\xff")
+    assert NOT_TEXT not in [setting.value for setting in reading.settings.others.values()]
+    assert reading.settings.cluster_type.value == ()
+    words(reading).encode()
 
 
-@pytest.mark.parametrize(
-    ("name", "before", "after"),
-    [
-        ("NODENAME", "a", "b"),
-        ("CALICO_NETWORKING_BACKEND", "bird", "vxlan"),
-        ("CALICO_IPV4POOL_CIDR", "10.0.0.0/16", "none"),
-        ("CALICO_IPV6POOL_VXLAN", "Never", "Always"),
-        ("FELIX_HEALTHPORT", "9099", "9199"),
-        ("ETCD_ENDPOINTS", "http://a:1", "http://b:1"),
-        ("ETCD_PASSWORD", "hunter2", "hunter3"),
-        ("FELIX_VXLANMTU", "0", "1440"),
-    ],
-)
-def test_other_changes_wait_for_a_restart(name: str, before: str, after: str) -> None:
-    assert changed({name: before}, {name: after}) == ([], [name])
-
-
-def test_what_nothing_here_uses_changes_nothing() -> None:
-    assert changed({"KUBECONFIG": "/a", "FELIX_TYPHAADDR": "a:1"}, {"KUBECONFIG": "/b"}) == ([], [])
-
-
-def test_the_same_meaning_in_other_words_is_no_change() -> None:
-    before = {"AUTODETECT_POLL_INTERVAL": "60s", "NO_DEFAULT_POOLS": "true", "AS": "1.0", "IP": "autodetect"}
-    after = {"AUTODETECT_POLL_INTERVAL": "1m", "NO_DEFAULT_POOLS": "TRUE", "AS": "65536", "IP": " autodetect"}
-    assert changed(before, after) == ([], [])
-    assert changed({}, {"FELIX_HEALTHPORT": "9099"}) == ([], [])
-
-
-def test_a_change_is_told_with_both_values_but_never_a_secret() -> None:
-    before, after = {"AS": "1", "ETCD_PASSWORD": "hunter2"}, {"AS": "2", "ETCD_PASSWORD": "hunter3"}
-    live, restart = changes(read_node_settings(before).settings, read_node_settings(after).settings)
-    assert live == [("AS", "1", "2")]
-    assert restart == [("ETCD_PASSWORD", "…", "…")]
+@pytest.mark.parametrize("name", ["KUBECONFIG", "K8S_API_TOKEN", "FELIX_IPTABLESBACKEND", "CALICO_CNI_SERVICE_ACCOUNT"])
+@pytest.mark.parametrize("how", ["environment", "file"])
+def test_what_is_not_utf8_is_a_warning_where_nothing_uses_it(name: str, how: str) -> None:
+    reading = garbled(name, how)
+    (finding,) = reading.warnings
+    assert (reading.refused, finding.variable) == ((), name)
+    assert "not UTF-8" in finding.why
+    words(reading).encode()
 
 
 @pytest.mark.parametrize(

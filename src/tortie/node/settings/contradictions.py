@@ -161,12 +161,18 @@ class _Judge:
         for variable in DATASTORE:
             plain, calico = self.given.get(variable.name), self.given.get(f"CALICO_{variable.name}")
             if plain and calico and plain.text != calico.text:
-                why = f"differs from {self._told(f'CALICO_{variable.name}')}, which counts"
-                self._warn(variable.name, why, "keep one of the two")
+                # The form with CALICO_ wins, but not out of the environment over a file that a person named.
+                names = [variable.name, f"CALICO_{variable.name}"]
+                weaker, counts = reversed(names) if _in_file(plain) and not _in_file(calico) else names
+                self._warn(weaker, f"differs from {self._told(counts)}, which counts", "keep one of the two")
         endpoints, discovery = self._either("ETCD_ENDPOINTS"), self._either("ETCD_DISCOVERY_SRV")
         if endpoints and discovery:
             why = f"contradicts {self._told(endpoints)}: etcd's members are either listed or looked up"
             self._refuse(discovery, why, "leave out ETCD_DISCOVERY_SRV")
+        for old in ("ETCD_AUTHORITY", "ETCD_SCHEME"):
+            if old in self.given and not endpoints:
+                why = "says nothing any more: where etcd is stands in ETCD_ENDPOINTS, which is unset"
+                self._warn(old, why, "ETCD_ENDPOINTS=http://127.0.0.1:2379, for example")
 
     def _either(self, name: str) -> str | None:
         return next((each for each in (f"CALICO_{name}", name) if each in self.given), None)
@@ -190,6 +196,10 @@ class _Judge:
     def _finding(self, name: str, why: str, right: str) -> Finding:
         given = self.given.get(name) or Given(BY_NAME[name].default, "default")
         return finding(name, given, why, right, secret=BY_NAME[name].secret)
+
+
+def _in_file(given: Given) -> bool:
+    return given.source.startswith("file ")
 
 
 def _may_meet(one: str, other: str) -> bool:

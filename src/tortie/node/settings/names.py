@@ -11,7 +11,7 @@ from typing import Final
 
 from tortie.node.settings.felix import FELIX_PREFIX
 from tortie.node.settings.setting import Finding, Given, finding
-from tortie.node.settings.variables import BY_NAME
+from tortie.node.settings.variables import BY_NAME, USED
 
 _PREFIXES: Final = (
     "CALICO_",
@@ -38,9 +38,7 @@ _MEANT: Final = {
     "CALICO_IPV6POOL_IPIP": "CALICO_IPV6POOL_VXLAN, because IPIP carries no IPv6",
     "CALICO_IPV4POOL": "CALICO_IPV4POOL_CIDR",
     "CALICO_IPV6POOL": "CALICO_IPV6POOL_CIDR",
-    "CALICO_IP": "IP",
-    "CALICO_AS": "AS",
-    "CALICO_NODENAME": "NODENAME",
+    "CALICO_HOSTNAME": "NODENAME",
     "ETCD_CA_FILE": "ETCD_CA_CERT_FILE",
 }
 
@@ -63,13 +61,24 @@ def _about(name: str, entry: Given, given: Collection[str]) -> tuple[str, str] |
     if _SERVICE_LINK.fullmatch(name) or (name.endswith("_PORT") and _LINK_VALUE.fullmatch(entry.text)):
         return None
     if name.startswith(_PREFIXES):
-        near = _MEANT.get(name) or _without_underscores(name) or closest(name, BY_NAME, len(name) // 4)
+        near = (
+            _MEANT.get(name)
+            or _without_prefix(name)
+            or _without_underscores(name)
+            or closest(name, BY_NAME, len(name) // 4)
+        )
         return "nothing reads a variable of this name", f"did you mean {near}?" if near else "leave it out"
     near = closest(name, _UNPREFIXED, 1 + (len(name) - _SHORTEST) // 6) if len(name) >= _SHORTEST else None
     # NODE_NAME beside NODENAME is somebody's way to fill in the other; a long name is not hit by accident.
     if near and (near not in given or len(near) > _SHORT_MAX):
         return "nothing reads a variable of this name", f"did you mean {near}?"
     return None
+
+
+def _without_prefix(name: str) -> str | None:
+    """CALICO_NO_DEFAULT_POOLS: Calico's example of a systemd unit had such names, and gave them to docker as others."""
+    bare = name.removeprefix("CALICO_").removeprefix("TORTIE_")
+    return bare if bare != name and bare in BY_NAME and BY_NAME[bare].use == USED else None
 
 
 def _without_underscores(name: str) -> str | None:

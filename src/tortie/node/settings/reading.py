@@ -20,7 +20,7 @@ from tortie.node.settings.contradictions import contradictions
 from tortie.node.settings.envfile import EnvFile
 from tortie.node.settings.felix import FELIX_PREFIX, FIELD_TO_PARAMETER
 from tortie.node.settings.names import strangers
-from tortie.node.settings.setting import Finding, Given, Meant, Secret, Setting, finding, shown
+from tortie.node.settings.setting import Finding, Given, Meant, Secret, Setting, finding, is_text, shown
 from tortie.node.settings.switches import switch
 from tortie.node.settings.typed import GivenPool, NodeSettings, Reading
 from tortie.node.settings.variables import BY_NAME
@@ -40,6 +40,7 @@ _CHECKS: Final[dict[str, Parser[object]]] = {
 }
 _LENGTH_MAX: Final = 4096
 _TRIMMED: Final = ("NODENAME", "HOSTNAME")  # by Calico, too
+_NOT_TEXT: Final = ("has bytes that are not UTF-8, so that it can be neither stored nor sent", "the same in UTF-8")
 
 
 def read_node_settings(environment: Mapping[str, str], file: EnvFile | None = None) -> Reading:
@@ -152,8 +153,10 @@ class _Reader:
         """The old variable wins, as in Calico; `contradictions` says so where both are set and differ."""
         named = self._read("CALICO_NETWORKING_BACKEND", values.backend)
         old = self._optional("CALICO_NETWORKING", values.old_networking)
-        self._typed.discard("CALICO_NETWORKING")  # it has no field of its own
-        return Setting(old.value, f"because of {old.source}", old.value) if old.value is not None else named
+        if old.value is None:
+            return named
+        self._typed.discard("CALICO_NETWORKING")  # it has no field of its own, and is kept among the others
+        return Setting(old.value, f"because of {old.source}", old.value)
 
     def _others(self) -> dict[str, Setting[str]]:
         """Checked as far as their kind goes. What Tortie does not use is no reason not to start."""
@@ -162,6 +165,11 @@ class _Reader:
             known = BY_NAME.get(name)
             if known is None or name in self._typed:
                 continue
+            if not is_text(given.text):
+                if known.use == table.USED:
+                    self._refuse(name, given, *_NOT_TEXT)
+                    continue
+                self._warn(name, given, *_NOT_TEXT)
             text = Secret(given.text) if known.secret else given.text
             found[name] = Setting[str](text, given.source, text)
             check = _CHECKS.get(known.kind)
@@ -188,6 +196,9 @@ class _Reader:
         text = given.text.strip() if given else ""
         if given is None or not text:
             return Setting(None)
+        if not is_text(text):
+            self._refuse(name, given, *_NOT_TEXT)
+            return Setting(None)
         if text != given.text and name not in _TRIMMED:
             self._warn(name, given, "has blanks around it, which Calico would take for a part of the value", text)
         if len(text) > 2 and text[0] == text[-1] and text[0] in "'\"":
@@ -196,16 +207,19 @@ class _Reader:
             text = text[1:-1].strip() or text
         if len(text) > _LENGTH_MAX:
             # Longer than any meaning, and long enough to keep a parser busy.
-            self.refused.append(finding(name, given, f"has {len(text)} characters", f"at most {_LENGTH_MAX}"))
+            self._refuse(name, given, f"has {len(text)} characters", f"at most {_LENGTH_MAX}")
             return Setting(None)
         try:
             meant = parse(text)
         except BadField as error:
-            self.refused.append(finding(name, given, str(error), error.right))
+            self._refuse(name, given, str(error), error.right)
             return Setting(None)
         if meant.why:
             self._warn(name, given, meant.why, meant.right)
         return Setting(meant.value, given.source, given.text)
+
+    def _refuse(self, name: str, given: Given, why: str, right: str) -> None:
+        self.refused.append(finding(name, given, why, right, secret=BY_NAME[name].secret))
 
     def _warn(self, name: str, given: Given, why: str, right: str) -> None:
         known = BY_NAME.get(name)

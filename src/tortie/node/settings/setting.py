@@ -61,6 +61,10 @@ class Finding(NamedTuple):
     why: str
     right: str  # the nearest right form, or what to do
 
+    def as_json(self) -> dict[str, str]:
+        """For programs, with the names of the parts as they are here."""
+        return self._asdict()
+
     def __str__(self) -> str:
         what = assigned(self.variable, self.value, self.source) if self.variable else self.source
         label = "" if self.right.startswith("did you mean") else "right would be: "
@@ -89,4 +93,18 @@ def shown(text: str) -> str:
 def printable(text: str) -> str:
     if text.isprintable():
         return text
-    return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in text)
+    return "".join(letter if letter.isprintable() else _escaped(letter) for letter in text)
+
+
+def is_text(text: str) -> bool:
+    """Whether it can be stored and sent. What is not UTF-8 in the environment comes as halves of surrogate pairs."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _escaped(letter: str) -> str:
+    # A stray byte is told as the byte that somebody wrote, not as what Python makes of it.
+    return f"\\x{ord(letter) - 0xDC00:02x}" if "\udc80" <= letter <= "\udcff" else ascii(letter)[1:-1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from tortie.model.errors import Invalid, Place, Problem, TortieError
-from tortie.node.settings.setting import HIDDEN, Finding, Secret, Setting, shown
+from tortie.node.settings.setting import DEFAULT, HIDDEN, Finding, Secret, Setting, shown
 from tortie.node.settings.typed import GivenPool, NodeSettings, Reading
 from tortie.node.settings.variables import BY_NAME, LATER, TABLE, USED
 
@@ -50,11 +50,22 @@ class Row(NamedTuple):
     source: str
     meaning: str
 
+    @property
+    def short_source(self) -> str:
+        """For a table that has the variable's name in another column already."""
+        because = "because of " if self.source.startswith("because of ") else ""
+        name = self.source.removeprefix(because).removeprefix("environment variable ")
+        if f"{because}environment variable {name}" != self.source:
+            return self.source
+        if because:
+            return f"{because}{name}"
+        return "environment" if name == self.variable else f"environment, as {name}"
+
 
 class Change(NamedTuple):
     variable: str
     before: str
-    after: str
+    after: str  # with what stays nevertheless, where taking a variable away does not undo what it did
 
 
 class RefusedSettings(Invalid):
@@ -81,20 +92,32 @@ def refusal(reading: Reading) -> RefusedSettings | None:
 
 
 def listing(reading: Reading) -> list[Row]:
-    """Every setting that Tortie uses, and whatever else is set; in the order of the reference."""
+    """Every setting that Tortie uses, and whatever else is set; in the order of the reference.
+
+    What was refused stands there as somebody set it, and its meaning says what counts in its place.
+    """
     found = by_variable(reading.settings)
+    refused = {each.variable: each for each in reading.refused if each.source != DEFAULT and each.variable in BY_NAME}
+    names = [variable.name for variable in TABLE]
+    names += sorted({*found, *refused}.difference(names))
     rows = []
-    for variable in TABLE:
-        setting = found.pop(variable.name, None)
-        if setting is None and variable.use == USED:
-            setting = Setting("", text=variable.default)
-        if setting is not None and (variable.use == USED or not setting.is_default):
-            rows.append(_row(variable.name, setting))
-    return rows + [_row(name, setting) for name, setting in sorted(found.items()) if not setting.is_default]
+    for name in names:
+        variable = BY_NAME[name]
+        setting = found.get(name, Setting("", text=variable.default))
+        if name in refused:
+            rows.append(_refused_row(refused[name], setting))
+        elif not setting.is_default or variable.use == USED:
+            rows.append(_row(name, setting))
+    return rows
 
 
 def changes(before: NodeSettings, after: NodeSettings) -> tuple[list[Change], list[Change]]:
-    """What a new reading changes: what applies at once, and what waits for the next start."""
+    """What a new reading changes: what applies at once, and what waits for the next start.
+
+    `before` is what the agent runs with: at the first change what it started with, then that with each change that
+    applied at once. Compared with the last reading instead, a change that waits for the next start would be told once
+    and then forgotten.
+    """
     old, new = by_variable(before), by_variable(after)
     live: list[Change] = []
     restart: list[Change] = []
@@ -103,7 +126,8 @@ def changes(before: NodeSettings, after: NodeSettings) -> tuple[list[Change], li
         one, other = old.get(name), new.get(name)
         if _same(one, other) or variable.use not in (USED, LATER):
             continue
-        change = Change(name, _value(one), _value(other))
+        stays = f" ({variable.stays})" if variable.stays and (other is None or other.is_default) else ""
+        change = Change(name, _value(one), _value(other) + stays)
         (live if variable.live else restart).append(change)
     return live, restart
 
@@ -128,6 +152,17 @@ def _row(name: str, setting: Setting[object]) -> Row:
     variable = BY_NAME[name]
     meaning = variable.effect if variable.use == USED else f"{variable.use}: {variable.effect}"
     return Row(name, _value(setting), setting.source, meaning)
+
+
+def _refused_row(refused: Finding, setting: Setting[object]) -> Row:
+    """Where two settings contradict each other, each is right by itself, and no default is in its place."""
+    instead = ""
+    if setting.is_default:
+        instead = f", the default is used ({_value(setting)})"
+    elif setting.source != refused.source:
+        instead = f", {_value(setting)} is used {setting.source}"
+    meaning = _row(refused.variable, setting).meaning
+    return Row(refused.variable, refused.value, refused.source, f"refused{instead}; {meaning}")
 
 
 def _value(setting: Setting[object] | None) -> str:

@@ -42,12 +42,17 @@ class Variable(NamedTuple):
     effect: str
     live: bool = False  # a change applies at once when the agent reads its settings again
     secret: bool = False
+    stays: str = ""  # what taking the variable away does not undo
+
+
+_REGISTERED: Final = "the registered value stays"
+_NAMED: Final = "the name in the nodename file stays"
 
 
 def _pool(family: int, default_nat: str, default_size: str) -> tuple[Variable, ...]:
     stem, pool = f"CALICO_IPV{family}POOL_", f"default IPv{family} pool"
     blank = "a range that is free here" if family == 4 else "a random fd00::/8 range, if the node has IPv6"
-    return (
+    variables = (
         Variable(f"{stem}CIDR", POOL, "", "startup", USED, f"range of the {pool}; unset: {blank}; none: no such pool"),
         Variable(f"{stem}BLOCK_SIZE", NUMBER, default_size, "startup", USED, f"prefix length of the {pool}'s blocks"),
         *(
@@ -60,11 +65,20 @@ def _pool(family: int, default_nat: str, default_size: str) -> tuple[Variable, .
         Variable(f"{stem}NODE_SELECTOR", SELECTOR, "", "startup", USED, f"nodes that the {pool} serves; unset: all"),
         Variable(f"{stem}DISABLE_BGP_EXPORT", SWITCH, "false", "startup", USED, f"keep the {pool} out of BGP"),
     )
+    return tuple(variable._replace(stays="a pool that exists stays as it is") for variable in variables)
 
 
 NODE: Final = (
-    Variable("NODENAME", TEXT, "", "all parts", USED, "name of this node; wins over the nodename file"),
-    Variable("HOSTNAME", TEXT, "", "startup", USED, "name of this node, if neither NODENAME nor the file has one"),
+    Variable("NODENAME", TEXT, "", "all parts", USED, "name of this node; wins over the nodename file", stays=_NAMED),
+    Variable(
+        "HOSTNAME",
+        TEXT,
+        "",
+        "startup",
+        USED,
+        "name of this node, if neither NODENAME nor the file has one",
+        stays=_NAMED,
+    ),
     Variable(
         "CALICO_NODENAME_FILE", PATH, "/var/lib/calico/nodename", "startup", USED, "where the name is kept for CNI"
     ),
@@ -93,9 +107,17 @@ NODE: Final = (
         USED,
         "IPv4 address; unset: the registered one, or autodetect if there is none",
         live=True,
+        stays=_REGISTERED,
     ),
     Variable(
-        "IP6", ADDRESS, "", "startup, monitor", USED, "IPv6 address; unset: the registered one, or none", live=True
+        "IP6",
+        ADDRESS,
+        "",
+        "startup, monitor",
+        USED,
+        "IPv6 address; unset: the registered one, or none",
+        live=True,
+        stays=_REGISTERED,
     ),
     Variable(
         "IP_AUTODETECTION_METHOD",
@@ -124,7 +146,16 @@ NODE: Final = (
         "do not look for other nodes with the same address; Calico: only exactly true",
         live=True,
     ),
-    Variable("AS", "AS number", "", "startup", USED, "AS number of this node; unset: the cluster's", live=True),
+    Variable(
+        "AS",
+        "AS number",
+        "",
+        "startup",
+        USED,
+        "AS number of this node; unset: the registered one, or the cluster's",
+        live=True,
+        stays=_REGISTERED,
+    ),
     Variable(
         "CALICO_NETWORKING_BACKEND",
         "bird, vxlan or none",
@@ -141,8 +172,18 @@ NODE: Final = (
         USED,
         "old form: false is backend none, all else bird; wins over CALICO_NETWORKING_BACKEND",
     ),
-    Variable("CALICO_K8S_NODE_REF", TEXT, "", "startup, confd", USED, "name of this node in Kubernetes"),
-    Variable("CLUSTER_TYPE", "words, with commas", "", "startup", USED, "added to ClusterInformation"),
+    Variable(
+        "CALICO_K8S_NODE_REF", TEXT, "", "startup, confd", USED, "name of this node in Kubernetes", stays=_REGISTERED
+    ),
+    Variable(
+        "CLUSTER_TYPE",
+        "words, with commas",
+        "",
+        "startup",
+        USED,
+        "added to ClusterInformation",
+        stays="words that were added stay",
+    ),
     Variable("NO_DEFAULT_POOLS", SWITCH, "false", "startup", USED, "create no pool; Calico: only true, in any case"),
     *_pool(4, "true", "26"),
     *_pool(6, "false", "122"),

@@ -16,10 +16,18 @@ from grpclib.protocol import H2Protocol
 from tortie.model.errors import UsageError
 from tortie.store.etcd.config import Endpoint, EtcdConfig
 from tortie.store.etcd.diagnosis import diagnose
+from tortie.store.etcd.resolving import Resolver
 from tortie.store.etcd.rpc import STATUS, Reply, Request, Rpc
 from tortie.store.etcd.rpc_pb2 import StatusRequest
 from tortie.store.etcd.tls import make_context, read_credentials
-from tortie.store.etcd.trouble import Failed, Trouble, is_about_connecting, no_answer, of_connection_error
+from tortie.store.etcd.trouble import (
+    Failed,
+    Trouble,
+    is_about_connecting,
+    no_answer,
+    no_name,
+    of_connection_error,
+)
 
 Metadata = Sequence[tuple[str, str]]
 T = TypeVar("T")
@@ -60,6 +68,7 @@ class Connection(Channel):
         self.endpoint = endpoint
         self._etcd_config = config
         self._scheme = endpoint.scheme
+        self._resolver = Resolver(endpoint.host)
         self._latest: _Protocol | None = None
         self._retired = False
 
@@ -133,6 +142,8 @@ class Connection(Channel):
     async def explain(self, error: Exception, limit_s: float, left_s: float) -> Trouble:
         """Puts into words why an attempt failed; where the error does not say, asks again while there is time left."""
         if isinstance(error, TimeoutError):
+            if self._resolver.is_waiting:
+                return no_name(self.endpoint.host, f"within {limit_s:.1f} s")
             return no_answer(limit_s)
         if isinstance(error, UsageError):
             return Trouble(str(error), error.fix)
@@ -163,16 +174,22 @@ class Connection(Channel):
         protocol = self._protocol
         return super()._connected and protocol is not None and not protocol.connection.is_closing()
 
-    def _protocol_factory(self) -> H2Protocol:
+    async def _connect_to(self, address: str) -> _Protocol:
+        host = self.endpoint.host if self.endpoint.secure else None
+        _, protocol = await self._loop.create_connection(
+            self._protocol_factory, address, self.endpoint.port, ssl=self._ssl, server_hostname=host
+        )
+        return protocol
+
+    def _protocol_factory(self) -> _Protocol:
         self._latest = _Protocol(Handler(), self._config, self._h2_config)
         return self._latest
 
     async def _create_connection(self) -> H2Protocol:
         # Read anew each time: certificates are renewed while we run.
         self._ssl = make_context(read_credentials(self._etcd_config)) if self.endpoint.secure else None
-        protocol = await super()._create_connection()
-        if isinstance(protocol, _Protocol):
-            self._latest = protocol
+        protocol = await self._resolver.connected(self._connect_to)
+        self._latest = protocol
         if self._retired:
             self.drop()
             raise ConnectionResetError("the datastore was closed meanwhile")

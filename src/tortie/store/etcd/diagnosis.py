@@ -15,6 +15,7 @@ from datetime import datetime
 from tortie.model.errors import UsageError
 from tortie.store.etcd.config import Endpoint, EtcdConfig
 from tortie.store.etcd.pem import lifetime
+from tortie.store.etcd.resolving import Resolver
 from tortie.store.etcd.tls import Credentials, make_context, read_credentials
 from tortie.store.etcd.trouble import Trouble
 
@@ -148,7 +149,10 @@ def _trusting_anybody() -> ssl.SSLContext:
 async def _connected(
     endpoint: Endpoint, context: ssl.SSLContext | None
 ) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
-    reader, writer = await asyncio.open_connection(endpoint.host, endpoint.port, ssl=context)
+    host = endpoint.host if context else None
+    reader, writer = await Resolver(endpoint.host).connected(
+        lambda address: asyncio.open_connection(address, endpoint.port, ssl=context, server_hostname=host)
+    )
     try:
         yield reader, writer
     finally:

@@ -102,7 +102,7 @@ class EtcdStore:
             begin, end = key_range(prefix)
             ranges.append(RangeRequest(key=begin, range_end=end))
         request = TxnRequest(success=[RequestOp(request_range=range_) for range_ in ranges])
-        doing = f"read {_named([*keys, *prefixes])}"
+        doing = f"read {_counted(keys, prefixes)}"
         return _snapshot(keys, prefixes, await self._client.read(TXN, request, doing, timeout_s))
 
     async def commit(self, operations: Sequence[Operation], *, timeout_s: float = TIMEOUT_S) -> Revision:
@@ -180,6 +180,23 @@ def _entry(kv: KeyValue) -> Entry:
 
 def _doing(operations: Sequence[Operation]) -> str:
     return f"write {_named([operation.key for operation in operations])}"
+
+
+def _counted(keys: Sequence[str], prefixes: Sequence[str]) -> str:
+    """A few by their names; of many, how many there are and what their names begin with."""
+    names = [*keys, *prefixes]
+    if len(names) <= _KEYS_NAMED:
+        return ", ".join(names)
+    counts = ((len(keys), "key"), (len(prefixes), "prefix"))
+    told = " and ".join(f"{count} {_plural(word, count)}" for count, word in counts if count)
+    first, last = min(names), max(names)
+    shared = next((at for at, letters in enumerate(zip(first, last, strict=False)) if len({*letters}) > 1), len(first))
+    folder = first[:shared].rpartition("/")[0]
+    return f"{told} below {folder}/ at once" if folder else f"{told} at once"
+
+
+def _plural(word: str, count: int) -> str:
+    return word if count == 1 else f"{word}es" if word.endswith("x") else f"{word}s"
 
 
 def _named(keys: Sequence[str]) -> str:

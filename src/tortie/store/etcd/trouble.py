@@ -9,6 +9,9 @@ from typing import NamedTuple
 
 from tortie.store.etcd.config import Endpoint
 
+# The name servers answered: there is no such name, or it has no address. All else means that they could not tell.
+_UNKNOWN_NAME = (socket.EAI_NONAME, socket.EAI_NODATA, socket.EAI_ADDRFAMILY)
+
 
 class Trouble(NamedTuple):
     """Why an endpoint gave no answer. `lasting`: trying again soon will not help, somebody has to change something."""
@@ -31,14 +34,24 @@ def no_answer(limit_s: float) -> Trouble:
     return Trouble(f"no answer within {limit_s:.1f} s", "see whether that machine or etcd on it hangs")
 
 
+def no_name(host: str, told: str) -> Trouble:
+    return Trouble(
+        f"no name server gave an answer about the host name {host} {told}",
+        "see whether the name servers in /etc/resolv.conf can be reached, or write addresses in ETCD_ENDPOINTS",
+    )
+
+
 def of_connection_error(error: Exception, endpoint: Endpoint) -> Trouble:
     match error:
         case ConnectionRefusedError():
             return Trouble("connection refused", f"see whether etcd runs there and listens on port {endpoint.port}")
-        case socket.gaierror():
+        case socket.gaierror() if error.errno in _UNKNOWN_NAME:
             return Trouble(
-                f"the host name {endpoint.host} is not known ({error.strerror})", "check the name, or the DNS server"
+                f"the host name {endpoint.host} is not known ({error.strerror})",
+                "correct it in ETCD_ENDPOINTS, or enter it in the DNS or in /etc/hosts",
             )
+        case socket.gaierror():
+            return no_name(endpoint.host, f"({error.strerror})")
         case OSError() if is_about_connecting(error):
             # asyncio puts the address where the reason should be.
             reason = os.strerror(error.errno).lower() if error.errno else str(error)
