@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -15,6 +18,7 @@ from tests.support.cli import Ran, Tortie, assert_three_lines
 from tests.support.health_pages import DEADLINE_S, port_of
 
 from tortie.health.health import Health
+from tortie.health.message import Response
 from tortie.health.page import Page, serve
 from tortie.health.routes import health_routes
 from tortie.health.state import Trouble
@@ -133,6 +137,7 @@ def _says(answer: bytes) -> Callable[[socket.socket], None]:
     ("answer", "said"),
     [
         (b"SSH-2.0-OpenSSH_9.2\r\n", 'net/http: malformed HTTP response "SSH-2.0-OpenSSH_9.2'),
+        (b"SSH-2.0-OpenSSH_9.2\r\n", "  fix: `ss -lntp` or `tortie node checksystem`"),
         (b"", "EOF"),
         (b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", "readiness probe reporting 404"),
         (b"HTTP/1.1 500 \xff\r\n\r\n", "readiness probe reporting 500"),
@@ -144,6 +149,39 @@ def test_another_server_on_the_port_is_unhealthy(tmp_path: Path, answer: bytes, 
     assert ran.code == 3
     assert ran.stdout.splitlines()[0].startswith(READY)
     assert said in ran.stdout
+
+
+PROXY = (
+    b"HTTP/1.1 404 Not Found\r\nServer: nginx\r\nContent-Type: text/html; charset=\x1b[31mred\r\n\r\n"
+    b"<html>\n<head><title>404 Not Found</title></head>\n<body>\n</body>\n</html>\n"
+)
+
+
+def test_a_stranger_is_called_one_in_one_line_without_its_words(tmp_path: Path) -> None:
+    with server(_says(PROXY)) as port:
+        ran = Tortie(tmp_path)("node", "check", "--port", str(port))
+    assert (ran.code, ran.stderr) == (3, "")
+    assert ran.stdout.splitlines() == [
+        LIVE + "liveness probe reporting 404",
+        "  something else answers there (status 404, text/html; charset=?[31mred), not a node's health page; "
+        "`ss -lntp` or `tortie node checksystem` on that machine tells who has the port",
+        READY + "readiness probe reporting 404",
+    ]
+
+
+@pytest.mark.parametrize("answer", [PROXY, b'HTTP/1.1 404 x\r\n\r\n{"kind": "Status", "code": 404}'])
+def test_a_stranger_is_called_one_in_json_too(tmp_path: Path, answer: bytes) -> None:
+    with server(_says(answer)) as port:
+        ran = Tortie(tmp_path)("node", "check", "--ready", "--port", str(port), "-o", "json")
+    assert (ran.code, ran.json["ok"], ran.json["report"]) == (3, False, None)
+    assert "something else answers there (status 404, " in ran.json["readiness"]["why"]
+    assert "ss -lntp" in ran.json["readiness"]["fix"]
+
+
+def test_another_page_of_ours_is_no_stranger(tmp_path: Path) -> None:
+    with closing(serve("localhost", 0, {"/metrics": lambda _: Response(200)})) as page:
+        ran = Tortie(tmp_path)("node", "check", "--ready", "--port", str(port_of(page)))
+    assert ran == (3, READY + "readiness probe reporting 404\n  there is only:\n  /metrics\n", "")
 
 
 def test_felix_itself_can_be_asked(tmp_path: Path) -> None:
@@ -224,6 +262,55 @@ def test_a_variable_that_cannot_be_meant_is_named(tmp_path: Path) -> None:
     ran = Tortie(tmp_path, FELIX_HEALTHPORT="9099/tcp")("node", "check")
     assert_three_lines(ran, 2)
     assert "FELIX_HEALTHPORT" in ran.stderr
+
+
+@pytest.mark.parametrize("unbuffered", ["", "PYTHONUNBUFFERED=1 "])
+def test_an_answer_that_finds_no_room_is_an_error(tmp_path: Path, unbuffered: str) -> None:
+    ran = Tortie(tmp_path).shell(f"{unbuffered}tortie node check --port 1 >/dev/full")
+    assert_three_lines(ran, 1)
+    assert "the answer could not be written\n  why: No space left on device" in ran.stderr
+
+
+def test_closed_streams_and_readers_that_left_do_not_change_the_verdict(
+    tmp_path: Path, page: Page, health: Health
+) -> None:
+    shell = Tortie(tmp_path, FELIX_HEALTHPORT=str(port_of(page)))
+    gone = "import os, sys; r, w = os.pipe(); os.close(r); os.dup2(w, 1); os.execvp('tortie', sys.argv[1:])"
+    broken_pipe = f'{sys.executable} -c "{gone}" tortie node check'
+    assert shell.shell("tortie node check >&-") == (3, "", "")
+    assert shell.shell("tortie node check >&- 2>&- <&-") == (3, "", "")
+    assert shell.shell(broken_pipe) == (3, "", "")
+    health.started()
+    assert shell.shell("tortie node check >&-") == (0, "", "")
+    assert shell.shell(broken_pipe) == (0, "", "")
+
+
+def test_a_terminal_that_knows_no_unicode_gets_each_line_once(tmp_path: Path, page: Page, health: Health) -> None:
+    health.started()
+    health.need("address", REFUSED._replace(what="no address", why="猫"))
+    ran = Tortie(tmp_path).run("node", "check", "--port", str(port_of(page)), PYTHONIOENCODING="ascii")
+    assert ran.stdout.splitlines()[:3] == [
+        READY + "readiness probe reporting 503",
+        "  not ready: no address",
+        "    why: \\u732b",
+    ]
+    assert ran.stdout.count(READY) == 1
+
+
+@pytest.mark.parametrize("more", [[], ["-o", "json"]])
+def test_ctrl_c_ends_a_check_that_waits(tmp_path: Path, more: list[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        silent.settimeout(DEADLINE_S)
+        port = str(silent.getsockname()[1])
+        words = ("node", "check", "--live", "--port", port, "--timeout", "600s", *more)
+        process = Tortie(tmp_path).start(*words, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        connection, _ = silent.accept()
+        with connection:
+            connection.settimeout(DEADLINE_S)
+            assert connection.recv(1)  # it has asked, and now it waits
+            process.send_signal(signal.SIGINT)
+            output = process.communicate(timeout=DEADLINE_S)
+    assert (process.returncode, *output) == (130, b"", b"interrupted\n")
 
 
 def test_the_installed_command_is_a_probe(tmp_path: Path, page: Page, health: Health) -> None:

@@ -3,31 +3,72 @@
 Only `node check` with its plain flags goes that way; whatever else stands behind it is for the usual parser to judge.
 """
 
+import _signal  # type: ignore[import-not-found] # `signal` itself would bring `enum`, which takes longer than a probe
+import os
 import sys
 
 _SWITCHES = ("live", "ready")
 _VALUES = ("host", "port", "timeout")
+_INTERRUPTED = 130
 
 
 def entry() -> None:
+    # Who had us started without Ctrl-C, as a shell does in the background, meant it.
+    interruptible = _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler
+    if interruptible:
+        _signal.signal(_signal.SIGINT, _leave)
     words = sys.argv[1:]
-    flags = probe_flags(words[2:]) if words[:2] == ["node", "check"] else None
+    # A closed standard output is for the usual way to replace.
+    flags = probe_flags(words[2:]) if words[:2] == ["node", "check"] and sys.stdout is not None else None
     if flags is None:
-        from tortie.cli.main import entry as usual
-
-        usual()
+        _go_the_usual_way(interruptible)
         return
     from tortie.cli.node.check import check
 
     try:
+        sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr] # as the usual way does
         code = check(**flags)  # type: ignore[arg-type]
         sys.stdout.flush()
-    except Exception:
-        from tortie.cli.main import entry as usual  # which tells what is wrong, in the words of every command
-
-        usual()
+    except Exception:  # told by the usual way, in the words of every command
+        _drop_pending_output()
+        _go_the_usual_way(interruptible)
         return
     sys.exit(code)
+
+
+def _go_the_usual_way(interruptible: bool) -> None:
+    """A command may have something to put in order, so Ctrl-C is an exception from its first moment to its last."""
+    from tortie.cli.main import entry as usual
+
+    try:
+        if interruptible:
+            _signal.signal(_signal.SIGINT, _signal.default_int_handler)
+        usual()
+    except KeyboardInterrupt:
+        _leave()
+    finally:
+        if interruptible:
+            _signal.signal(_signal.SIGINT, _leave)
+
+
+def _leave(*_: object) -> None:
+    """Ctrl-C while nothing has begun, or all is over. In the middle of an import an exception may get lost."""
+    try:
+        if sys.stderr is not None:  # else descriptor 2 may be anything
+            os.write(2, b"interrupted\n")
+    finally:
+        os._exit(_INTERRUPTED)
+
+
+def _drop_pending_output() -> None:
+    """What could not be written waits in the buffer, and would come first, or fail again, whatever is written next."""
+    output = os.dup(1)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    sys.stdout.flush()
+    os.dup2(output, 1)
+    os.close(output)
+    os.close(nowhere)
 
 
 def probe_flags(words: list[str]) -> "dict[str, bool | str | None] | None":

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 
 HEAD_MAX: Final = 8192  # bytes of request line and headers; a probe sends about a hundred
 
+SERVER: Final = "tortie"  # by which the probe tells our page from whoever else may have the port
 TEXT: Final = "text/plain; charset=utf-8"
 JSON: Final = "application/json"
 
@@ -91,6 +92,12 @@ def written(response: Response, *, keep_alive: bool, with_body: bool = True) -> 
         lines += [f"Content-Type: {response.content_type}", f"Content-Length: {len(body)}"]
     if response.status == 405:
         lines.append("Allow: GET, HEAD")
-    lines += ["Cache-Control: no-store", f"Connection: {'keep-alive' if keep_alive else 'close'}", "", ""]
+    lines += [
+        f"Server: {SERVER}",
+        "Cache-Control: no-store",
+        f"Connection: {'keep-alive' if keep_alive else 'close'}",
+        "",
+        "",
+    ]
     head = "\r\n".join(lines).encode("latin-1", "backslashreplace")
     return head + body if with_body and response.status != 204 else head

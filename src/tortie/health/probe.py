@@ -10,7 +10,11 @@ import _socket
 import os
 import time
 
+WHO_HAS_THE_PORT = "`ss -lntp` or `tortie node checksystem` on that machine tells who has the port"
+
+_SERVER = "tortie"  # as `tortie.health.message` says it
 _BODY_MAX = 65536
+_HEADER_SHOWN = 60
 _HERE = {"localhost": ("127.0.0.1", "::1"), "": ("127.0.0.1", "::1"), "0.0.0.0": ("127.0.0.1",), "::": ("::1",)}
 
 
@@ -25,11 +29,18 @@ class NoAnswer(Exception):
 
 
 class Answer:
-    __slots__ = ("body", "status")
+    __slots__ = ("body", "content_type", "server", "status")
 
-    def __init__(self, status: int, body: str) -> None:
+    def __init__(self, status: int, body: str, content_type: str = "", server: str = "") -> None:
         self.status = status
         self.body = body
+        self.content_type = content_type
+        self.server = server
+
+    @property
+    def is_page(self) -> bool:
+        """Whether this is a node's page: ours has its name on it, Felix's has a table, or nothing at all."""
+        return self.server == _SERVER or self.body.startswith("+-") or (self.status in (204, 503) and not self.body)
 
 
 def ask(host: str, port: int, path: str, timeout_s: float) -> Answer:
@@ -172,10 +183,9 @@ def _is_whole(answer: bytes) -> bool:
     head, end, body = answer.partition(b"\r\n\r\n")
     if not end:
         return False
-    for line in head.split(b"\r\n")[1:]:
-        name, _, value = line.partition(b":")
-        if name.lower() == b"content-length" and value.strip().isdigit():
-            return len(body) >= int(value)
+    length = _header(head, b"content-length")
+    if length.isdigit():
+        return len(body) >= int(length)
     return head.split(b" ", 2)[1:2] == [b"204"]
 
 
@@ -186,5 +196,18 @@ def _parsed(answer: bytes, get: str) -> Answer:
     words = head.split(b"\r\n", 1)[0].split(b" ")
     if len(words) < 2 or not words[0].startswith(b"HTTP/") or not words[1].isdigit():
         start = head[:60].decode("ascii", "backslashreplace")
-        raise NoAnswer(f'{get}: net/http: malformed HTTP response "{start}"', "this is no health page")
-    return Answer(int(words[1]), body.decode("utf-8", "replace"))
+        raise NoAnswer(
+            f'{get}: net/http: malformed HTTP response "{start}"', "this is no health page", WHO_HAS_THE_PORT
+        )
+    said = (_header(head, b"content-type"), _header(head, b"server"))
+    return Answer(int(words[1]), body.decode("utf-8", "replace"), *said)
+
+
+def _header(head: bytes, wanted: bytes) -> str:
+    """Printable and short, since a stranger may have written it."""
+    for line in head.split(b"\r\n")[1:]:
+        name, _, value = line.partition(b":")
+        if name.strip().lower() == wanted:
+            text = value.strip()[:_HEADER_SHOWN].decode("ascii", "backslashreplace")
+            return "".join(letter if letter.isprintable() else "?" for letter in text)
+    return ""

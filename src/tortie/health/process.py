@@ -10,7 +10,8 @@ from tortie.health.metrics import Process
 
 
 def read_process() -> Process:
-    with open("/proc/self/statm", encoding="ascii") as file:
+    # As bytes: a codec that has to be imported first would wait for an event loop that hangs in an import.
+    with open("/proc/self/statm", "rb") as file:
         resident = int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     times = os.times()
     return Process(resident, _started_at_s(), times.user + times.system)
@@ -18,8 +19,8 @@ def read_process() -> Process:
 
 @cache  # a clock that is set later must not make the process look restarted
 def _started_at_s() -> float:
-    with open("/proc/self/stat", encoding="utf-8", errors="replace") as file:
+    with open("/proc/self/stat", "rb") as file:
         # The command's name stands in parentheses and may itself hold blanks and parentheses.
-        fields = file.read().rpartition(")")[2].split()
+        fields = file.read().rpartition(b")")[2].split()
     since_boot_s = int(fields[19]) / os.sysconf("SC_CLK_TCK")
     return time.time() - (time.clock_gettime(time.CLOCK_BOOTTIME) - since_boot_s)

@@ -69,6 +69,8 @@ class State(NamedTuple):
     bound_s: float | None
     doing: str = ""
     round_trips: int = 0  # in this phase
+    attempts: Mapping[str, int] = {}  # how often each phase of this start was begun
+    attempted: float | None = None  # when the present phase was last begun
     took_s: float | None = None  # the whole start; None while it is under way
     past: tuple[Phase, ...] = ()
     requests: Mapping[tuple[str, str], int] = {}  # by operation and phase, since the process began
@@ -80,9 +82,12 @@ class State(NamedTuple):
 
     def begin(self, now: float, phase: str, bound_s: float, doing: str) -> State:
         """A phase that is begun again while it runs goes on: a second attempt is no second phase."""
+        earlier = {} if self.phase == RUNNING else self.attempts
+        tried = self._replace(moved=now, bound_s=bound_s, attempted=now)
+        tried = tried._replace(attempts={**earlier, phase: earlier.get(phase, 0) + 1})
         if phase == self.phase:
-            return self._replace(moved=now, bound_s=bound_s, doing=doing or self.doing)
-        entered = self._replace(phase=phase, entered=now, moved=now, bound_s=bound_s, doing=doing, round_trips=0)
+            return tried._replace(doing=doing or self.doing)
+        entered = tried._replace(phase=phase, entered=now, doing=doing, round_trips=0)
         if self.phase == RUNNING:
             return entered._replace(begun_at=now, took_s=None, past=())
         return entered._replace(past=self._past(now))
@@ -97,6 +102,8 @@ class State(NamedTuple):
             bound_s=None,
             doing="",
             round_trips=0,
+            attempts={},
+            attempted=None,
             past=self._past(now),
             took_s=now - self.begun_at,
         )
@@ -129,6 +136,11 @@ class State(NamedTuple):
     def need(self, now: float, name: str, trouble: Trouble) -> State:
         before = self.needs.get(name)
         return self._replace(needs={**self.needs, name: Need(trouble, before.since if before else now)})
+
+    def blocked_by(self) -> str:
+        """The need whose trouble is what failed last. Whatever the next attempt is busy with, it waits for that."""
+        failed = self.error.trouble if self.error else None
+        return next((name for name, need in self.needs.items() if need.trouble == failed), "")
 
     def met(self, name: str) -> State:
         return self._replace(needs={key: need for key, need in self.needs.items() if key != name})

@@ -7,14 +7,18 @@ The lines come in blocks with an empty line between them. The first block is the
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from tortie.health.state import RUNNING, Trouble
-from tortie.health.verdict import NotReady, Report, Row, span
+from tortie.health.verdict import START_UP, NotReady, Report, Row, span
 
 Question = Literal["liveness", "readiness"]
 
+TABLE_MAX: Final = 120  # columns; what does not fit is told in full below
+
 _COLUMNS = ("COMPONENT", "TIMEOUT", "LIVENESS", "READINESS", "DETAIL")
+_NAME_MAX = 40
+_DETAIL_MIN = 12
 
 
 def is_good(report: Report, question: Question) -> bool:
@@ -28,15 +32,36 @@ def has_news(report: Report) -> bool:
 
 
 def as_text(report: Report, question: Question, *, verbose: bool) -> str:
-    text = table(report.components)
+    cells = [_cells(row) for row in report.components]
+    shown = _fitted(cells)
+    told: set[str] = set()
+    lines: list[str] = []
     if verbose or not is_good(report, question):
-        text += "\n".join(_lines(report, question)) + "\n"
-    return text
+        told = {cause.name for cause in _told(report, question)} | {START_UP}
+        lines = list(_lines(report, question))
+    pairs = zip(cells, shown, strict=True)
+    rest = [f"{full[0]}: {full[-1]}" for full, cut in pairs if full != cut and full[0] not in told]
+    if rest:
+        lines += ["", *rest] if lines else rest
+    return _drawn(shown) + "".join(f"{line}\n" for line in lines)
 
 
-def table(rows: tuple[Row, ...]) -> str:
-    cells = [_cells(row) for row in rows]
-    widths = [max(len(line[column]) for line in (_COLUMNS, *cells)) for column in range(len(_COLUMNS))]
+def _fitted(cells: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    named = [(_cut(line[0], _NAME_MAX), *line[1:]) for line in cells]
+    taken = sum(_widths(named)[:-1]) + 3 * len(_COLUMNS) + 1
+    return [(*line[:-1], _cut(line[-1], max(_DETAIL_MIN, TABLE_MAX - taken))) for line in named]
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 3].rstrip() + "..."
+
+
+def _widths(cells: list[tuple[str, ...]]) -> list[int]:
+    return [max(len(line[column]) for line in (_COLUMNS, *cells)) for column in range(len(_COLUMNS))]
+
+
+def _drawn(cells: list[tuple[str, ...]]) -> str:
+    widths = _widths(cells)
     rule = "+" + "+".join("-" * (width + 2) for width in widths) + "+\n"
 
     def drawn(line: tuple[str, ...], place: str) -> str:
@@ -80,15 +105,32 @@ def _lines(report: Report, question: Question) -> Iterator[str]:
     if report.last:
         last = report.last
         times = f", {last.times} times" if last.times > 1 else ""
-        yield f"last error: {_flat(last.trouble.what)} ({span(last.age_s)} ago in phase {last.phase}{times})"
-        yield from _explained(last.trouble)
+        told = last.told_by in {cause.name for cause in _told(report, question)}
+        what = f"see {last.told_by}" if told else _flat(last.trouble.what)
+        yield f"last error: {what} ({span(last.age_s)} ago in phase {last.phase}{times})"
+        if not told:
+            yield from _explained(last.trouble)
     if question == "liveness" and report.live:
         for cause in report.not_ready:
             yield from _cause("not ready", cause)
 
 
+def _told(report: Report, question: Question) -> tuple[NotReady, ...]:
+    """All reasons that the lines give, at their beginning or at their end."""
+    return report.not_live if question == "liveness" and not report.live else report.not_ready
+
+
 def _phase(report: Report) -> str:
-    text = f"phase: {report.phase} for {span(report.phase_age_s)}{_trips(report.round_trips)}"
+    """A phase that is begun again and again is young each time; the start is not."""
+    text = f"phase: {report.phase} "
+    starting = f"starting for {span(report.start_age_s)}"
+    if report.phase == RUNNING:
+        text += f"for {span(report.phase_age_s)}"
+    elif report.attempt == 1:
+        text += f"for {span(report.phase_age_s)} ({starting})"
+    else:
+        text += f"(attempt {report.attempt}, this one for {span(report.attempt_age_s)}; {starting})"
+    text += _trips(report.round_trips)
     if report.bound_s is not None:
         text += f"; moved {span(report.progress_age_s)} ago, stuck after {span(report.bound_s)} without movement"
     return text + (f"; doing: {_flat(report.doing)}" if report.doing else "")
@@ -134,6 +176,8 @@ def as_json(report: Report) -> dict[str, Any]:
         "phase": {
             "name": report.phase,
             "ageSeconds": _rounded(report.phase_age_s),
+            "attempt": report.attempt,
+            "attemptAgeSeconds": _rounded(report.attempt_age_s),
             "boundSeconds": report.bound_s,
             "progressAgeSeconds": _rounded(report.progress_age_s),
             "doing": report.doing,

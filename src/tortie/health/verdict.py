@@ -32,6 +32,7 @@ class LastError(NamedTuple):
     phase: str
     age_s: float
     times: int
+    told_by: str = ""  # the reason for not being ready that explains the same trouble
 
 
 class Row(NamedTuple):
@@ -51,6 +52,8 @@ class Report(NamedTuple):
     not_ready: tuple[NotReady, ...]
     phase: str
     phase_age_s: float
+    attempt: int  # how often this phase was begun in this start
+    attempt_age_s: float
     progress_age_s: float
     bound_s: float | None
     doing: str
@@ -70,7 +73,6 @@ class Report(NamedTuple):
 def judge(state: State, now: float) -> Report:
     causes = tuple(_causes(state, now))
     dead = [cause.trouble.what for cause in causes if cause.not_live]
-    error = state.error
     return Report(
         live=not dead,
         ready=not causes,
@@ -78,17 +80,27 @@ def judge(state: State, now: float) -> Report:
         not_ready=causes,
         phase=state.phase,
         phase_age_s=_since(state.entered, now),
+        attempt=state.attempts.get(state.phase, 1),
+        attempt_age_s=_since(state.entered if state.attempted is None else state.attempted, now),
         progress_age_s=_since(state.moved, now),
         bound_s=state.bound_s,
         doing=state.doing,
         round_trips=state.round_trips,
-        last=LastError(error.trouble, error.phase, _since(error.at, now), error.times) if error else None,
+        last=_last(state, now),
         start_age_s=_since(state.begun_at, now),
         start_took_s=state.took_s,
         phases=state.past,
         requests=state.requests,
         components=tuple(sorted(_rows(state, now), key=lambda row: row.name)),
     )
+
+
+def _last(state: State, now: float) -> LastError | None:
+    error = state.error
+    if error is None:
+        return None
+    told_by = state.blocked_by() or (START_UP if _trouble_of_phase(state) else "")
+    return LastError(error.trouble, error.phase, _since(error.at, now), error.times, told_by)
 
 
 def _causes(state: State, now: float) -> Iterator[NotReady]:
@@ -111,24 +123,46 @@ def _hanging_loop(state: State, now: float) -> NotReady:
 
 
 def _starting(state: State, now: float) -> NotReady:
-    # An error of an earlier phase is history: that phase is over.
-    trouble = state.error.trouble if state.error and state.error.phase == state.phase else None
+    """How long: since the start began, however often its phases were begun again in the meantime."""
+    age_s = _since(state.begun_at, now)
+    trouble = _trouble_of_phase(state)
+    need = state.blocked_by()
     why = f"{trouble.what}: {trouble.why}".removesuffix(": ") if trouble else ""
-    doing = f": {state.doing}" if state.doing else ""
-    age_s = _since(state.entered, now)
-    stuck = _stuck(state, now)
-    if stuck:
+    fault = trouble.fault if trouble else "this node"
+    if _stuck(state, now):
         silent_s, bound_s = _since(state.moved, now), state.bound_s or 0.0
         last = f", last doing: {state.doing}" if state.doing else ""
         what = (
             f"start-up is stuck: phase {state.phase} has not moved for {span(silent_s)} (bound {span(bound_s)}){last}"
         )
         fix = trouble.fix if trouble else _RESTARTED
-    else:
-        what = f"start-up is in phase {state.phase} for {span(age_s)}{doing}"
-        bound = f"; it would be stuck after {span(state.bound_s)} without any movement" if state.bound_s else ""
-        fix = trouble.fix if trouble else f"nothing to mend yet{bound}"
-    return NotReady(START_UP, Trouble(what, why, fix, trouble.fault if trouble else "this node"), age_s, stuck)
+        return NotReady(START_UP, Trouble(what, why, fix, fault), age_s, True)
+    what = f"start-up is in phase {state.phase} {_how_long(state, now)}"
+    what += f": {state.doing}" if state.doing else ""
+    if need:
+        # The need itself has the words for it, and they may be many.
+        return NotReady(START_UP, Trouble(what, f"see {need}", "", state.needs[need].trouble.fault), age_s)
+    bound = f"; it would be stuck after {span(state.bound_s)} without any movement" if state.bound_s else ""
+    fix = trouble.fix if trouble else f"nothing to mend yet{bound}"
+    return NotReady(START_UP, Trouble(what, why, fix, fault), age_s)
+
+
+def _trouble_of_phase(state: State) -> Trouble | None:
+    """What failed in the present phase of the start, unless a need tells it.
+
+    An error of an earlier phase is history: that phase is over.
+    """
+    error = state.error
+    if error is None or state.phase == RUNNING or error.phase != state.phase or state.blocked_by():
+        return None
+    return error.trouble
+
+
+def _how_long(state: State, now: float) -> str:
+    attempt = state.attempts.get(state.phase, 1)
+    if attempt == 1:
+        return f"for {span(_since(state.entered, now))}"
+    return f"(attempt {attempt}, starting for {span(_since(state.begun_at, now))})"
 
 
 def _failing(name: str, part: Component, now: float) -> NotReady | None:

@@ -8,10 +8,17 @@ import pytest
 
 from tortie.health.health import Health
 from tortie.health.state import Trouble
-from tortie.health.texts import as_json, as_text, go_duration, has_news
+from tortie.health.texts import Question, as_json, as_text, go_duration, has_news
 from tortie.health.verdict import span
 
 REFUSED = Trouble("the datastore does not answer", "connection\nrefused", "start etcd", "the datastore")
+UNREACHABLE = Trouble(
+    "etcd at http://10.0.0.1:2379, http://10.0.0.2:2379, http://10.0.0.3:2379 cannot be reached to read the cluster",
+    "connect to 10.0.0.1:2379: connection refused; connect to 10.0.0.2:2379: connection refused",
+    "start etcd, or name it right in ETCD_ENDPOINTS",
+    "the datastore",
+)
+DOING = "reading the cluster's state from http://10.0.0.1:2379, http://10.0.0.2:2379, http://10.0.0.3:2379"
 
 
 class Clock:
@@ -70,13 +77,80 @@ def test_a_bad_answer_gives_its_reasons_first_then_the_rest(health: Health, cloc
         "  whose fault: the datastore; for 4.2 s (start-up)",
         "",
         "live: yes, ready: no",
-        "phase: datastore for 4.2 s, 1 round trip; moved 1 s ago, stuck after 60 s without movement; "
-        "doing: connecting to 10.0.0.1:2379",
+        "phase: datastore for 4.2 s (starting for 4.2 s), 1 round trip; moved 1 s ago, "
+        "stuck after 60 s without movement; doing: connecting to 10.0.0.1:2379",
         "phases: launch 0.000 s",
-        "last error: the datastore does not answer (1 s ago in phase datastore, 2 times)",
-        "  why: connection refused",
-        "  fix: start etcd",
+        "last error: see start-up (1 s ago in phase datastore, 2 times)",
     ]
+
+
+def blocked(health: Health, clock: Clock) -> None:
+    """Four attempts, as the agent makes them while etcd is away."""
+    for _ in range(4):
+        health.begin("datastore", 60, DOING)
+        health.trouble(UNREACHABLE)
+        health.need("datastore", UNREACHABLE)
+        clock.now += 15.0
+
+
+def test_a_trouble_that_blocks_the_start_is_told_once(health: Health, clock: Clock) -> None:
+    blocked(health, clock)
+    text = as_text(health.report(), "readiness", verbose=True)
+    for part in (UNREACHABLE.what, UNREACHABLE.why, UNREACHABLE.fix):
+        assert text.count(part) == 1
+    lines = [line for line in text.splitlines() if not line.startswith(("+", "|"))]
+    assert lines == [
+        f"not ready: start-up is in phase datastore (attempt 4, starting for 60 s): {DOING}",
+        "  why: see datastore",
+        "  whose fault: the datastore; for 60 s (start-up)",
+        f"not ready: {UNREACHABLE.what}",
+        f"  why: {UNREACHABLE.why}",
+        f"  fix: {UNREACHABLE.fix}",
+        "  whose fault: the datastore; for 60 s (datastore)",
+        "",
+        "live: yes, ready: no",
+        "phase: datastore (attempt 4, this one for 15 s; starting for 60 s); moved 15 s ago, "
+        f"stuck after 60 s without movement; doing: {DOING}",
+        "phases: launch 0.000 s",
+        "last error: see datastore (15 s ago in phase datastore, 4 times)",
+    ]
+
+
+def test_the_last_error_is_told_in_full_where_nobody_else_tells_it(health: Health, clock: Clock) -> None:
+    health.started()
+    health.trouble(REFUSED)
+    running = as_text(health.report(), "readiness", verbose=True)
+    assert (
+        "last error: the datastore does not answer (0 s ago in phase running)\n  why: connection refused\n" in running
+    )
+    blocked(health, clock)
+    clock.now += 60.0
+    stuck = as_text(health.report(), "liveness", verbose=True)
+    assert f"  why: {UNREACHABLE.why}\n  fix: {UNREACHABLE.fix}\n" in stuck
+    assert "see datastore" not in stuck
+
+
+@pytest.mark.parametrize("verbose", [True, False])
+@pytest.mark.parametrize("question", ["liveness", "readiness"])
+def test_a_table_fits_a_terminal_and_what_was_cut_is_below(
+    health: Health, clock: Clock, question: Question, verbose: bool
+) -> None:
+    blocked(health, clock)
+    health.component("graph", detail="in sync with " + "a very long list of things " * 10)
+    health.component("with-a-name-that-is-far-too-long-to-be-the-name-of-anything", detail="word " * 50)
+    text = as_text(health.report(), question, verbose=verbose)
+    rows = [line for line in text.splitlines() if line.startswith(("+", "|"))]
+    assert {len(row) for row in rows} <= set(range(100, 121))
+    assert len({len(row) for row in rows}) == 1
+    below = text.replace("\n".join(rows), "")
+    for part in (UNREACHABLE.what, DOING, ("in sync with " + "a very long list of things " * 10).strip()):
+        assert part in below
+    assert "with-a-name-that-is-far-too-long-to-be-the-name-of-anything: word word" in below
+
+
+def test_a_table_without_long_words_stands_alone(health: Health) -> None:
+    health.component("graph", detail="in sync")
+    assert as_text(health.report(), "liveness", verbose=False).splitlines()[-1].startswith("+-")
 
 
 def test_liveness_tells_only_who_asks_for_more_why_the_node_is_not_ready(health: Health) -> None:
@@ -111,6 +185,8 @@ def test_json_has_everything(health: Health, clock: Clock) -> None:
         "phase": {
             "name": "datastore",
             "ageSeconds": 1.235,
+            "attempt": 1,
+            "attemptAgeSeconds": 1.235,
             "boundSeconds": 60,
             "progressAgeSeconds": 1.235,
             "doing": "connecting",

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 
-from tortie.health.probe import Answer, NoAnswer, ask_all
+from tortie.health.probe import WHO_HAS_THE_PORT, Answer, NoAnswer, ask_all
 
 TYPE_CHECKING = False  # typing's own name for it would have to be imported
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def _told_as_json(names: list[str], answers: list[Answer | NoAnswer]) -> int:
     """What was asked for, each with whether it is so; and the page's own report, if there is one."""
     import json
 
-    told: dict[str, object] = {}
+    told: dict[str, dict[str, object]] = {}
     report: object = None
     for name, answer in zip(names, answers, strict=True):
         if isinstance(answer, NoAnswer):
@@ -74,10 +74,14 @@ def _told_as_json(names: list[str], answers: list[Answer | NoAnswer]) -> int:
             continue
         told[name] = {"ok": 200 <= answer.status < 400, "status": answer.status}
         try:
-            report = json.loads(answer.body)
+            found = json.loads(answer.body)
         except ValueError:
-            report = None  # somebody else answers on that port
-    good = all(isinstance(each, dict) and each["ok"] for each in told.values())
+            found = None
+        if isinstance(found, dict) and "live" in found:
+            report = found
+        elif not answer.is_page:
+            told[name] = {**told[name], "why": _stranger(answer), "fix": WHO_HAS_THE_PORT}
+    good = all(each["ok"] for each in told.values())
     sys.stdout.write(json.dumps({"ok": good, **told, "report": report}, indent=2, ensure_ascii=False) + "\n")
     return 0 if good else _UNHEALTHY
 
@@ -87,9 +91,16 @@ def _reasons(answer: Answer | NoAnswer) -> list[str]:
     if isinstance(answer, NoAnswer):
         parts = (("why", answer.why), ("fix", answer.fix))
         return [f"{label}: {text}" for label, text in parts if text]
+    if not answer.is_page:
+        return [f"{_stranger(answer)}; {WHO_HAS_THE_PORT}"]
     lines = [line.rstrip() for line in answer.body.splitlines() if not line.startswith(("+", "|"))]
     end = lines.index("") if "" in lines else len(lines)
     return lines[: min(end, _LINES_MAX)]
+
+
+def _stranger(answer: Answer) -> str:
+    what = f"status {answer.status}, {answer.content_type or 'no content type'}"
+    return f"something else answers there ({what}), not a node's health page"
 
 
 def _felix_setting(environment: Mapping[str, str], name: str) -> str:
