@@ -48,7 +48,7 @@ def test_a_transcript_is_what_the_command_says(
     (transcript,) = [each for each in TRANSCRIPTS if f"\n  {name}  (" in each[1]]
     with Namespace("doc") as host, Namespace("network") as network:
         build(host, network)
-        agent = NodeAgent(tmp_path, host, NODENAME=name, COLUMNS="80")
+        agent = NodeAgent(tmp_path, host, NODENAME=name, COLUMNS="80", IP="autodetect")
         store = Tortie(tmp_path, TORTIE_STORE=agent.variables["TORTIE_STORE"])
         for other, address in registered.items():
             store.put(key_of("nodes", other), node(other, address))

@@ -227,13 +227,15 @@ def test_a_bridge_that_is_named_as_the_node_address_by_calico_is_not_taken(host:
     """Incident 2, at the start of a node that has no configuration at all."""
     host.bridge("br-3a10a9384428")
     host.ip("addr", "add", "172.18.0.1/16", "dev", "br-3a10a9384428")
-    with NodeAgent(tmp_path, host, NODENAME="n1") as agent:
+    tmp_path.mkdir(exist_ok=True)
+    agent = NodeAgent(tmp_path, host, NODENAME="n1")
+    explained = agent.command("explain", "--calico", "v3.24.2", "-o", "json").json
+    with agent:
         agent.wait_ready()
         assert spec_of(agent)["bgp"] == {"ipv4Address": "10.0.0.1/24"}
-        explained = agent.command("explain", "--calico", "v3.24.2", "-o", "json").json
     assert explained["address"]["chosen"] == "10.0.0.1/24"
     assert [each["interface"] for each in explained["address"]["rejected"] if each["address"] == "172.18.0.1/16"]
-    assert explained["calico"]["choices"][0]["chosen"] == "172.18.0.1/16"
+    assert explained["calico"]["addresses"][0]["chosen"] == "172.18.0.1/16"
 
 
 def test_a_node_record_of_another_machine_does_not_keep_a_start_from_going_on(host: Namespace, tmp_path: Path) -> None:

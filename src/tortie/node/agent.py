@@ -17,12 +17,13 @@ from tortie.host.memory import give_back
 from tortie.host.netlink import NetlinkError
 from tortie.host.systemd import Notifier
 from tortie.model.errors import TortieError, UsageError
-from tortie.model.network import CIDR
+from tortie.model.network import HostNetwork
 from tortie.node.converge import BOUND_S, Blocked, Converged, Converger, Phases
+from tortie.node.decisions import Addressed
 from tortie.node.footprint import Footprint
 from tortie.node.log import Log
 from tortie.node.news import KernelNews, relevant
-from tortie.node.own_record import Record, watch_own_record
+from tortie.node.own_record import OwnRecord
 from tortie.node.paths import Paths
 from tortie.node.patience import pause_s
 from tortie.node.record import Recorder
@@ -57,6 +58,7 @@ class Parts(NamedTuple):
     reload: Callable[[], NodeSettings | None]
     tell: Callable[[Converged], None]  # whoever shows the addresses to others
     watch: Callable[[], None]  # whatever else has to be looked at every second: pages, children
+    stopped_early: Callable[[], bool]  # whether a signal came before anybody here could hear it
 
 
 class Agent:
@@ -67,10 +69,7 @@ class Agent:
         self._stopping = asyncio.Event()
         self._wanted = asyncio.Event()  # somebody wants everything looked at again
         self._started = asyncio.Event()
-        self._addresses: set[CIDR] = set()  # as registered
-        self._record: Record | None = None  # as the datastore last told
-        self._seen_revision = 0  # what is not newer than this was seen, or written, by ourselves
-        self._attempting = False
+        self._record = OwnRecord(parts.name, parts.health, parts.log, self._wanted.set)
         self._block: tuple[str, Trouble] | None = None
         self._settings = parts.converger.settings
         self._footprint = Footprint(parts.name, parts.paths, parts.log)
@@ -80,6 +79,8 @@ class Agent:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._stopping.set)
         loop.add_signal_handler(signal.SIGHUP, self._reload)
+        if self._parts.stopped_early():
+            self._stopping.set()
         self._health.loop_bound(LOOP_BOUND_S)
         self._health.beat()
         tasks = [asyncio.create_task(work()) for work in (self._work, self._heart, self._listen, self._stopping.wait)]
@@ -115,67 +116,40 @@ class Agent:
         self._log.component = "monitor-addresses"
         while True:
             await self._first_of(self._parts.news.settled(), self._wanted.wait())
-            if not self._wanted.is_set() and relevant(self._parts.converger.observe()) == seen:
+            if not self._wanted.is_set() and self._looks_like(seen):
                 continue
-            self._wanted.clear()
             converged = await self._patiently(self._parts.converger.attempt)
             seen = relevant(converged.network)
             self._after(converged)
 
+    def _looks_like(self, seen: object) -> bool:
+        try:
+            return relevant(self._parts.converger.observe()) == seen
+        except TortieError:
+            return False  # the attempt finds the same trouble, tells it, and goes on trying
+
     def _after(self, converged: Converged) -> None:
-        """A registered address that is on no interface is nobody's; one that a person gave may be a NAT's."""
-        gone = [
-            each.decision.address
-            for each in converged.addressed
-            if each.decision.address and not each.decision.confirmed and each.decision.source != "environment"
-        ]
-        if gone:
-            what = f"the registered address {gone[0]} is on no interface of this machine"
-            fix = "give an interface the address back, or another one; the node notices by itself"
-            self._health.need("address", Trouble(what, "nothing better was found", fix, "this node"))
+        faults = [fault for each in converged.addressed if (fault := _address_fault(each, converged.network))]
+        if faults:
+            fix = "bring the interface up, or give one the address back, or another; the node notices by itself"
+            self._health.need("address", Trouble(faults[0], "nothing better was found", fix, "this node"))
         else:
             self._health.met("address")
-        self._addresses = {each.decision.address for each in converged.addressed if each.decision.address}
-        self._seen_revision = converged.revision
-        self._judge_record()
+        addresses = {each.decision.address for each in converged.addressed if each.decision.address}
+        self._record.registered(addresses, converged.revision)
         self._parts.tell(converged)
 
     async def _listen(self) -> None:
         """To those who touch this node's record, from the end of the start on."""
         await self._started.wait()
-        await watch_own_record(self._parts.store, self._parts.name, self._record_changed)
-
-    def _record_changed(self, record: Record) -> None:
-        """News of our own writes come by here, too, perhaps before the write itself returns."""
-        self._record = record
-        if not self._attempting:
-            self._judge_record()
-
-    def _judge_record(self) -> None:
-        """A deleted record is written again. A foreign one is told, not fought over: two writers would never end."""
-        record = self._record
-        if record is None or record.revision <= self._seen_revision:
-            self._health.met("record")
-        elif record.deleted:
-            self._log.warning(f"Node({self._parts.name}) was deleted from the datastore; registering again")
-            self._wanted.set()
-        elif set(record.addresses) != self._addresses:
-            now = ", ".join(map(str, record.addresses)) or "no address"
-            what = f"somebody else has changed Node({self._parts.name}): it now has {now}"
-            why = "peers will not find this node there" + (
-                f"; written by machine {record.machine}" if record.machine else ""
-            )
-            fix = "if another machine has the same name, give it another NODENAME; then send this agent SIGHUP"
-            self._log.warning(f"{what}: {why}. Fix: {fix}")
-            self._health.need("record", Trouble(what, why, fix, "a peer"))
-        else:
-            self._health.met("record")
+        await self._record.watch(self._parts.store)
 
     async def _patiently(self, work: Callable[[], Awaitable[Result]]) -> Result:
         """Again and again until it succeeds: live, not ready, and saying why."""
         attempt = 0
         while True:
-            self._attempting = True
+            self._record.before_writing()
+            self._wanted.clear()  # whoever wants everything looked at again gets it now
             try:
                 result = await work()
             except Blocked as blocked:
@@ -188,7 +162,7 @@ class Agent:
                 self._unblock()
                 return result
             finally:
-                self._attempting = False
+                self._record.after_writing()
             attempt = attempt + 1 if self._blocked_by(need, trouble, messages) else 0
             await self._pause(need, attempt)
 
@@ -199,7 +173,8 @@ class Agent:
             self._health.met(self._block[0])
         self._block = need, trouble
         self._health.trouble(trouble)
-        if not self._parts.phases.over or need == "address":
+        # A node that is registered rightly goes on without a datastore.
+        if not self._parts.phases.over or need != "datastore" or not self._is_at_home():
             self._health.need(need, trouble)
         if not again:
             for message in messages:
@@ -212,6 +187,14 @@ class Agent:
             self._parts.recorder.update()
         return again
 
+    def _is_at_home(self) -> bool:
+        """Whether this machine has the addresses that it is registered with."""
+        try:
+            network = self._parts.converger.observe()
+        except TortieError:
+            return True
+        return all(network.owner(address.ip) for address in self._record.addresses)
+
     def _unblock(self) -> None:
         if self._block:
             self._health.met(self._block[0])
@@ -222,7 +205,7 @@ class Agent:
     async def _pause(self, need: str, attempt: int) -> None:
         seconds = pause_s(attempt, random.random(), longest_s=_LOOK_AGAIN_S)
         if need == "datastore":
-            await asyncio.sleep(seconds)
+            await self._first_of(self._wanted.wait(), asyncio.sleep(seconds))
         else:
             seconds = _LOOK_AGAIN_S if need == "address" else seconds
             await self._first_of(self._parts.news.settled(), self._wanted.wait(), asyncio.sleep(seconds))
@@ -258,16 +241,19 @@ class Agent:
                 if ticks % _RECORD_EVERY_TICKS == 0:
                     self._parts.recorder.update()
             ticks += 1
-            await asyncio.sleep(_TICK_S)
+            await asyncio.sleep(min(_TICK_S, self._parts.notifier.watchdog_interval_s or _TICK_S))
 
     def _reload(self) -> None:
-        self._parts.notifier.reloading()
+        running = self._parts.phases.over
+        if running:
+            self._parts.notifier.reloading()
         settings = self._parts.reload()
         if settings is not None:
             self._settings = self._parts.converger.settings = settings
             self._log.level = settings.log_level.value
             self._wanted.set()
-        self._parts.notifier.ready()
+        if running:
+            self._parts.notifier.ready()
 
     async def _stop(self, tasks: Sequence[asyncio.Task[Any]]) -> None:
         self._log.component = "shutdown"
@@ -282,6 +268,18 @@ class Agent:
         with suppress(TortieError, TimeoutError):
             async with asyncio.timeout(_CLOSE_S):
                 await self._parts.store.close()
+
+
+def _address_fault(each: Addressed, network: HostNetwork) -> str:
+    """A registered address that is on no interface is nobody's; one that a person gave may be a NAT's."""
+    address = each.decision.address
+    if address is None:
+        return ""
+    owner = network.owner(address.ip)
+    if owner is None:
+        given = each.decision.source == "environment"
+        return "" if given else f"the registered address {address} is on no interface of this machine"
+    return "" if owner[0].is_up else f"{owner[0].name}, which has the registered address {address}, is down"
 
 
 def _trouble_of(error: TortieError) -> tuple[str, Trouble]:

@@ -15,6 +15,7 @@ from tortie.addressing.agreed import worth_waiting
 from tortie.addressing.choice import Message
 from tortie.addressing.conflicts import Conflict, Evidence
 from tortie.addressing.decision import no_address_error
+from tortie.addressing.reasons import why_not_chosen
 from tortie.health.health import Health
 from tortie.health.state import Trouble
 from tortie.model.errors import TortieError, UsageError
@@ -42,6 +43,8 @@ from tortie.store.contract import Revision, Store, Unauthorized, Unreachable
 
 # Every call of the datastore ends within this; a phase that has not moved for three of them is stuck.
 CALL_S: Final = 15.0
+# Who finds nobody at the very first call wants to be told soon; the next one has the whole time.
+FIRST_CALL_S: Final = 3.0
 BOUND_S: Final = 3 * CALL_S
 # Probing for a second owner of an address, and asking the kernel for a route, may wait this long.
 ASK_S: Final = 2.0
@@ -114,6 +117,7 @@ class Converger:
         self._random_ula = random_ula
         self._kernel_news = kernel_news
         self._said: dict[str, tuple[Message, ...]] = {}
+        self._patience_s = FIRST_CALL_S
         self._settled = False  # DHCP has had its time; from now on the kernel's news start the next attempt
 
     def observe(self) -> HostNetwork:
@@ -140,26 +144,29 @@ class Converger:
             self._say(done)
             self._settled = False
             return Converged(network, addressed, writes, max(revision, picture.revision))
-        what = f"{OVERTAKEN_MAX} attempts to register were overtaken by other writers"
-        raise Blocked(
-            Trouble(what, "somebody rewrites the same objects all the time", "look for a second agent", "a peer"),
-            "registration",
-        )
+        what = f"{OVERTAKEN_MAX} attempts to register came to nothing"
+        why = "other writers were faster each time, or the datastore did not say whether it wrote"
+        raise Blocked(Trouble(what, why, "look for a second agent of this name", "a peer"), "registration")
 
     async def _read(self) -> Picture:
         self._phases.begin("datastore", f"reading the cluster's state from {self._store.where}")
         name = self._identity.name
-        snapshot = await self._store.snapshot(wanted_keys(name), [NODES, POOLS], timeout_s=CALL_S)
+        seconds, self._patience_s = self._patience_s, CALL_S
+        snapshot = await self._store.snapshot(wanted_keys(name), [NODES, POOLS], timeout_s=seconds)
         picture = read_picture(name, snapshot, earlier_name=self._identity.earlier_name)
         if why := own_record_unreadable(picture):
-            trouble = Trouble(
-                f"this node's own record, Node({name}), cannot be read",
-                f"{why}; it is not overwritten, because nobody knows what it held",
-                f"keep a copy with `tortie datastore export`, then `tortie delete node {name}`; the start then goes on",
-                "the datastore",
-            )
-            raise Blocked(trouble, "registration")
+            raise self._unusable(why)
         return picture
+
+    def _unusable(self, why: str) -> Blocked:
+        name = self._identity.name
+        trouble = Trouble(
+            f"this node's own record, Node({name}), cannot be worked with",
+            f"{why}; it is not overwritten, because nobody knows what it held",
+            f"keep a copy with `tortie datastore export`, then `tortie delete node {name}`; the start then goes on",
+            "the datastore",
+        )
+        return Blocked(trouble, "registration")
 
     async def _address(self, picture: Picture) -> tuple[HostNetwork, tuple[Addressed, ...]]:
         self._phases.begin("address", "choosing this node's address")
@@ -172,8 +179,8 @@ class Converger:
             addressed = kept or choose_addresses(self.settings, surroundings)
             remaining_s = deadline - asyncio.get_running_loop().time()
             undecided = [each.choice for each in addressed if each.choice and worth_waiting(each.choice)]
-            if not undecided or remaining_s <= 0 or self._settled:
-                break
+            if not undecided or remaining_s <= 0 or self._settled or self._phases.over:
+                break  # a node that runs has news to wait for instead
             names = ", ".join(dict.fromkeys(name for choice in undecided for name in choice.pending))
             if not waiting:
                 waiting = True
@@ -193,8 +200,7 @@ class Converger:
         if error is None:
             return None
         failed = next((each.choice for each in addressed if each.choice and each.decision.failure), None)
-        seen = [f"{each.address or each.interface}: {each.reason}" for each in (failed.rejected if failed else ())]
-        return Trouble(error.what, error.why or "; ".join(seen[:6]), error.fix, "this node")
+        return Trouble(error.what, error.why or (why_not_chosen(failed) if failed else ""), error.fix, "this node")
 
     async def _ask_kernel(self) -> dict[tuple[str, Family], IP | str]:
         answers: dict[tuple[str, Family], IP | str] = {}
@@ -230,7 +236,8 @@ class Converger:
             answered_by = await asyncio.to_thread(self._machine.someone_else_has, conflict.ip, owner[0])
         except TortieError as error:
             asked, why_not = False, error.why or error.what
-        return Evidence(self._identity.earlier_name, self._identity.machine, answered_by, asked, why_not)
+        here = "; ".join(self._machine.agents_here())
+        return Evidence(self._identity.earlier_name, self._identity.machine, answered_by, asked, why_not, here)
 
     def _plan(
         self,
@@ -244,7 +251,10 @@ class Converger:
         intent = intent_of(
             self.settings, self._identity.name, self._identity.machine, network, addressed, judged, pools
         )
-        return plan(picture, intent, self._stamp)
+        writes = plan(picture, intent, self._stamp)
+        if writes[0].action == "leave":
+            raise self._unusable(writes[0].why)
+        return writes
 
     async def _write(self, writes: tuple[Write, ...]) -> tuple[tuple[Write, ...], Revision]:
         """Returns what was done of it, and when."""

@@ -116,6 +116,12 @@ def judge_conflicts(
 def notices(name: str, addressed: Iterable[Addressed], picture: Picture, machine: str) -> tuple[Message, ...]:
     """What is odd about the records found, though it stops nothing."""
     messages: list[Message] = list(unreadable_notice(picture.unreadable))
+    addressed = tuple(addressed)
+    settled = tuple(each.decision.address for each in addressed if each.decision.address and not each.decision.changed)
+    messages += [
+        Message("warning", f"Calico node '{each.other}' is already using the IPv{each.ip.version} address {each.ip}.")
+        for each in conflicts_of(name, settled, picture.others)
+    ]
     if picture.node:
         writer = machine_of(picture.node.document)
         for stored in addresses_of(picture.node.document):
@@ -149,6 +155,7 @@ def choose_pools(
             service_ranges=service_ranges(settings, picture),
             node_addresses=nodes + own,
             random_ula=random_ula,
+            unreadable=picture.unreadable_pools,
         )
     return choices
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from tortie.addressing.choice import Choice, Rejected
+from tortie.addressing.choice import Rejected
 from tortie.addressing.pools import PoolChoice
-from tortie.model.errors import TortieError
+from tortie.model.errors import TortieError, UsageError
 from tortie.model.network import Family
 from tortie.node.decisions import Addressed, Judged
 from tortie.node.name import NodeName
@@ -22,10 +22,10 @@ class Datastore(NamedTuple):
 
 
 class Replay(NamedTuple):
-    """What Calico of some version would choose here."""
+    """What Calico of some version would register here."""
 
     version: str
-    choices: tuple[Choice, ...]
+    addressed: tuple[Addressed, ...]
 
 
 class Explanation(NamedTuple):
@@ -39,20 +39,25 @@ class Explanation(NamedTuple):
     warnings: tuple[str, ...]
     own_record: str = ""  # why this node's own record cannot be worked with
     replay: Replay | None = None
+    obstacles: tuple[str, ...] = ()  # what of the machine itself stands in the way: folders, ports
 
     @property
     def refused(self) -> list[str]:
         """Why the start would end at once: settings and names that cannot be meant."""
-        found = [f"{each.variable}: {each.why}" for each in self.reading.refused]
-        return found + [problem.what for problem in self.name.problems]
+        found = [str(each) for each in self.reading.refused]
+        found += [f"{problem.what}: {problem.why}" for problem in self.name.problems]
+        error = self.datastore.error
+        return [*found, f"{error.what}: {error.why}"] if isinstance(error, UsageError) else found
 
     @property
     def blocked(self) -> list[str]:
         """Why the node would stay live, but not become ready."""
-        found = [str(self.datastore.error)] if self.datastore.error else []
+        error = self.datastore.error
+        found = [error.what] if error and not isinstance(error, UsageError) else []
         found += [f"the own Node record cannot be read: {self.own_record}"] if self.own_record else []
         found += [each.decision.failure for each in self.addressed if each.decision.failure]
-        return found + [each.verdict.what for each in self.judged if each.verdict.blocks]
+        found += [each.verdict.what for each in self.judged if each.verdict.blocks]
+        return found + list(self.obstacles)
 
     @property
     def verdict(self) -> str:
@@ -68,6 +73,7 @@ class Explanation(NamedTuple):
             "kind": "StartExplanation",
             "verdict": self.verdict,
             "refused": self.refused,
+            "refusedSettings": [each.as_json() for each in self.reading.refused],
             "blocked": self.blocked,
             "warnings": list(self.warnings),
             "name": {"name": self.name.name, "source": self.name.source},
@@ -101,8 +107,8 @@ class Explanation(NamedTuple):
         for each in self.addressed:
             body["address" if each.family == 4 else "address6"] = _addressed(each)
         if self.replay:
-            choices = [_choice(choice) for choice in self.replay.choices]
-            body["calico"] = {"version": self.replay.version, "choices": choices}
+            told = [{"family": each.family, **_addressed(each)} for each in self.replay.addressed]
+            body["calico"] = {"version": self.replay.version, "addresses": told}
         return body
 
     def _datastore(self) -> dict[str, Any]:
@@ -128,18 +134,6 @@ def _addressed(each: Addressed) -> dict[str, Any]:
         "pending": list(each.choice.pending) if each.choice else [],
     }
     return {**told, "failure": decision.failure, "fix": decision.fix} if decision.failure else told
-
-
-def _choice(choice: Choice) -> dict[str, Any]:
-    return {
-        "family": choice.family,
-        "method": choice.method,
-        "chosen": str(choice.chosen) if choice.chosen else None,
-        "interface": choice.interface,
-        "reasons": list(choice.reasons),
-        "rejected": _rejected(choice.rejected),
-        "failure": choice.failure,
-    }
 
 
 def _rejected(candidates: tuple[Rejected, ...]) -> list[dict[str, str]]:

@@ -11,6 +11,7 @@ from tortie.host.events import Events
 from tortie.host.files import read_text
 from tortie.host.links import observe
 from tortie.host.neighbours import someone_else_has
+from tortie.host.processes import running_here
 from tortie.host.reach import source_towards
 from tortie.model.errors import TortieError
 from tortie.model.network import IP, HostNetwork, Interface
@@ -23,6 +24,7 @@ class Machine(NamedTuple):
     reach: Callable[..., IP | str] = source_towards  # destination, family, seconds
     someone_else_has: Callable[[IP, Interface], str | None] = someone_else_has
     hostname: Callable[[], str] = socket.gethostname
+    agents_here: Callable[[], tuple[str, ...]] = lambda: running_here("tortie", "node", "run")
 
 
 def machine_id(paths: Paths) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from ipaddress import ip_interface, ip_network
 from typing import Final, NamedTuple
 
@@ -49,10 +48,11 @@ class Picture(NamedTuple):
     others: tuple[Registered, ...]
     unreadable: tuple[str, ...]  # names of Node records that make no sense
     pools: tuple[Network, ...]
+    unreadable_pools: tuple[str, ...]
     documents: dict[str, Stored]  # the defaults that exist, and records of this machine under earlier names
 
 
-EMPTY: Final = Picture(0, None, (), (), (), {})
+EMPTY: Final = Picture(0, None, (), (), (), (), {})
 
 
 def key_of(kind: str, name: str) -> str:
@@ -81,8 +81,10 @@ def read_picture(name: str, snapshot: Snapshot, *, earlier_name: str = "") -> Pi
             unreadable.append(node_name)
         else:
             others.append(node)
-    pools = _pool_networks(snapshot.listings[POOLS])
-    return Picture(snapshot.revision, own, tuple(others), tuple(unreadable), pools, documents)
+    pools = {entry.key[len(POOLS) :]: _pool_network(entry) for entry in snapshot.listings[POOLS]}
+    networks = tuple(network for network in pools.values() if network)
+    lost = tuple(name for name, network in pools.items() if network is None)
+    return Picture(snapshot.revision, own, tuple(others), tuple(unreadable), networks, lost, documents)
 
 
 def addresses_of(document: Document) -> tuple[CIDR, ...]:
@@ -138,12 +140,10 @@ def _stored(entry: Entry) -> Stored:
         return Stored(entry.key, entry.revision, {}, error.why)
 
 
-def _pool_networks(entries: Iterable[Entry]) -> tuple[Network, ...]:
-    networks = []
-    for entry in entries:
-        spec = _stored(entry).document.get("spec")
-        try:
-            networks.append(ip_network(str(spec["cidr"]), strict=False) if isinstance(spec, dict) else None)
-        except (ValueError, KeyError):
-            continue  # `tortie get ippools` shows it; no address can come from it
-    return tuple(network for network in networks if network)
+def _pool_network(entry: Entry) -> Network | None:
+    spec = _stored(entry).document.get("spec")
+    text = str(spec.get("cidr") or "") if isinstance(spec, dict) else ""
+    try:
+        return ip_network(text, strict=False) if "/" in text else None
+    except ValueError:
+        return None

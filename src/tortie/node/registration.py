@@ -90,9 +90,13 @@ def own_record_unreadable(picture: Picture) -> str:
         return ""
     if picture.node.unreadable:
         return picture.node.unreadable
+    document = picture.node.document
     for part in ("metadata", "spec"):
-        if not isinstance(picture.node.document.get(part, {}), dict | None):
+        if not isinstance(document.get(part), dict | None):
             return f"its {part} is not an object"
+    for part, of in (("annotations", "metadata"), ("bgp", "spec")):
+        if not isinstance((document.get(of) or {}).get(part), dict | None):
+            return f"its {of}.{part} is not an object"
     return ""
 
 
@@ -128,10 +132,10 @@ def _encoded(document: Document) -> bytes:
 
 
 def _change_node(node: Document, intent: Intent) -> list[str]:
-    spec = node.setdefault("spec", {})
+    spec = _part(node, "spec")
     changed: list[str] = []
     if intent.networking:
-        bgp = spec.setdefault("bgp", {})
+        bgp = _part(spec, "bgp")
         for field, cidr in (("ipv4Address", intent.ipv4), ("ipv6Address", intent.ipv6)):
             _set(bgp, field, str(cidr) if cidr else None, "spec.bgp.", changed)
         if intent.as_number is not None:
@@ -143,10 +147,17 @@ def _change_node(node: Document, intent: Intent) -> list[str]:
     if intent.k8s_node_ref:
         _set(spec, "orchRefs", _with_k8s(spec.get("orchRefs"), intent.k8s_node_ref), "spec.", changed)
     if intent.machine:
-        annotations = node["metadata"].get("annotations") or {}
+        annotations = _part(_part(node, "metadata"), "annotations")
         _set(annotations, MACHINE, intent.machine, "metadata.annotations.", changed)
-        node["metadata"]["annotations"] = annotations
     return changed
+
+
+def _part(document: Document, name: str) -> Document:
+    """A part that is there afterwards; null is as good as nothing."""
+    part: Document | None = document.get(name)
+    if part is None:
+        part = document[name] = {}
+    return part
 
 
 def _withdraw_addresses(node: Document) -> list[str]:
@@ -184,7 +195,7 @@ def _default_change(kind: str, name: str, intent: Intent, stamp: Stamp) -> Chang
 
 
 def _change_cluster(document: Document, intent: Intent, stamp: Stamp) -> list[str]:
-    spec = document.setdefault("spec", {})
+    spec = _part(document, "spec")
     changed: list[str] = []
     stored = [each for each in str(spec.get("clusterType") or "").split(",") if each]
     merged = ",".join(dict.fromkeys((*stored, *intent.cluster_types)))
@@ -204,9 +215,7 @@ def _filling(wanted: Document) -> Change:
 
 def _fill(document: Document, wanted: Document) -> list[str]:
     """Adds what is missing, and changes nothing that somebody has set."""
-    spec = document.get("spec")
-    if spec is None:
-        spec = document["spec"] = {}
+    spec = _part(document, "spec")
     missing = {field: value for field, value in wanted.items() if spec.get(field) is None}
     spec.update(missing)
     return [f"spec.{field}={value}" for field, value in missing.items()]

@@ -78,7 +78,7 @@ def read_records(path: str) -> tuple[StartRecord, ...]:
     try:
         return tuple(record_from(each) for each in json.loads(text)["starts"])
     except (ValueError, KeyError, TypeError) as error:
-        why = f"it is not what a start writes: {error}"
+        why = "it is not JSON" if isinstance(error, json.JSONDecodeError) else "it is not built as a start writes it"
         raise TortieError(f"the record of the last starts, {path}, cannot be read", why, "delete the file") from None
 
 

@@ -168,7 +168,27 @@ def test_a_default_of_the_wrong_build_is_left_alone(odd: Document) -> None:
     assert writes["ClusterInformation(default)"] == "leave"
 
 
-@pytest.mark.parametrize("broken", [b"{", b"[]", {"metadata": 3, "spec": {}}, {"metadata": {"name": "n1"}, "spec": []}])
+def test_null_is_as_good_as_nothing() -> None:
+    for odd in ({"bgp": None}, None, {"bgp": {"ipv4Address": None}}):
+        stored = {key_of("Node", "n1"): {"kind": "Node", "metadata": {"name": "n1", "annotations": None}, "spec": odd}}
+        picture = picture_of(stored)
+        assert not own_record_unreadable(picture)
+        assert after(stored, plan(picture, INTENT, STAMP))[key_of("Node", "n1")]["spec"]["bgp"] == {
+            "ipv4Address": "10.0.0.1/24"
+        }
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        b"{",
+        b"[]",
+        {"metadata": 3, "spec": {}},
+        {"metadata": {"name": "n1"}, "spec": []},
+        {"metadata": {"name": "n1"}, "spec": {"bgp": "x"}},
+        {"metadata": {"name": "n1", "annotations": []}, "spec": {}},
+    ],
+)
 def test_an_own_record_that_cannot_be_read_is_recognised(broken: Any) -> None:
     assert own_record_unreadable(picture_of({key_of("Node", "n1"): broken}))
     assert not own_record_unreadable(picture_of({key_of("Node", "n1"): node("n1")}))
@@ -228,3 +248,4 @@ def test_pools_that_make_sense_are_known_whatever_stands_beside_them() -> None:
         }
     )
     assert [str(pool) for pool in picture.pools] == ["10.1.0.0/16", "fd01::/48"]
+    assert picture.unreadable_pools == ("b", "c", "d")

@@ -48,8 +48,10 @@ def checksystem(**values: Any) -> int:
 
 COMMAND = Command(
     summary="Run this machine's node, and see why it does what it does.",
-    description="""The node of this machine: the agent itself, what it would decide and why, how its last start went,
-    and whether it is well. Settings are those of calico/node's environment (docs/reference/environment.md).""",
+    description=(
+        "The node of this machine: the agent itself, what it would decide and why, how its last start went, and "
+        "whether it is well. Settings are those of calico/node's environment."
+    ),
     commands={
         "explain": Command(
             summary="Show every decision of a start here and now, with reasons; write nothing.",
@@ -70,9 +72,11 @@ COMMAND = Command(
         "run": Command(
             summary="Run the agent: start, register, stay.",
             run=run,
-            description="""Starts the node, registers it and keeps it right until SIGTERM. The health port answers
-            from the first moment: curl -s '127.0.0.1:9099/readiness?verbose'. The log goes to standard output. SIGHUP
-            reads the settings again.""",
+            description=(
+                "Starts the node, registers it and keeps it right until SIGTERM. The health port answers from the "
+                "first moment: curl -s '127.0.0.1:9099/readiness?verbose'. The log goes to standard output. SIGHUP "
+                "reads the settings again."
+            ),
             options=(
                 ENV_FILE,
                 Option(
@@ -131,7 +135,7 @@ COMMAND = Command(
         "checksystem": Command(
             summary="Check this machine before a start: kernel, ports, swap, clock, folders, BIRD.",
             run=checksystem,
-            options=(output_option("text", "text", "json"), ROOT_FOLDER),
+            options=(output_option("text", "text", "json"), ENV_FILE, ROOT_FOLDER),
             examples="""
                 tortie node checksystem
                 tortie node checksystem -o json

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import secrets
 import sys
 import uuid
+from collections.abc import Callable
 from datetime import UTC, datetime
 from ipaddress import IPv6Network
+from typing import Final, TypeVar
 
 from tortie import __version__
 from tortie.cli.node.sources import Sources
-from tortie.cli.settings import open_store
+from tortie.cli.settings import Settings, open_store
 from tortie.health.children import watch_children
 from tortie.health.exposition import Metric
 from tortie.health.health import Health
@@ -32,6 +35,7 @@ from tortie.host.files import read_text
 from tortie.host.systemd import Notifier
 from tortie.model.errors import TortieError, UsageError
 from tortie.node.agent import Agent, Parts
+from tortie.node.claim import Claim
 from tortie.node.converge import Converged, Converger, Identity, Phases, described
 from tortie.node.log import Log
 from tortie.node.machine import Machine, machine_id
@@ -41,17 +45,32 @@ from tortie.node.paths import Paths
 from tortie.node.record import Recorder
 from tortie.node.registration import Stamp
 from tortie.node.settings import Change, NodeSettings, Reading, changes, refusal
-from tortie.node.timeline import REFUSED, Timeline
+from tortie.node.timeline import REFUSED, STOPPED, Timeline
 from tortie.store.metered import Metered
+
+Result = TypeVar("Result")
+
+_TRY_AGAIN_S: Final = 1.0
 
 
 class Assembly:
     def __init__(
-        self, health: Health, sources: Sources, reading: Reading, log_format: str, health_page: Page | None
+        self,
+        health: Health,
+        sources: Sources,
+        reading: Reading,
+        datastore: Settings,
+        log_format: str,
+        health_page: Page | None,
+        stopped_early: Callable[[], bool],
     ) -> None:
+        self._stopped_early = stopped_early
         self._health = health
         self._sources = sources
         self._reading = reading
+        self._running_with = reading.settings  # what no reload changes
+        self._datastore = datastore
+        self._claim = Claim(Paths(sources.root))
         self._paths = Paths(sources.root)
         self._log = Log(sys.stdout, level=reading.settings.log_level.value, form=log_format)
         self._health_page = health_page
@@ -66,21 +85,22 @@ class Assembly:
         self._log.info(f"Early log level set to {settings.log_level.value}")
         for finding in self._reading.warnings:
             self._log.warning(str(finding))
-        self._recorder.open(self._log.warning)
         self._health.begin("name", 30.0, "finding out this node's name")
-        name, stored = self._name(settings)
+        await self._patiently("other-agent", self._claim.take)
+        self._recorder.open(self._log.warning)
+        name, stored = await self._patiently("name", lambda: self._name(settings))
         self._recorder.node = name.name
         self._recorder.update()
         self._log.info(f"Starting node {name.name} with version v{__version__}")
         self._open_metrics(settings)
         identity = Identity(name.name, stored if stored != name.name else "", machine_id(self._paths))
         store = Metered(
-            open_store(self._sources.datastore(), in_loop=True),
+            open_store(self._datastore, in_loop=True),
             on_request=lambda op, _seconds, _error: self._health.count(op),
         )
         machine = Machine()
         phases = Phases(self._health)
-        news = KernelNews(machine.open_events())
+        news = KernelNews(machine.open_events)
         converger = Converger(
             identity,
             settings,
@@ -106,19 +126,53 @@ class Assembly:
             self._reload,
             lambda converged: self._tell(name.name, converged),
             self._watch,
+            self._stopped_early,
         )
         return await Agent(parts).run()
 
     def refuse(self) -> None:
         self._recorder.finish(REFUSED)
 
+    def stop(self) -> None:
+        self._recorder.finish(STOPPED)
+
     def close(self) -> None:
+        self._claim.release()
         if self._metrics_page:
             self._metrics_page.close()
 
+    async def _patiently(self, need: str, work: Callable[[], Result]) -> Result:
+        """Before the agent has begun, too, what can be mended is waited for; what cannot be meant is refused."""
+        said = ""
+        while True:
+            try:
+                result = work()
+            except UsageError:
+                raise
+            except TortieError as error:
+                trouble = Trouble(error.what, error.why, error.fix, "this node")
+                self._health.trouble(trouble)
+                self._health.need(need, trouble)
+                if said != error.what:
+                    said = error.what
+                    self._log.warning(f"{error.what}: {error.why}. Fix: {error.fix}. Going on trying.")
+            else:
+                self._health.met(need)
+                if said:
+                    self._health.resolved()
+                return result
+            self._watch()
+            await asyncio.sleep(_TRY_AGAIN_S)
+
     def _name(self, settings: NodeSettings) -> tuple[NodeName, str]:
         file = self._paths.below(settings.nodename_file.value)
-        stored = read_text(file)
+        try:
+            stored = read_text(file)
+        except TortieError as error:
+            if not settings.nodename.value:
+                raise
+            stored = None  # NODENAME says what the name is; what it was before is not known then
+            self._log.warning(f"{error.what}: {error.why}. Going on, because NODENAME is set")
         name = choose_name(self._sources.environment(), stored, Machine().hostname(), file)
         for message in name.messages:
             self._log.at(message.level, message.text)
@@ -154,6 +208,8 @@ class Assembly:
                 self._page_troubles[page] = trouble
                 if trouble:
                     self._log.warning(f"{trouble.what}: {trouble.why}. Fix: {trouble.fix}")
+                if page is self._health_page:  # probes ask somebody else then
+                    self._health.need("health-page", trouble) if trouble else self._health.met("health-page")
         watch_children(self._health, self._children)
 
     def _reload(self) -> NodeSettings | None:
@@ -165,7 +221,8 @@ class Assembly:
         except (TortieError, UsageError) as error:
             self._log.error(f"Settings read again and refused, the old ones stay: {error}")
             return None
-        at_once, after_restart = changes(self._reading.settings, reading.settings)
+        at_once, _ = changes(self._reading.settings, reading.settings)
+        _, after_restart = changes(self._running_with, reading.settings)
         for finding in reading.warnings:
             if finding not in self._reading.warnings:
                 self._log.warning(str(finding))

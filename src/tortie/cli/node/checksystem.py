@@ -18,7 +18,7 @@ from tortie.node.checks import machine as of_machine
 from tortie.node.checks import network as of_network
 from tortie.node.name import choose_name
 from tortie.node.paths import Paths
-from tortie.node.settings import NodeSettings, read_node_settings
+from tortie.node.settings import EnvFile, NodeSettings, load_env_file, read_node_settings
 
 EXIT_CODES: Final = {"ok": 0, "warn": 4, "fail": 3}
 FOLDERS: Final = (
@@ -34,10 +34,10 @@ MEETS: Final = "System meets minimum system requirements to run Calico!"
 FAILS: Final = "system doesn't meet one or more minimum systems requirements to run Calico"
 
 
-def checksystem(*, root: str, output: str) -> int:
+def checksystem(*, root: str, output: str, env_file: str | None = None) -> int:
     if output not in ("text", "json"):
         raise UsageError(f"unrecognized output format '{output}'", "there is no such form", "use text or json")
-    checks = tuple(examine(os.environ, Paths(root)))
+    checks = tuple(examine(os.environ, Paths(root), load_env_file(env_file) if env_file else None))
     result = verdict(checks)
     if output == "json":
         import json
@@ -51,8 +51,9 @@ def checksystem(*, root: str, output: str) -> int:
     return EXIT_CODES[result]
 
 
-def examine(environment: Mapping[str, str], paths: Paths) -> Iterator[Check]:
-    reading = read_node_settings(environment)
+def examine(environment: Mapping[str, str], paths: Paths, file: EnvFile | None = None) -> Iterator[Check]:
+    reading = read_node_settings(environment, file)
+    environment = file.over(environment) if file else environment
     settings = reading.settings
     yield of_kernel.version(kernel.release())
     yield from map(of_kernel.feature, kernel.find_features())

@@ -7,15 +7,15 @@ import time
 from typing import Any
 
 from tortie.addressing.choice import Surroundings
-from tortie.addressing.choose import choose
 from tortie.addressing.conflicts import Conflict, Evidence
-from tortie.addressing.methods import Agreed, FirstFound
+from tortie.addressing.replay import calico_decision
 from tortie.addressing.versions import CalicoVersion
 from tortie.cli.node.explanation_text import as_text
-from tortie.cli.node.sources import Sources
+from tortie.cli.node.sources import Sources, where_is
 from tortie.cli.session import with_store
-from tortie.cli.settings import Settings
 from tortie.host.files import read_text
+from tortie.host.ports import describe, holders
+from tortie.host.system import try_folder
 from tortie.model.errors import TortieError, UsageError
 from tortie.model.network import IP, Family, HostNetwork
 from tortie.model.wire import to_json
@@ -57,11 +57,12 @@ def _explanation(sources: Sources, version: CalicoVersion | None) -> Explanation
     reading, paths, machine = sources.reading(), Paths(sources.root), Machine()
     settings = reading.settings
     file = paths.below(settings.nodename_file.value)
-    stored_name = read_text(file)
+    stored_name, obstacles = _stored_name(file, settings)
     name = choose_name(sources.environment(), stored_name, machine.hostname(), file)
     earlier = (stored_name or "").strip()
     earlier = earlier if earlier != name.name else ""
-    datastore, picture = _look(sources.datastore(), name.name, earlier)
+    datastore, picture = _look(sources, name.name, earlier)
+    obstacles += _obstacles(paths, settings)
     network = machine.observe()
     surroundings = surroundings_of(network, picture, _ask_kernel(settings, machine))
     addressed = choose_addresses(settings, surroundings)
@@ -71,28 +72,65 @@ def _explanation(sources: Sources, version: CalicoVersion | None) -> Explanation
         find_conflicts(settings, name.name, addressed, picture),
         lambda conflict: _evidence(conflict, network, machine, earlier, identity),
     )
-    pools = choose_pools(settings, addressed, network, picture, _some_ula)
+    pools = {} if datastore.error else choose_pools(settings, addressed, network, picture, _some_ula)
     intent = intent_of(settings, name.name, identity, network, addressed, judged, pools)
     own_record = own_record_unreadable(picture)
-    writes = () if own_record or datastore.error else plan(picture, intent, Stamp(lambda: "", lambda: ""))
+    known = not (own_record or datastore.error or name.problems)
+    writes = plan(picture, intent, Stamp(lambda: "", lambda: "")) if known else ()
+    if writes and writes[0].action == "leave":
+        own_record = writes[0].why
     warnings = [str(finding) for finding in reading.warnings]
     for messages in (
         name.messages,
-        *(each.decision.messages for each in addressed),
+        *(each.decision.messages for each in addressed if not each.decision.failure),
         *(pool.messages for pool in pools.values()),
         notices(name.name, addressed, picture, identity),
     ):
         warnings += [message.text for message in messages if message.level != "info"]
     warnings += [f"{write.what} is left as it is: {write.why}" for write in writes if write.action == "leave"]
-    replay = _replay(version, settings, surroundings, addressed) if version else None
+    replay = _replay(version, settings, surroundings) if version else None
     return Explanation(
-        reading, name, datastore, addressed, judged, pools, writes, tuple(dict.fromkeys(warnings)), own_record, replay
+        reading,
+        name,
+        datastore,
+        addressed,
+        judged,
+        pools,
+        writes,
+        tuple(dict.fromkeys(warnings)),
+        own_record,
+        replay,
+        tuple(obstacles),
     )
 
 
-def _look(settings: Settings, name: str, earlier: str) -> tuple[Datastore, Picture]:
+def _stored_name(file: str, settings: NodeSettings) -> tuple[str | None, list[str]]:
+    try:
+        return read_text(file), []
+    except TortieError as error:
+        return None, [] if settings.nodename.value else [str(error)]
+
+
+def _obstacles(paths: Paths, settings: NodeSettings) -> list[str]:
+    """What on this machine would keep the node from becoming ready, as the start would find out."""
+    found = []
+    for folder in paths.folders(backend=settings.backend.value, file_logging=not settings.disable_file_logging.value):
+        tried = try_folder(folder)
+        if tried.trouble:
+            found.append(f"{folder} cannot be written: {tried.trouble}")
+    strangers = [each for each in holders(settings.health_port.value) if "tortie" not in each.command]
+    if settings.health_enabled.value and strangers:
+        found.append(f"the health port {settings.health_port.value} is held by {describe(strangers)}")
+    return found
+
+
+def _look(sources: Sources, name: str, earlier: str) -> tuple[Datastore, Picture]:
     """One read, as in a start. Without an answer the decisions are those of a cluster that nobody knows."""
-    where = settings.get("store") or settings.get("etcdEndpoints")
+    try:
+        settings = sources.datastore()
+        where = where_is(settings)
+    except TortieError as error:
+        return Datastore("", error), EMPTY
     began = time.monotonic()
 
     async def read(store: Store) -> tuple[str, Snapshot]:
@@ -100,8 +138,6 @@ def _look(settings: Settings, name: str, earlier: str) -> tuple[Datastore, Pictu
 
     try:
         where, snapshot = with_store(settings, read)
-    except UsageError:
-        raise
     except TortieError as error:
         return Datastore(where, error), EMPTY
     picture = read_picture(name, snapshot, earlier_name=earlier)
@@ -121,24 +157,22 @@ def _evidence(conflict: Conflict, network: HostNetwork, machine: Machine, earlie
     if owner is None:
         return Evidence(earlier, identity, why_not_asked=f"{conflict.ip} is on no interface of this machine")
     try:
-        return Evidence(earlier, identity, machine.someone_else_has(conflict.ip, owner[0]), asked=True)
+        answered_by = machine.someone_else_has(conflict.ip, owner[0])
+        here = "; ".join(machine.agents_here())
+        return Evidence(earlier, identity, answered_by, asked=True, runs_here=here)
     except TortieError as error:
         return Evidence(earlier, identity, why_not_asked=error.why or error.what)
 
 
-def _replay(
-    version: CalicoVersion, settings: NodeSettings, surroundings: Surroundings, addressed: tuple[Addressed, ...]
-) -> Replay:
-    """Tortie's own method is unknown to Calico: its default is first-found."""
-    wanted = {each.family for each in addressed}
-    choices = []
+def _replay(version: CalicoVersion, settings: NodeSettings, surroundings: Surroundings) -> Replay:
+    """By Calico's own table: a registered address is kept, and only what Calico would look for is looked for."""
+    addressed = []
     for family in FAMILIES:
-        method = settings.method(family)
-        if family in wanted:
-            choices.append(
-                choose(FirstFound() if isinstance(method, Agreed) else method, family, surroundings, version)
-            )
-    return Replay(str(version), tuple(choices))
+        stored = next((cidr for cidr in surroundings.stored if cidr.version == family), None)
+        if family == 4 or stored or settings.wants_address(6):
+            asked = (settings.address(family), stored, settings.method(family))
+            addressed.append(Addressed(family, *calico_decision(family, *asked, surroundings, version)))
+    return Replay(str(version), tuple(addressed))
 
 
 def _some_ula() -> Any:

@@ -56,9 +56,12 @@ def _name_problems(explanation: Explanation) -> list[str]:
 
 def _settings(explanation: Explanation) -> list[str]:
     """Those that somebody set; defaults are in the documentation and in -o json."""
-    rows = [(row.variable, row.value, row.source) for row in listing(explanation.reading) if row.source != "default"]
+    rows = [
+        (row.variable, row.value, row.short_source) for row in listing(explanation.reading) if row.source != "default"
+    ]
     lines = table(("VARIABLE", "VALUE", "SOURCE"), rows).splitlines() if rows else ["all at their defaults"]
-    return lines + [f"refused: {finding}" for finding in explanation.reading.refused]
+    refused = [f"refused: {finding}" for finding in explanation.reading.refused]
+    return [*lines, *refused, *(["what follows is decided without the refused ones"] if refused else [])]
 
 
 def _datastore(explanation: Explanation) -> list[str]:
@@ -119,13 +122,8 @@ def _writes(explanation: Explanation) -> list[str]:
 def _replayed(explanation: Explanation) -> list[str]:
     if not explanation.replay:
         return []
-    sections = []
-    for choice in explanation.replay.choices:
-        taken = f"{choice.chosen} on {choice.interface}" if choice.chosen else choice.failure
-        lines = [f"{taken}  ({choice.method})", *(f"because: {reason}" for reason in choice.reasons)]
-        heading = f"CALICO {explanation.replay.version}, IPv{choice.family}"
-        sections.append(_section(heading, lines + _candidates(choice)))
-    return sections
+    version = explanation.replay.version
+    return [_section(f"CALICO {version}, IPv{each.family}", _address(each)) for each in explanation.replay.addressed]
 
 
 def _wrapped(section: str, width: int) -> str:

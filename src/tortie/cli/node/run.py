@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import time
 from typing import TYPE_CHECKING, Any
@@ -20,16 +21,59 @@ if TYPE_CHECKING:
 def run(*, env_file: str | None, log_format: str, root: str, **flags: Any) -> int:
     if log_format not in ("calico", "json"):
         raise UsageError(f"unknown log format '{log_format}'", "there is no such form", "use calico or json")
+    page: Page | None = None
     health = Health(time.monotonic)
-    page = _open_page(health, env_file)
-    health.begin("settings", 30.0, "reading the settings")
-    from tortie.cli.node.sources import Sources
-
     try:
+        _listen_for_signals()
+        page = _open_page(health, env_file)
+        health.begin("settings", 30.0, "reading the settings")
+        from tortie.cli.node.sources import Sources
+
         return _run(health, Sources(env_file, root, flags), log_format, page)
+    except Stopped:
+        _record_stop(health, root)
+        return 0
     finally:
+        _ignore_signals()  # what is left to do takes a moment, and is done in any case
         if page:
             page.close()
+
+
+class Stopped(BaseException):
+    """SIGTERM or SIGINT before the agent listens for them itself."""
+
+
+# Python drops an exception that is raised in a callback of the import system; what was said must not be lost with it.
+_told_to_stop: list[int] = []
+
+
+def _listen_for_signals() -> None:
+    """From the first moment: a start that is stopped early ends as orderly as a late one."""
+
+    def stop(number: int, _frame: object) -> None:
+        _told_to_stop.append(number)
+        raise Stopped
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, stop)
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # the settings are about to be read anyway
+
+
+def _record_stop(health: Health, root: str) -> None:
+    """Every start leaves a record, also one that was over before it knew its name."""
+    from tortie.node.paths import Paths
+    from tortie.node.record import Recorder
+    from tortie.node.timeline import STOPPED, Timeline
+
+    _ignore_signals()
+    recorder = Recorder(Timeline(Paths(root).starts), health, lambda _: None)
+    recorder.open(lambda _: None)
+    recorder.finish(STOPPED)
+
+
+def _ignore_signals() -> None:
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
 
 
 def _open_page(health: Health, env_file: str | None) -> Page | None:
@@ -57,14 +101,14 @@ def _run(health: Health, sources: Sources, log_format: str, page: Page | None) -
     import asyncio
 
     from tortie.cli.node.assembly import Assembly
-    from tortie.node.settings import refusal
 
-    reading = sources.reading()
-    if error := refusal(reading):
-        raise error
-    assembly = Assembly(health, sources, reading, log_format, page)
+    reading, datastore = sources.checked()
+    assembly = Assembly(health, sources, reading, datastore, log_format, page, lambda: bool(_told_to_stop))
     try:
         return asyncio.run(assembly.run())
+    except Stopped:
+        assembly.stop()
+        return 0
     except TortieError:
         assembly.refuse()
         raise

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from typing import Any, NamedTuple
 
-from tortie.cli.settings import SETTINGS, Settings, Value, read_settings
+from tortie.cli.settings import SETTINGS, Settings, Value, etcd_config, read_settings
+from tortie.model.errors import Invalid, TortieError, UsageError
 from tortie.node.paths import Paths
-from tortie.node.settings import EnvFile, Reading, load_env_file, read_node_settings
+from tortie.node.settings import EnvFile, Reading, load_env_file, read_node_settings, refusal
 
 
 class Sources(NamedTuple):
@@ -18,6 +19,19 @@ class Sources(NamedTuple):
     def reading(self) -> Reading:
         return read_node_settings(os.environ, self._file())
 
+    def checked(self) -> tuple[Reading, Settings]:
+        """All that is wrong with the settings, of the node and of its datastore, in one error."""
+        reading = self.reading()
+        faults: list[TortieError] = [error] if (error := refusal(reading)) else []
+        try:
+            datastore = self.datastore()
+            where_is(datastore)
+        except TortieError as error_there:
+            faults.append(error_there)
+        if not faults:
+            return reading, datastore
+        raise faults[0] if len(faults) == 1 else _together(faults)
+
     def environment(self) -> dict[str, str]:
         """What the file says wins, because a person named it, and because it can be read again."""
         file = self._file()
@@ -26,7 +40,10 @@ class Sources(NamedTuple):
     def datastore(self) -> Settings:
         names = {setting.name for setting in SETTINGS}
         flags = {name: text for name, text in self.flags.items() if name in names and isinstance(text, str)}
-        settings = read_settings(flags, self.environment(), self.flags.get("config_file"))
+        file = self._file()
+        settings = read_settings(
+            flags, os.environ, self.flags.get("config_file"), env_file=file.entries if file else None
+        )
         store = settings.values.get("store")
         if store and store.source == "default" and self.root not in ("", "/"):
             settings.values["store"] = Value(Paths(self.root).store, "default, below --root")
@@ -34,3 +51,21 @@ class Sources(NamedTuple):
 
     def _file(self) -> EnvFile | None:
         return load_env_file(self.env_file) if self.env_file else None
+
+
+def where_is(datastore: Settings) -> str:
+    """For people, and without the password that a URL may carry; says what is wrong with it otherwise."""
+    if datastore.get("datastoreType") == "etcdv3":
+        return etcd_config(datastore).where
+    return f"embedded store {datastore.get('store')}"
+
+
+def _together(faults: list[TortieError]) -> UsageError:
+    lines = [line if line.startswith("-") else f"-  {line}" for fault in faults for line in _lines(fault)]
+    return UsageError(f"{len(lines)} settings cannot be meant", "\n".join(lines), "see each line")
+
+
+def _lines(fault: TortieError) -> list[str]:
+    if isinstance(fault, Invalid) and len(fault.problems) > 1:
+        return fault.why.splitlines()
+    return [f"{fault.what}: {fault.why}" + (f"; right would be: {fault.fix}" if fault.fix else "")]

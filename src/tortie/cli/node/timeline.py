@@ -6,6 +6,7 @@ import sys
 
 from tortie.cli.tables import table
 from tortie.health.window import ProbeWindow, parse_window
+from tortie.host.processes import is_running
 from tortie.model.errors import TortieError, UsageError
 from tortie.model.wire import to_json
 from tortie.node.paths import Paths
@@ -14,7 +15,7 @@ from tortie.node.timeline import KILLED, READY, RUNNING, StartRecord, read_recor
 _BAR = 30
 _OUTCOMES = {
     READY: "ready after",
-    RUNNING: "still starting, or killed, after",
+    RUNNING: "still starting, after",
     KILLED: "killed, or the machine went down, after",
     "stopped": "stopped after",
     "refused": "refused after",
@@ -30,6 +31,9 @@ def timeline(*, output: str, everything: bool, probe: str, root: str) -> int:
     if not records:
         fix = "`tortie node run` leaves one; --root must be the same as there"
         raise TortieError("no start has been recorded yet", f"there is no {path}", fix)
+    last = records[-1]
+    if last.outcome == RUNNING and not is_running(last.pid, "node"):
+        records = (*records[:-1], last._replace(outcome=KILLED))
     shown = records if everything else records[-1:]
     if output == "json":
         starts = [_with_window(record, window) for record in shown]
@@ -76,7 +80,7 @@ def _detail(record: StartRecord, window: ProbeWindow) -> str:
         if phase.trouble:
             lines.append(f"{phase.name}: {phase.trouble}")
     used = window.share_of(record.seconds)
-    lines += ["", f"probe window  {_bar(used)} {used:.1%} of {window}"]
+    lines += ["", f"of the probe's window  {_bar(used)} {used:.1%}", f"which is {window}"]
     if used > 1:
         lines.append("A start that answers no probe would have been killed; this one answers from its first moment.")
     return "\n".join(line.rstrip() for line in lines) + "\n"
