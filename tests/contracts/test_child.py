@@ -130,7 +130,7 @@ def test_the_program_notices_nothing_of_its_launcher(tmp_path: Path) -> None:
 
 
 def _ignored_from_outside() -> int:
-    """What whoever started the tests had us ignore, as a shell does for jobs in the background; not what Python does."""
+    """What whoever started the tests had us ignore, as a shell does for jobs in the background."""
     (line,) = [line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("SigIgn:")]
     by_python = (signal.SIGPIPE, signal.SIGXFSZ)
     return int(line.split()[1], 16) & ~sum(1 << (number - 1) for number in by_python)

@@ -12,14 +12,12 @@ import pytest
 from tests.support.agent import NodeAgent
 from tests.support.cli import COMMAND, Tortie, key_of
 from tests.support.etcd_server import free_port
-from tests.support.netns import Namespace
+from tests.support.netns import Namespace, host_and_router
 
 
 @pytest.fixture(scope="module")
 def host() -> Iterator[Namespace]:
-    with Namespace("edge") as machine, Namespace("router") as router:
-        machine.veth("eth0", router, "port0")
-        machine.ip("addr", "add", "10.0.0.1/24", "dev", "eth0")
+    with host_and_router("edge") as (machine, _):
         yield machine
 
 

@@ -17,7 +17,7 @@ from tests.support.agent import NodeAgent
 from tests.support.cli import Tortie, key_of, node
 from tests.support.delay import Proxy
 from tests.support.etcd_server import EtcdServer, free_port, running_cluster, running_etcd
-from tests.support.netns import Namespace
+from tests.support.netns import Namespace, host_and_router
 
 GOOD = (200, 204)
 
@@ -33,13 +33,8 @@ def hasty(folder: Path) -> dict[str, str]:
 
 @pytest.fixture
 def wires() -> Iterator[tuple[Namespace, Namespace]]:
-    """A host with eth0 10.0.0.1/24 and its router."""
-    with Namespace("fault") as host, Namespace("router") as router:
-        host.veth("eth0", router, "port0")
-        host.ip("addr", "add", "10.0.0.1/24", "dev", "eth0")
-        router.ip("addr", "add", "10.0.0.254/24", "dev", "port0")
-        host.ip("route", "add", "default", "via", "10.0.0.254")
-        yield host, router
+    with host_and_router("fault") as both:
+        yield both
 
 
 @pytest.fixture

@@ -11,18 +11,13 @@ from pathlib import Path
 import pytest
 from tests.support.agent import NodeAgent
 from tests.support.cli import Tortie, key_of, node
-from tests.support.netns import Namespace
+from tests.support.netns import Namespace, host_and_router
 
 
 @pytest.fixture
 def wires() -> Iterator[tuple[Namespace, Namespace]]:
-    """A host with eth0 10.0.0.1/24 and its router."""
-    with Namespace("start") as host, Namespace("router") as router:
-        host.veth("eth0", router, "port0")
-        host.ip("addr", "add", "10.0.0.1/24", "dev", "eth0")
-        router.ip("addr", "add", "10.0.0.254/24", "dev", "port0")
-        host.ip("route", "add", "default", "via", "10.0.0.254")
-        yield host, router
+    with host_and_router("start") as both:
+        yield both
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ import sys
 import time
 import traceback
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Any, ParamSpec, TypeVar
@@ -164,6 +164,17 @@ class Namespace:
         kind = "dummy" if has_kind("dummy") else "ifb"
         self.ip("link", "add", name, "type", kind)
         self.ip("link", "set", name, "up")
+
+
+@contextlib.contextmanager
+def host_and_router(topic: str) -> Iterator[tuple[Namespace, Namespace]]:
+    """A machine with eth0 10.0.0.1/24, and the router 10.0.0.254 that its default route leads to."""
+    with Namespace(topic) as host, Namespace("router") as router:
+        host.veth("eth0", router, "port0")
+        host.ip("addr", "add", "10.0.0.1/24", "dev", "eth0")
+        router.ip("addr", "add", "10.0.0.254/24", "dev", "port0")
+        host.ip("route", "add", "default", "via", "10.0.0.254")
+        yield host, router
 
 
 _kinds: dict[str, bool] = {}
