@@ -173,6 +173,17 @@ def test_incident_6_in_any_order_and_any_company(second_card_first: bool, others
             assert str(choice.chosen) == "172.17.73.66/22", choice
 
 
+def test_a_healthy_node_does_not_move_because_one_other_is_registered_wrongly() -> None:
+    with Namespace("healthy") as machine, Namespace("network") as network:
+        for name, address in (("ens18", "172.17.73.66/22"), ("ens19", "10.0.0.66/24")):
+            machine.veth(name, network, f"to-{name}")
+            machine.ip("addr", "add", address, "dev", name)
+        machine.ip("route", "add", "default", "via", "172.17.72.1")
+        stored = (ip_interface("172.17.73.66/22"),)
+        wrong = {"k8scephnode": (ip_interface("10.0.0.63/24"),)}
+        assert str(chosen(machine, "agreed", others=wrong, stored=stored).chosen) == "172.17.73.66/22"
+
+
 def test_an_address_of_a_pool_is_not_a_nodes(host: Namespace) -> None:
     choice = chosen(host, "agreed", pools=(ip_network("10.0.0.0/12"),))
     assert str(choice.chosen) == "192.168.7.5/24"

@@ -108,14 +108,16 @@ def test_no_password_of_a_url_is_shown_and_everything_wrong_is_told_together(hos
     for form in ("text", "json"):
         told = secret.command("explain", "-o", form)
         assert "s3cret" not in told.stdout + told.stderr
-    wrong = NodeAgent(tmp_path, host, ETCD_ENDPOINTS="foo", IP="bar", AS="x", NODENAME="Upper")
+    wrong = NodeAgent(
+        tmp_path, host, ETCD_ENDPOINTS="foo", IP="bar", AS="x", NODENAME="Upper", WAIT_FOR_DATASTORE="yes"
+    )
     told = wrong.command("explain")
     assert told.code == 2
     for part in ("foo", "IP=bar", "AS=x", "Upper"):
         assert part in told.stdout
     with wrong:
         assert wrong.wait_end() == 2
-    for part in ("foo", "IP=bar", "AS=x"):
+    for part in ("foo", "IP=bar", "AS=x", "Upper", "WAIT_FOR_DATASTORE=yes"):
         assert part in wrong.log
 
 

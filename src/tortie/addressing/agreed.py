@@ -38,6 +38,13 @@ class Standing(NamedTuple):
     default_route: bool
     stored: bool
 
+    @property
+    def weight(self) -> int:
+        """An address that is registered and carries the default route counts as one more node: a healthy node does
+        not move because a single other one is registered wrongly.
+        """
+        return self.votes + (self.stored and self.default_route)
+
 
 def agreed_choice(family: Family, surroundings: Surroundings) -> Choice:
     network = surroundings.network
@@ -157,7 +164,7 @@ def _senders_along(route: Route, here: list[Candidate]) -> list[Candidate]:
 def _best(candidates: list[Candidate], standing: dict[Candidate, Standing]) -> tuple[list[Candidate], list[Candidate]]:
     """Votes first, then the default route, then the record: what the ones before leave open, the next decides."""
     left = candidates
-    for key in ("votes", "default_route", "stored"):
+    for key in ("weight", "default_route", "stored"):
         most = max(getattr(standing[each], key) for each in left)
         left = [each for each in left if getattr(standing[each], key) == most]
     return left, [each for each in candidates if each not in left]

@@ -16,7 +16,7 @@ from tortie.addressing.methods import Agreed, BadMethod, parse_method
 from tortie.addressing.patterns import exactly
 from tortie.addressing.standing import address_fault, interface_fault, is_real
 from tortie.addressing.versions import LATEST, CalicoVersion
-from tortie.model.network import CIDR, Family
+from tortie.model.network import CIDR, Family, Interface
 
 # Trying a way costs a walk over all interfaces, and nobody reads a hundred of them.
 _WAYS_MAX: Final = 6
@@ -61,13 +61,24 @@ def when_nothing_suits(
     in_pool = next((each for each in rejected if each.reason.startswith("it lies in the pool")), None)
     if in_pool:
         return f"the pool overlaps the network of this node: replace it, or insist with {name}={in_pool.address}"
-    if pending:
+    dark = next((name for name in pending if _has_address(surroundings.network.named(name), family)), "")
+    if dark:
+        way = (
+            f"{dark} has an address, but no carrier: look at its cable or at the other end; the node notices by itself"
+        )
+    elif pending:
         way = f"give {pending[0]} an IPv{family} address; the node notices by itself"
     else:
         by_hand = f"{name}_AUTODETECTION_METHOD=interface=<name>"
         way = f"give an interface an IPv{family} address, or name one that was passed over: {by_hand}"
     alone = only_the_other_family(family, surroundings)
     return f"{alone}; or {way}" if alone else way
+
+
+def _has_address(interface: Interface | None, family: Family) -> bool:
+    return interface is not None and any(
+        address.cidr.version == family and not address.cidr.ip.is_link_local for address in interface.addresses
+    )
 
 
 def only_the_other_family(family: Family, surroundings: Surroundings) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from _thread import RLock
 from collections.abc import Callable
 
-from tortie.health.state import State, Trouble, at_launch
+from tortie.health.state import Fault, State, Trouble, at_launch
 from tortie.health.verdict import Report, judge
 
 
@@ -20,9 +20,9 @@ class Health:
         # A signal handler may bring news in the middle of other news; it must not wait for itself.
         self._lock = RLock()
 
-    def begin(self, phase: str, bound_s: float, doing: str = "") -> None:
+    def begin(self, phase: str, bound_s: float, doing: str = "", waits_for: Fault = "this node") -> None:
         """Enters a phase of the start, in which something must move within `bound_s`, again and again."""
-        self._become(lambda state, now: state.begin(now, phase, bound_s, doing))
+        self._become(lambda state, now: state.begin(now, phase, bound_s, doing, waits_for))
 
     def progress(self, doing: str = "") -> None:
         self._become(lambda state, now: state.progress(now, doing))

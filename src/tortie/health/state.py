@@ -68,6 +68,7 @@ class State(NamedTuple):
     moved: float
     bound_s: float | None
     doing: str = ""
+    waits_for: Fault = "this node"  # whose turn it is, as long as nothing has gone wrong
     round_trips: int = 0  # in this phase
     attempts: Mapping[str, int] = {}  # how often each phase of this start was begun
     attempted: float | None = None  # when the present phase was last begun
@@ -80,10 +81,10 @@ class State(NamedTuple):
     loop_bound_s: float | None = None
     beaten: float | None = None  # when the event loop last turned
 
-    def begin(self, now: float, phase: str, bound_s: float, doing: str) -> State:
+    def begin(self, now: float, phase: str, bound_s: float, doing: str, waits_for: Fault = "this node") -> State:
         """A phase that is begun again while it runs goes on: a second attempt is no second phase."""
         earlier = {} if self.phase == RUNNING else self.attempts
-        tried = self._replace(moved=now, bound_s=bound_s, attempted=now)
+        tried = self._replace(moved=now, bound_s=bound_s, attempted=now, waits_for=waits_for)
         tried = tried._replace(attempts={**earlier, phase: earlier.get(phase, 0) + 1})
         if phase == self.phase:
             return tried._replace(doing=doing or self.doing)

@@ -128,7 +128,7 @@ def _starting(state: State, now: float) -> NotReady:
     trouble = _trouble_of_phase(state)
     need = state.blocked_by()
     why = f"{trouble.what}: {trouble.why}".removesuffix(": ") if trouble else ""
-    fault = trouble.fault if trouble else "this node"
+    fault = trouble.fault if trouble else state.waits_for
     if _stuck(state, now):
         silent_s, bound_s = _since(state.moved, now), state.bound_s or 0.0
         last = f", last doing: {state.doing}" if state.doing else ""

@@ -17,7 +17,7 @@ from tortie.addressing.conflicts import Conflict, Evidence
 from tortie.addressing.decision import no_address_error
 from tortie.addressing.reasons import why_not_chosen
 from tortie.health.health import Health
-from tortie.health.state import Trouble
+from tortie.health.state import Fault, Trouble
 from tortie.model.errors import TortieError, UsageError
 from tortie.model.network import CIDR, IP, Family, HostNetwork, Network
 from tortie.node.decisions import (
@@ -84,9 +84,9 @@ class Phases:
         self._health = health
         self.over = False
 
-    def begin(self, name: str, doing: str, bound_s: float = BOUND_S) -> None:
+    def begin(self, name: str, doing: str, waits_for: Fault = "this node") -> None:
         if not self.over:
-            self._health.begin(name, bound_s, doing)
+            self._health.begin(name, BOUND_S, doing, waits_for)
 
     def progress(self, doing: str) -> None:
         if not self.over:
@@ -149,7 +149,7 @@ class Converger:
         raise Blocked(Trouble(what, why, "look for a second agent of this name", "a peer"), "registration")
 
     async def _read(self) -> Picture:
-        self._phases.begin("datastore", f"reading the cluster's state from {self._store.where}")
+        self._phases.begin("datastore", f"reading the cluster's state from {self._store.where}", "the datastore")
         name = self._identity.name
         seconds, self._patience_s = self._patience_s, CALL_S
         snapshot = await self._store.snapshot(wanted_keys(name), [NODES, POOLS], timeout_s=seconds)
@@ -261,7 +261,8 @@ class Converger:
         wanted = operations(writes)
         if not wanted:
             return writes, 0
-        self._phases.begin("register", f"writing {', '.join(write.what for write in writes if write.operation)}")
+        objects = ", ".join(write.what for write in writes if write.operation)
+        self._phases.begin("register", f"writing {objects}", "the datastore")
         try:
             return writes, await self._store.commit(wanted, timeout_s=CALL_S)
         except Unauthorized:

@@ -10,7 +10,6 @@ import copy
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
-from tortie.model.keys import parse_resource_key
 from tortie.model.kinds import API_VERSION
 from tortie.model.network import CIDR, IP
 from tortie.model.resource import stored_form, validate
@@ -227,14 +226,8 @@ def _set(part: Document, field: str, value: Any, path: str, changed: list[str]) 
         return
     if value is None:
         del part[field]
-        changed.append(f"{path}{field} withdrawn (was {before})")
+        changed.append(f"{path}{field} withdrawn" + ("" if isinstance(before, list) else f" (was {before})"))
     else:
         part[field] = value
         shown = "" if isinstance(value, list) else f"={value}" + (f" (was {before})" if before else "")
         changed.append(f"{path}{field}{shown}")
-
-
-def name_in(key: str) -> str:
-    """What a key of a write stands for, for messages."""
-    parsed = parse_resource_key(key)
-    return parsed.describe() if parsed else key

@@ -31,7 +31,7 @@ def as_text(explanation: Explanation) -> str:
         *(_section(f"IPv{each.family} ADDRESS", _address(each)) for each in explanation.addressed),
         *(_section("CONFLICT", [each.verdict.what, each.verdict.why, each.verdict.fix]) for each in explanation.judged),
         _section("DEFAULT POOLS", _pools(explanation)),
-        _section("WRITES", _writes(explanation)),
+        _section("WRITES", [] if explanation.blocked or explanation.refused else _writes(explanation)),
         *_replayed(explanation),
         _section("WARNINGS", [f"- {text}" for text in explanation.warnings]),
     ]

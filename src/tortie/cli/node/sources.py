@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import socket
 from typing import Any, NamedTuple
 
 from tortie.cli.settings import SETTINGS, Settings, Value, etcd_config, read_settings
+from tortie.host.files import read_text
 from tortie.model.errors import Invalid, TortieError, UsageError
+from tortie.node.name import choose_name
 from tortie.node.paths import Paths
 from tortie.node.settings import EnvFile, Reading, load_env_file, read_node_settings, refusal
 
@@ -28,9 +31,18 @@ class Sources(NamedTuple):
             where_is(datastore)
         except TortieError as error_there:
             faults.append(error_there)
+        faults += self._name_problems(reading)
         if not faults:
             return reading, datastore
-        raise faults[0] if len(faults) == 1 else _together(faults)
+        raise faults[0] if len(faults) == 1 and not reading.warnings else _together(faults, reading)
+
+    def _name_problems(self, reading: Reading) -> tuple[TortieError, ...]:
+        file = Paths(self.root).below(reading.settings.nodename_file.value)
+        try:
+            stored = read_text(file)
+        except TortieError:
+            return ()  # the start waits for it, if it needs it
+        return choose_name(self.environment(), stored, socket.gethostname(), file).problems
 
     def environment(self) -> dict[str, str]:
         """What the file says wins, because a person named it, and because it can be read again."""
@@ -60,9 +72,12 @@ def where_is(datastore: Settings) -> str:
     return f"embedded store {datastore.get('store')}"
 
 
-def _together(faults: list[TortieError]) -> UsageError:
+def _together(faults: list[TortieError], reading: Reading) -> UsageError:
+    """What is only doubtful is told along: it would be the next thing to be told otherwise."""
     lines = [line if line.startswith("-") else f"-  {line}" for fault in faults for line in _lines(fault)]
-    return UsageError(f"{len(lines)} settings cannot be meant", "\n".join(lines), "see each line")
+    doubts = [f"-  beside that: {finding}" for finding in reading.warnings]
+    what = f"{len(lines)} settings of this node cannot be meant" if len(lines) > 1 else faults[0].what
+    return UsageError(what, "\n".join(lines + doubts), "see each line")
 
 
 def _lines(fault: TortieError) -> list[str]:

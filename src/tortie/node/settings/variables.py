@@ -105,7 +105,7 @@ NODE: Final = (
         "",
         "startup, monitor",
         USED,
-        "IPv4 address; unset: the registered one, or autodetect if there is none",
+        "IPv4 address; unset: `agreed` at every start; with a method given, the registered one, else autodetect",
         live=True,
         stays=_REGISTERED,
     ),
