@@ -17,9 +17,10 @@ from tests.support.cli import key_of, node
 
 from tortie.health.health import Health
 from tortie.model.network import Address, HostNetwork, Interface, Route
-from tortie.node.converge import Converger, Identity, Phases
+from tortie.node.converge import Converger, Identity
 from tortie.node.log import Log
 from tortie.node.machine import Machine
+from tortie.node.phases import Phases
 from tortie.node.registration import Stamp
 from tortie.node.settings import read_node_settings
 from tortie.store.contract import TIMEOUT_S, Operation, Put, Revision, Store, Unauthorized

@@ -22,7 +22,12 @@ from tests.support.netns import Namespace, host_and_router
 GOOD = (200, 204)
 
 # Deadlines that a test can wait for, put on PYTHONPATH: 15 s for a call and 10 s for DHCP are long.
-_HASTY = "import tortie.node.converge as it\nit.CALL_S, it.BOUND_S, it.SETTLE_S = 1.0, 3.0, 1.0\n"
+_HASTY = """
+import tortie.node.phases as bounds
+bounds.CALL_S, bounds.BOUND_S = 1.0, 3.0
+import tortie.node.converge as waits
+waits.SETTLE_S = 1.0
+"""
 
 
 def hasty(folder: Path) -> dict[str, str]:

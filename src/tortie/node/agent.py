@@ -18,7 +18,7 @@ from tortie.host.netlink import NetlinkError
 from tortie.host.systemd import Notifier
 from tortie.model.errors import TortieError, UsageError
 from tortie.model.network import HostNetwork
-from tortie.node.converge import BOUND_S, Blocked, Converged, Converger, Phases
+from tortie.node.converge import Converged, Converger
 from tortie.node.decisions import Addressed
 from tortie.node.footprint import Footprint
 from tortie.node.log import Log
@@ -26,6 +26,7 @@ from tortie.node.news import KernelNews, relevant
 from tortie.node.own_record import OwnRecord
 from tortie.node.paths import Paths
 from tortie.node.patience import pause_s
+from tortie.node.phases import BOUND_S, Blocked, Phases
 from tortie.node.record import Recorder
 from tortie.node.settings import NodeSettings
 from tortie.node.timeline import READY, STOPPED

@@ -16,8 +16,7 @@ from tortie.addressing.choice import Message
 from tortie.addressing.conflicts import Conflict, Evidence
 from tortie.addressing.decision import no_address_error
 from tortie.addressing.reasons import why_not_chosen
-from tortie.health.health import Health
-from tortie.health.state import Fault, Trouble
+from tortie.health.state import Trouble
 from tortie.model.errors import TortieError, UsageError
 from tortie.model.network import CIDR, IP, Family, HostNetwork, Network
 from tortie.node.decisions import (
@@ -35,33 +34,21 @@ from tortie.node.decisions import (
 )
 from tortie.node.log import Log
 from tortie.node.machine import Machine
+from tortie.node.phases import CALL_S, Blocked, Phases
 from tortie.node.picture import NODES, POOLS, Picture, read_picture, wanted_keys
 from tortie.node.registration import Stamp, Write, operations, own_record_unreadable, plan
 from tortie.node.settings import NodeSettings
 from tortie.store.contract import Conflict as Overtaken
 from tortie.store.contract import Revision, Store, Unauthorized, Unreachable
 
-# Every call of the datastore ends within this; a phase that has not moved for three of them is stuck.
-CALL_S: Final = 15.0
 # Who finds nobody at the very first call wants to be told soon; the next one has the whole time.
 FIRST_CALL_S: Final = 3.0
-BOUND_S: Final = 3 * CALL_S
 # Probing for a second owner of an address, and asking the kernel for a route, may wait this long.
 ASK_S: Final = 2.0
 # How long a choice that nothing speaks for waits for DHCP, a bond or a router to say more.
 SETTLE_S: Final = 10.0
 # Others start at the same moment: an empty cluster's first nodes may overtake each other a few times.
 OVERTAKEN_MAX: Final = 20
-
-
-class Blocked(Exception):
-    """Nothing more can be done until something changes; `trouble` says what, and whose fault it looks like."""
-
-    def __init__(self, trouble: Trouble, need: str, *, messages: tuple[Message, ...] = ()) -> None:
-        super().__init__(trouble.what)
-        self.trouble = trouble
-        self.need = need
-        self.messages = messages
 
 
 class Converged(NamedTuple):
@@ -75,22 +62,6 @@ class Identity(NamedTuple):
     name: str
     earlier_name: str = ""  # what the machine was called at its last start, if it was called otherwise
     machine: str = ""
-
-
-class Phases:
-    """The start's phases as the health page shows them; once the start is over they pass unnoticed."""
-
-    def __init__(self, health: Health) -> None:
-        self._health = health
-        self.over = False
-
-    def begin(self, name: str, doing: str, waits_for: Fault = "this node") -> None:
-        if not self.over:
-            self._health.begin(name, BOUND_S, doing, waits_for)
-
-    def progress(self, doing: str) -> None:
-        if not self.over:
-            self._health.progress(doing)
 
 
 class Converger:

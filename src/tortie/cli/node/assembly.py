@@ -36,12 +36,13 @@ from tortie.host.systemd import Notifier
 from tortie.model.errors import TortieError, UsageError
 from tortie.node.agent import Agent, Parts
 from tortie.node.claim import Claim
-from tortie.node.converge import Converged, Converger, Identity, Phases, described
+from tortie.node.converge import Converged, Converger, Identity, described
 from tortie.node.log import Log
 from tortie.node.machine import Machine, machine_id
 from tortie.node.name import NodeName, choose_name
 from tortie.node.news import KernelNews
 from tortie.node.paths import Paths
+from tortie.node.phases import Phases
 from tortie.node.record import Recorder
 from tortie.node.registration import Stamp
 from tortie.node.settings import Change, NodeSettings, Reading, changes, refusal
