@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from tortie.model.errors import UsageError
 
@@ -27,9 +27,6 @@ class ProbeWindow(NamedTuple):
             f"{self.kill_after_s:g} s (initialDelaySeconds {self.initial_delay_s:g}, periodSeconds {self.period_s:g}, "
             f"failureThreshold {self.failures})"
         )
-
-
-MANIFEST: Final = ProbeWindow()
 
 
 def parse_window(text: str) -> ProbeWindow:

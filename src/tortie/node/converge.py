@@ -17,7 +17,6 @@ from tortie.addressing.conflicts import Conflict, Evidence
 from tortie.addressing.decision import no_address_error
 from tortie.addressing.reasons import why_not_chosen
 from tortie.health.state import Trouble
-from tortie.model.errors import TortieError, UsageError
 from tortie.model.network import CIDR, IP, Family, HostNetwork, Network
 from tortie.node.decisions import (
     Addressed,
@@ -33,7 +32,7 @@ from tortie.node.decisions import (
     surroundings_of,
 )
 from tortie.node.log import Log
-from tortie.node.machine import Machine
+from tortie.node.machine import Machine, evidence_about
 from tortie.node.phases import CALL_S, Blocked, Phases
 from tortie.node.picture import NODES, POOLS, Picture, read_picture, wanted_keys
 from tortie.node.registration import Stamp, Write, operations, own_record_unreadable, plan
@@ -199,16 +198,8 @@ class Converger:
         return judged
 
     async def _evidence(self, conflict: Conflict, network: HostNetwork) -> Evidence:
-        asked, answered_by, why_not = True, None, ""
-        owner = network.owner(conflict.ip)
-        try:
-            if owner is None:
-                raise UsageError("nobody was asked", f"{conflict.ip} is on no interface of this machine")
-            answered_by = await asyncio.to_thread(self._machine.someone_else_has, conflict.ip, owner[0])
-        except TortieError as error:
-            asked, why_not = False, error.why or error.what
-        here = "; ".join(self._machine.agents_here())
-        return Evidence(self._identity.earlier_name, self._identity.machine, answered_by, asked, why_not, here)
+        names = (self._identity.earlier_name, self._identity.machine)
+        return await asyncio.to_thread(evidence_about, self._machine, conflict, network, *names)
 
     def _plan(
         self,

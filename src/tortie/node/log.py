@@ -11,7 +11,6 @@ from datetime import UTC, datetime
 from typing import Final, TextIO
 
 LEVELS: Final = ("trace", "debug", "info", "warning", "error", "fatal", "panic")
-FORMATS: Final = ("calico", "json")
 
 
 class Log:

@@ -7,6 +7,7 @@ import socket
 from collections.abc import Callable
 from typing import NamedTuple
 
+from tortie.addressing.conflicts import Conflict, Evidence
 from tortie.host.events import Events
 from tortie.host.files import read_text
 from tortie.host.links import observe
@@ -25,6 +26,22 @@ class Machine(NamedTuple):
     someone_else_has: Callable[[IP, Interface], str | None] = someone_else_has
     hostname: Callable[[], str] = socket.gethostname
     agents_here: Callable[[], tuple[str, ...]] = lambda: running_here("tortie", "node", "run")
+
+
+def evidence_about(
+    machine: Machine, conflict: Conflict, network: HostNetwork, earlier_name: str, identity: str
+) -> Evidence:
+    """What this machine can find out about a second record with its address. Asks the link, so it may take a second."""
+    here = "; ".join(machine.agents_here())
+    owner = network.owner(conflict.ip)
+    if owner is None:
+        why = f"{conflict.ip} is on no interface of this machine"
+        return Evidence(earlier_name, identity, why_not_asked=why, runs_here=here)
+    try:
+        answered_by = machine.someone_else_has(conflict.ip, owner[0])
+    except TortieError as error:
+        return Evidence(earlier_name, identity, why_not_asked=error.why or error.what, runs_here=here)
+    return Evidence(earlier_name, identity, answered_by, asked=True, runs_here=here)
 
 
 def machine_id(paths: Paths) -> str:

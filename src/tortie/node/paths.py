@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Final, NamedTuple
-
-NODENAME: Final = "/var/lib/calico/nodename"
-SHUTDOWN_TIME: Final = "/var/lib/calico/shutdownTS"
+from typing import NamedTuple
 
 
 class Paths(NamedTuple):

@@ -7,7 +7,6 @@ import time
 from typing import Any
 
 from tortie.addressing.choice import Surroundings
-from tortie.addressing.conflicts import Conflict, Evidence
 from tortie.addressing.replay import calico_decision
 from tortie.addressing.versions import CalicoVersion
 from tortie.cli.node.explanation_text import as_text
@@ -17,7 +16,7 @@ from tortie.host.files import read_text
 from tortie.host.ports import describe, holders
 from tortie.host.system import try_folder
 from tortie.model.errors import TortieError, UsageError
-from tortie.model.network import IP, Family, HostNetwork
+from tortie.model.network import IP, Family
 from tortie.model.wire import to_json
 from tortie.node.decisions import (
     FAMILIES,
@@ -32,7 +31,7 @@ from tortie.node.decisions import (
     surroundings_of,
 )
 from tortie.node.explain import Datastore, Explanation, Replay
-from tortie.node.machine import Machine, machine_id
+from tortie.node.machine import Machine, evidence_about, machine_id
 from tortie.node.name import choose_name
 from tortie.node.paths import Paths
 from tortie.node.picture import EMPTY, NODES, POOLS, Picture, read_picture, wanted_keys
@@ -70,7 +69,7 @@ def _explanation(sources: Sources, version: CalicoVersion | None) -> Explanation
     judged = judge_conflicts(
         name.name,
         find_conflicts(settings, name.name, addressed, picture),
-        lambda conflict: _evidence(conflict, network, machine, earlier, identity),
+        lambda conflict: evidence_about(machine, conflict, network, earlier, identity),
     )
     pools = {} if datastore.error else choose_pools(settings, addressed, network, picture, _some_ula)
     intent = intent_of(settings, name.name, identity, network, addressed, judged, pools)
@@ -150,18 +149,6 @@ def _ask_kernel(settings: NodeSettings, machine: Machine) -> dict[tuple[str, Fam
         (destination, family): machine.reach(destination, family, _ASK_S)
         for destination, family in can_reach_destinations(settings)
     }
-
-
-def _evidence(conflict: Conflict, network: HostNetwork, machine: Machine, earlier: str, identity: str) -> Evidence:
-    owner = network.owner(conflict.ip)
-    if owner is None:
-        return Evidence(earlier, identity, why_not_asked=f"{conflict.ip} is on no interface of this machine")
-    try:
-        answered_by = machine.someone_else_has(conflict.ip, owner[0])
-        here = "; ".join(machine.agents_here())
-        return Evidence(earlier, identity, answered_by, asked=True, runs_here=here)
-    except TortieError as error:
-        return Evidence(earlier, identity, why_not_asked=error.why or error.what)
 
 
 def _replay(version: CalicoVersion, settings: NodeSettings, surroundings: Surroundings) -> Replay:
