@@ -29,7 +29,7 @@ from tortie.store.contract import (
 )
 from tortie.store.embedded import EmbeddedStore
 from tortie.store.etcd import EtcdConfig, EtcdStore
-from tortie.store.follow import News, follow
+from tortie.store.follow import News, follow, follow_all
 
 DEADLINE_S = 30.0
 
@@ -113,6 +113,52 @@ def test_lost_history_is_made_up_for_by_exactly_the_differences(store: EmbeddedS
             }
             last = await put(store, prefix + "same", b"new")
             assert await anext(news) == News((Change(prefix + "same", b"new", last),), last)
+
+    play(store, scenario())
+
+
+def test_several_prefixes_begin_at_one_revision_and_go_on_together(store: EmbeddedStore | EtcdStore) -> None:
+    async def scenario() -> None:
+        root = f"/{uuid.uuid4().hex}"
+        first, second, other = f"{root}/a/", f"{root}/b/", f"{root}/c/"
+        await put(store, first + "x", b"1")
+        start = await put(store, second + "y", b"2")
+        async with aclosing(follow_all(store, (first, second))) as news:
+            snapshot = await anext(news)
+            assert snapshot.revision >= start
+            assert {change.key for change in snapshot.changes} == {first + "x", second + "y"}
+            picture = {change.key: change.value for change in snapshot.changes}
+            await put(store, other + "z", b"none of ours")
+            await put(store, second + "y", b"3")
+            await put(store, first + "w", b"4")
+            last = await delete(store, first + "x")
+            revision = 0
+            while revision < last or len(picture) != 2:
+                each = await anext(news)
+                revision = max(revision, each.revision)
+                for change in each.changes:
+                    if change.value is None:
+                        del picture[change.key]
+                    else:
+                        picture[change.key] = change.value
+            assert picture == {second + "y": b"3", first + "w": b"4"}
+
+    play(store, scenario())
+
+
+def test_several_prefixes_survive_lost_history(store: EmbeddedStore | EtcdStore) -> None:
+    async def scenario() -> None:
+        root = f"/{uuid.uuid4().hex}"
+        first, second = f"{root}/a/", f"{root}/b/"
+        await put(store, first + "gone", b"1")
+        async with aclosing(follow_all(store, (first, second))) as news:
+            picture: dict[str, tuple[bytes, Revision]] = {}
+            apply(await anext(news), picture)
+            await delete(store, first + "gone")
+            new = await put(store, second + "new", b"2")
+            await store.compact(new)
+            while set(picture) != {second + "new"}:
+                apply(await anext(news), picture)
 
     play(store, scenario())
 

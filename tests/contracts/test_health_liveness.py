@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 
-from tests.support.health_pages import Answered, ask_port, eventually, get
-
-from tortie.health.children import watch_children
-from tortie.health.health import Health
-from tortie.health.page import serve
-from tortie.health.routes import health_routes
-from tortie.host.child import Child
+from tests.support.health_pages import Answered, ask_port, eventually
 
 AGENT = """
 import asyncio, sys, time
@@ -85,29 +76,3 @@ def test_an_event_loop_that_turns_again_is_live_again() -> None:
         process.stdin.flush()
         eventually(lambda: ask("/liveness").status == 503, "the page notices that the loop hangs")
         eventually(lambda: ask("/liveness").status == 204, "the page notices that the loop turns again")
-
-
-def test_a_child_that_was_killed_is_named_until_it_runs_again() -> None:
-    health = Health(time.monotonic)
-    health.started()
-    child = Child("bird", ["sleep", "3600"])
-    child.start()
-    with closing(serve("127.0.0.1", 0, health_routes(health))) as page:
-        try:
-            watch_children(health, [child])
-            assert get(page, "/liveness").status == 200
-            assert get(page, "/readiness").status == 200
-            os.kill(child.pid, signal.SIGKILL)
-
-            def noticed() -> bool:
-                watch_children(health, [child])
-                return get(page, "/liveness").status == 503
-
-            eventually(noticed, "the page notices that the child is dead")
-            assert f"not live: bird (pid {child.pid}) was killed by signal 9\n" in get(page, "/liveness").text
-            assert get(page, "/readiness").status == 503
-            child.start()
-            watch_children(health, [child])
-            assert get(page, "/liveness").status == 200
-        finally:
-            child.stop(5)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import socket
+import stat
 import subprocess
 import sys
 import threading
@@ -12,6 +14,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 from tests.support.health_pages import DEADLINE_S, eventually, get, port_of
@@ -23,6 +26,7 @@ from tortie.health.listening import METRICS
 from tortie.health.message import Request, Response
 from tortie.health.metrics import metrics_routes
 from tortie.health.page import CONNECTIONS_MAX, Page, serve
+from tortie.health.probe import NoAnswer, ask_unix
 from tortie.health.routes import health_routes
 from tortie.health.state import Trouble
 
@@ -256,3 +260,30 @@ def test_the_metrics_page_is_a_page_of_its_own(health: Health) -> None:
         assert answer.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
         assert answer.text.endswith("\ntortie_node_live 1\n")
         assert get(page, "/readiness").status == 404
+
+
+def test_a_unix_socket_serves_the_same_page_however_long_its_path_is(health: Health, tmp_path: Path) -> None:
+    folder = tmp_path / ("f" * 100) / ("g" * 100)
+    folder.mkdir(parents=True)
+    path = str(folder / "agent.sock")
+    with closing(serve(path, 0, health_routes(health))):
+        assert ask_unix(path, "/liveness", DEADLINE_S).status == 200
+        assert stat.S_IMODE(os.stat(path).st_mode) == 0o666
+    assert not os.path.exists(path)
+    with pytest.raises(NoAnswer, match="dial unix .*no such file"):
+        ask_unix(path, "/liveness", DEADLINE_S)
+
+
+def test_a_socket_that_a_killed_agent_left_is_replaced(health: Health, tmp_path: Path) -> None:
+    path = str(tmp_path / "agent.sock")
+    with socket.socket(socket.AF_UNIX) as left:
+        left.bind(path)
+    with closing(serve(path, 0, health_routes(health))):
+        assert ask_unix(path, "/liveness", DEADLINE_S).status == 200
+
+
+def test_an_answer_over_a_unix_socket_may_be_long(tmp_path: Path) -> None:
+    path = str(tmp_path / "agent.sock")
+    text = "0123456789" * 100_000
+    with closing(serve(path, 0, {"/long": lambda _: Response(200, text)})):
+        assert ask_unix(path, "/long", DEADLINE_S).body == text

@@ -69,7 +69,7 @@ def test_a_node_that_starts_is_live_and_says_why_it_is_not_ready(check: Callable
 
 def test_all_failures_are_told_not_only_the_first(check: Callable[..., Ran], health: Health) -> None:
     health.started()
-    health.child_ended("bird", "was killed by signal 9", 123)
+    health.component("bird", live=False, ready=False, detail="bird (pid 123) was killed by signal 9")
     health.need("address", REFUSED._replace(what="no address is chosen"))
     ran = check()
     assert ran.code == 3

@@ -16,6 +16,7 @@ from tortie.health.verdict import Report, judge
 class Health:
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
+        self._launched = clock()
         self._state = at_launch(clock())
         # A signal handler may bring news in the middle of other news; it must not wait for itself.
         self._lock = RLock()
@@ -67,13 +68,12 @@ class Health:
         """A named part reports; None for what it says nothing about. With a timeout it must report again in time."""
         self._become(lambda state, now: state.report(now, name, live, ready, detail, timeout_s))
 
-    def child_ended(self, name: str, how: str, pid: int = 0) -> None:
-        """Not live, because `bird (pid 123) was killed by signal 9`, until it is dropped or reports again."""
-        process = f"{name} (pid {pid})" if pid else name
-        self.component(name, live=False, ready=False, detail=f"{process} {how}")
-
     def drop(self, name: str) -> None:
         self._become(lambda state, _: state.drop(name))
+
+    def age_s(self) -> float:
+        """Of the process."""
+        return self._clock() - self._launched
 
     def report(self) -> Report:
         return judge(self._state, self._clock())

@@ -12,6 +12,7 @@ import fcntl
 import os
 import struct
 from collections.abc import Callable
+from contextlib import suppress
 from typing import NamedTuple
 
 from tortie.health.state import Trouble
@@ -32,6 +33,7 @@ class Purpose(NamedTuple):
 
 HEALTH = Purpose()
 METRICS = Purpose("the metrics page", "FELIX_PROMETHEUSMETRICSHOST", "FELIX_PROMETHEUSMETRICSPORT")
+STATUS = Purpose("the agent's status socket", "--root", "--root")
 
 
 class Endpoint(NamedTuple):
@@ -49,7 +51,9 @@ class Unusable(Exception):
 
 
 def known_endpoints(host: str) -> list[Endpoint] | None:
-    """Without any name resolution; None for a name."""
+    """Without any name resolution; None for a name. What begins with a slash is the path of a Unix socket."""
+    if host.startswith("/"):
+        return [Endpoint(_socket.AF_UNIX, host)]
     if host.lower() in ("localhost", "localhost."):
         return [Endpoint(_socket.AF_INET, "127.0.0.1"), Endpoint(_socket.AF_INET6, "::1", optional=True)]
     if host in ("", "*"):
@@ -105,6 +109,9 @@ def listen(
 def _listen(endpoint: Endpoint, port: int) -> _socket.socket:
     socket = _socket.socket(endpoint.family, _socket.SOCK_STREAM)
     try:
+        if endpoint.family == _socket.AF_UNIX:
+            _bind_path(socket, endpoint.address)
+            return socket
         socket.setsockopt(_socket.SOL_SOCKET, _socket.SO_REUSEADDR, 1)
         if endpoint.family == _socket.AF_INET6:
             socket.setsockopt(_socket.IPPROTO_IPV6, _socket.IPV6_V6ONLY, 1)
@@ -115,6 +122,23 @@ def _listen(endpoint: Endpoint, port: int) -> _socket.socket:
         socket.close()
         raise
     return socket
+
+
+def _bind_path(socket: _socket.socket, path: str) -> None:
+    """In the place of what an earlier process left there. Through the folder's descriptor, because a path of more
+    than 107 bytes does not fit into a socket's address. Everybody may ask: it only tells.
+    """
+    folder = os.open(os.path.dirname(path), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        name = f"/proc/self/fd/{folder}/{os.path.basename(path)}"
+        with suppress(FileNotFoundError):
+            os.unlink(path)
+        socket.bind(name)
+        os.chmod(name, 0o666)
+        socket.listen(_BACKLOG)
+        socket.setblocking(False)
+    finally:
+        os.close(folder)
 
 
 def _loopback_is_up() -> bool:
@@ -131,6 +155,8 @@ def _loopback_is_up() -> bool:
 
 
 def shown(address: str, port: int) -> str:
+    if address.startswith("/"):
+        return address
     return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
 
 
@@ -149,6 +175,8 @@ def _trouble(
     if error.errno in _NO_IPV6:
         fix = f"set {purpose.host_setting} to an address of this machine"
         return Trouble(what, "no interface of this machine has that address", fix, "the configuration")
+    if endpoint.family == _socket.AF_UNIX:
+        return Trouble(what, why, f"make {os.path.dirname(endpoint.address)} writable for the agent", "this node")
     if error.errno == errno.EACCES:
         return Trouble(what, why, f"run as root, or set {purpose.port_setting} to 1024 or more", "the configuration")
     return Trouble(what, why, f"set {purpose.host_setting} and {purpose.port_setting} differently", "this node")

@@ -88,8 +88,11 @@ class Page:
     def _release(self) -> None:
         for connection in self._connections.values():
             connection.socket.close()
-        for socket, _ in self._listeners.values():
+        for socket, endpoint in self._listeners.values():
             socket.close()
+            if endpoint.family == _socket.AF_UNIX:
+                with suppress(OSError):
+                    os.unlink(endpoint.address)
         self._connections.clear()
         self._listeners.clear()
         self._epoll.close()

@@ -14,6 +14,7 @@ WHO_HAS_THE_PORT = "`ss -lntp` or `tortie node checksystem` on that machine tell
 
 _SERVER = "tortie"  # as `tortie.health.message` says it
 _BODY_MAX = 65536
+_LONG_BODY_MAX = 1 << 24
 _HEADER_SHOWN = 60
 _HERE = {"localhost": ("127.0.0.1", "::1"), "": ("127.0.0.1", "::1"), "0.0.0.0": ("127.0.0.1",), "::": ("::1",)}
 
@@ -48,6 +49,35 @@ def ask(host: str, port: int, path: str, timeout_s: float) -> Answer:
     if isinstance(answer, NoAnswer):
         raise answer
     return answer
+
+
+def ask_unix(path: str, route: str, timeout_s: float) -> Answer:
+    """The same over a Unix socket, whose answers may be long."""
+    deadline = time.monotonic() + timeout_s
+    get = f'Get "http://unix{route}"'
+    socket = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+    try:
+        _set_timeout(socket, deadline)
+        _connect_path(socket, path)
+        socket.sendall(f"GET {route} HTTP/1.1\r\nHost: unix\r\nConnection: close\r\n\r\n".encode())
+        return _parsed(_received(socket, deadline, _LONG_BODY_MAX), get)
+    except TimeoutError:
+        why = f"no answer came within {timeout_s:g} s"
+        raise NoAnswer(f"{get}: context deadline exceeded", why, "look at the agent's log") from None
+    except OSError as error:
+        why = "no agent listens there"
+        raise NoAnswer(f"{get}: dial unix {path}: connect: {_said(error)}", why, "start `tortie node run`") from None
+    finally:
+        socket.close()
+
+
+def _connect_path(socket: _socket.socket, path: str) -> None:
+    """Through its folder's descriptor: a path of more than 107 bytes does not fit into a socket's address."""
+    folder = os.open(os.path.dirname(path) or ".", os.O_PATH | os.O_CLOEXEC)
+    try:
+        socket.connect(f"/proc/self/fd/{folder}/{os.path.basename(path)}")
+    finally:
+        os.close(folder)
 
 
 def ask_all(host: str, port: int, paths: tuple[str, ...], timeout_s: float) -> list[Answer | NoAnswer]:
@@ -165,9 +195,9 @@ def _resolved(host: str, port: int, get: str, deadline: float) -> list[str]:
     raise NoAnswer(f"{get}: dial tcp: lookup {host}: {said}", why, fix)
 
 
-def _received(socket: _socket.socket, deadline: float) -> bytes:
-    answer = b""
-    while len(answer) < _BODY_MAX:
+def _received(socket: _socket.socket, deadline: float, longest: int = _BODY_MAX) -> bytes:
+    answer = bytearray()
+    while len(answer) < longest:
         _set_timeout(socket, deadline)
         data = socket.recv(_BODY_MAX)
         if not data:
@@ -175,10 +205,10 @@ def _received(socket: _socket.socket, deadline: float) -> bytes:
         answer += data
         if _is_whole(answer):
             break
-    return answer
+    return bytes(answer)
 
 
-def _is_whole(answer: bytes) -> bool:
+def _is_whole(answer: bytes | bytearray) -> bool:
     """Some servers keep the connection although they were asked not to."""
     head, end, body = answer.partition(b"\r\n\r\n")
     if not end:
@@ -203,7 +233,7 @@ def _parsed(answer: bytes, get: str) -> Answer:
     return Answer(int(words[1]), body.decode("utf-8", "replace"), *said)
 
 
-def _header(head: bytes, wanted: bytes) -> str:
+def _header(head: bytes | bytearray, wanted: bytes) -> str:
     """Printable and short, since a stranger may have written it."""
     for line in head.split(b"\r\n")[1:]:
         name, _, value = line.partition(b":")

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from typing import Any, Final, Literal
 
 from tortie.health.state import RUNNING, Trouble
-from tortie.health.verdict import START_UP, NotReady, Report, Row, span
+from tortie.health.verdict import START_UP, NotReady, Report, Row
+from tortie.model.spans import span
 
 Question = Literal["liveness", "readiness"]
 

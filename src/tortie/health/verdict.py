@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Literal, NamedTuple
 
 from tortie.health.state import RUNNING, Component, Phase, State, Trouble
+from tortie.model.spans import span
 
 START_UP = "start-up"
 EVENT_LOOP = "event-loop"
@@ -214,13 +215,3 @@ def _silent(part: Component, now: float) -> bool:
 
 def _since(then: float | None, now: float) -> float:
     return max(0.0, now - then) if then is not None else 0.0
-
-
-def span(seconds: float) -> str:
-    """`0.4 s`, `31 s`, `5 min 10 s`, `3 h 20 min`."""
-    if seconds < 120:
-        return f"{seconds:.1f}".removesuffix(".0") + " s"
-    minutes, rest = divmod(int(seconds), 60)
-    if minutes < 120:
-        return f"{minutes} min {rest} s" if rest else f"{minutes} min"
-    return f"{minutes // 60} h {minutes % 60} min"

@@ -51,9 +51,13 @@ _KILL_S = 5.0  # a process in an uninterruptible wait does not die before that i
 
 
 class Child:
-    def __init__(self, name: str, argv: Sequence[str], environment: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, name: str, argv: Sequence[str], environment: Mapping[str, str] | None = None, folder: str | None = None
+    ) -> None:
+        """`folder`: where it runs; None for where we are."""
         self.name = name
         self._argv = tuple(argv)
+        self._folder = folder
         self._environment = dict(os.environ if environment is None else environment)
         self._process: subprocess.Popen[bytes] | None = None
         self._pidfd: int | None = None
@@ -68,8 +72,8 @@ class Child:
         """A descriptor that is readable once the child has ended, for an event loop; None where there is none."""
         return self._pidfd
 
-    def start(self) -> None:
-        """Also again, after it has ended. The child shares our output and has no input."""
+    def start(self, output: int | None = None) -> None:
+        """Also again, after it has ended. The child has no input, and shares our output unless it is given another."""
         import subprocess
 
         if self._process and self.poll() is None:
@@ -81,7 +85,13 @@ class Child:
         try:
             # A session of its own: Ctrl-C at a terminal is for us, and we stop our children in order.
             self._process = subprocess.Popen(
-                launcher, env=self._environment, stdin=subprocess.DEVNULL, start_new_session=True
+                launcher,
+                env=self._environment,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                cwd=self._folder,
+                start_new_session=True,
             )
         except OSError as error:
             raise _unstartable(self.name, error.strerror or str(error)) from None
@@ -100,17 +110,23 @@ class Child:
         """TERM, then KILL for it and what it left behind. Waits at most the time and a little; says how it ended."""
         if not self._process or self.poll() is not None:
             return self._ended
-        self._signal(signal.SIGTERM)
+        self.signal(signal.SIGTERM)
         self._wait(timeout_s)
+        return self.kill()
+
+    def kill(self) -> str | None:
+        """At once, with what it started; says how it ended, or None when the kernel does not let it die yet."""
+        if not self._process or self.poll() is not None:
+            return self._ended
         # Not yet collected, so its number and that of its group are still its own.
         try:
             os.killpg(self._process.pid, signal.SIGKILL)
         except OSError:
-            self._signal(signal.SIGKILL)
+            self.signal(signal.SIGKILL)
         self._wait(_KILL_S)
         return self.poll()
 
-    def _signal(self, number: signal.Signals) -> None:
+    def signal(self, number: signal.Signals) -> None:
         try:
             if self._pidfd is not None:
                 signal.pidfd_send_signal(self._pidfd, number)

@@ -279,7 +279,7 @@ def test_all_reasons_are_told_at_the_same_time(health: Health, clock: Clock) -> 
     health.beat()
     health.begin("datastore", 60)
     health.need("address", NO_ADDRESS)
-    health.child_ended("bird", "was killed by signal 9", 123)
+    health.component("bird", live=False, ready=False, detail="bird (pid 123) was killed by signal 9")
     clock.forward(61)
     report = health.report()
     for part in ("event loop", "phase datastore", "bird (pid 123) was killed by signal 9"):
@@ -343,7 +343,7 @@ def test_a_dropped_component_decides_nothing(running: Health) -> None:
 
 
 def test_a_dead_child_is_named_until_it_is_back(running: Health) -> None:
-    running.child_ended("bird", "was killed by signal 9", 123)
+    running.component("bird", live=False, ready=False, detail="bird (pid 123) was killed by signal 9")
     report = running.report()
     assert not report.live
     assert report.why_not_live == "bird (pid 123) was killed by signal 9"

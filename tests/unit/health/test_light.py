@@ -53,4 +53,4 @@ page.close()
 
 
 def test_what_the_agent_needs_beside_the_page_is_light_too() -> None:
-    assert loaded_by("import tortie.host.systemd, tortie.host.child, tortie.health.children") & HEAVY == set()
+    assert loaded_by("import tortie.host.systemd, tortie.host.child") & HEAVY == set()

@@ -9,7 +9,7 @@ import pytest
 from tortie.health.health import Health
 from tortie.health.state import Trouble
 from tortie.health.texts import Question, as_json, as_text, go_duration, has_news
-from tortie.health.verdict import span
+from tortie.model.spans import span
 
 REFUSED = Trouble("the datastore does not answer", "connection\nrefused", "start etcd", "the datastore")
 UNREACHABLE = Trouble(
@@ -222,7 +222,7 @@ def test_json_has_everything(health: Health, clock: Clock) -> None:
 
 def test_json_says_why_it_is_not_live(health: Health) -> None:
     health.started()
-    health.child_ended("bird", "exited with status 1", 7)
+    health.component("bird", live=False, ready=False, detail="bird (pid 7) exited with status 1")
     found = as_json(health.report())
     assert (found["live"], found["notLive"]) == (False, "bird (pid 7) exited with status 1")
     assert (found["lastError"], found["startTookSeconds"]) == (None, 0.0)
