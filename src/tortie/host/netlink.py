@@ -1,7 +1,7 @@
-"""A raw rtnetlink socket: asks the kernel for a whole list, and takes its messages apart.
+"""A raw rtnetlink socket: asks the kernel for a whole list or for changes, and takes its messages apart.
 
 Our own, because `ip` in a child process costs more than a whole start may, and need not be installed. Nothing here
-knows what a link or a route is; `tortie.host.links` does.
+knows what a link or a route is; `tortie.host.links` does when it reads, `tortie.host.wiring` when it writes.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import os
 import socket
 import struct
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from types import TracebackType
 from typing import Final, NamedTuple
 
@@ -23,7 +23,7 @@ _ERRNO: Final = struct.Struct("=i")
 _U32: Final = struct.Struct("=I")
 
 _ERROR, _DONE, _OVERRUN = 2, 3, 4
-_REQUEST, _DUMP = 0x1, 0x300
+_REQUEST, _ACKNOWLEDGE, _DUMP = 0x1, 0x4, 0x300
 _MULTIPART, _INTERRUPTED = 0x2, 0x10
 _CAPPED, _TEXT_FOLLOWS = 0x100, 0x200  # flags of an error: the request is not repeated in it; attributes follow
 _ERROR_TEXT: Final = 1
@@ -38,11 +38,19 @@ _BUFFER: Final = 1 << 18
 # in a row are disturbed is in no state that would be worth knowing.
 _READINGS_MAX: Final = 10
 
+# Of one batch. The kernel takes more at once, but if all of it fails, its answers must fit into our socket's buffer.
+_BATCH_MESSAGES: Final = 100
+_BATCH_BYTES: Final = 1 << 15
+
 
 class NetlinkError(TortieError):
     """The kernel could not be asked, refused, or did not answer in time."""
 
     code = "kernel"
+
+    def __init__(self, what: str, why: str = "", fix: str = "", number: int = 0) -> None:
+        super().__init__(what, why, fix)
+        self.number = number  # the kernel's error number, if it was the kernel that refused
 
 
 class Message(NamedTuple):
@@ -50,6 +58,16 @@ class Message(NamedTuple):
     flags: int
     sequence: int
     body: bytes
+
+
+class Request(NamedTuple):
+    """One change that the kernel is asked for."""
+
+    kind: int
+    flags: int
+    body: bytes
+    subject: str  # for errors: completes the sentence "cannot ..."
+    tolerated: tuple[int, ...] = ()  # error numbers that mean it is as wanted already
 
 
 class Netlink:
@@ -88,26 +106,61 @@ class Netlink:
             if messages is not None:
                 return messages
         raise NetlinkError(
-            f"cannot read {subject} from the kernel",
+            _cannot_read(subject),
             f"{_READINGS_MAX} readings in a row were disturbed by changes",
             "find what changes them all the time: ip monitor",
         )
+
+    def request(self, kind: int, flags: int, body: bytes, subject: str, deadline: float) -> None:
+        """Asks for one change and waits until the kernel says that it is done."""
+        self.request_all([Request(kind, flags, body, subject)], deadline)
+
+    def request_all(self, requests: Sequence[Request], deadline: float) -> None:
+        """Asks for many changes in their order, at the price of few system calls.
+
+        The first that fails is raised. Some of those after it may have been carried out all the same.
+        """
+        for batch in _batches(requests):
+            self._carry_out(batch, deadline)
+
+    def _carry_out(self, batch: Sequence[Request], deadline: float) -> None:
+        """Only the last asks for an answer: what fails is answered anyway, and answers come in order."""
+        first = self._sequence + 1
+        self._sequence = last = self._sequence + len(batch)
+        parts: list[bytes] = []
+        for sequence, request in enumerate(batch, first):
+            flags = request.flags | _REQUEST | (_ACKNOWLEDGE if sequence == last else 0)
+            length = _HEADER.size + len(request.body)
+            parts += (_HEADER.pack(length, request.kind, flags, sequence, 0), request.body, bytes(-length % 4))
+        what = f"cannot {batch[-1].subject}"
+        self._send(b"".join(parts), what, deadline)
+        failure: NetlinkError | None = None
+        while True:
+            datagram = self._receive(what, deadline)
+            if datagram is None:
+                raise NetlinkError(what, "the kernel's answer was lost", "try again")
+            for message in messages_in(datagram):
+                if message.kind != _ERROR or not first <= message.sequence <= last:
+                    continue
+                request = batch[message.sequence - first]
+                number, text = failure_in(message)
+                if number and number not in request.tolerated:
+                    failure = failure or _refused(f"cannot {request.subject}", number, text)
+                if message.sequence == last:
+                    if failure:
+                        raise failure
+                    return
 
     def _read_once(self, kind: int, body: bytes, subject: str, deadline: float) -> list[Message] | None:
         """None if the list changed meanwhile. It is read to its end all the same: until then the kernel is busy."""
         self._sequence += 1
         request = _HEADER.pack(_HEADER.size + len(body), kind, _REQUEST | _DUMP, self._sequence, 0) + body
-        self._patiently(subject, deadline)
-        try:
-            self.socket.sendto(request, (0, 0))
-        except TimeoutError:
-            raise _late(subject) from None
-        except OSError as error:
-            raise _refused(subject, error.errno, "") from None
+        what = _cannot_read(subject)
+        self._send(request, what, deadline)
         found: list[Message] = []
         disturbed = False
         while True:
-            datagram = self._receive(subject, deadline)
+            datagram = self._receive(what, deadline)
             if datagram is None:
                 disturbed = True
                 continue
@@ -120,36 +173,57 @@ class Netlink:
                     if number in (errno.EINTR, errno.EAGAIN):
                         disturbed = True
                     elif number:
-                        raise _refused(subject, number, text)
+                        raise _refused(what, number, text)
                     return None if disturbed else found
                 if message.kind >= 16:  # below are netlink's own: no-op, overrun
                     found.append(message)
                 if not message.flags & _MULTIPART:
                     return None if disturbed else found
 
-    def _receive(self, subject: str, deadline: float) -> bytes | None:
-        """The next datagram of the kernel; None if some were lost."""
+    def _send(self, datagram: bytes, what: str, deadline: float) -> None:
+        self._patiently(what, deadline)
+        try:
+            self.socket.sendto(datagram, (0, 0))
+        except TimeoutError:
+            raise _late(what) from None
+        except OSError as error:
+            raise _refused(what, error.errno, "") from None
+
+    def _receive(self, what: str, deadline: float) -> bytes | None:
+        """The next datagram of the kernel; None if some were lost. `what` is what an error says."""
         while True:
-            self._patiently(subject, deadline)
+            self._patiently(what, deadline)
             try:
                 datagram, _, flags, sender = self.socket.recvmsg(_BUFFER)
             except TimeoutError:
-                raise _late(subject) from None
+                raise _late(what) from None
             except OSError as error:
                 if error.errno == errno.ENOBUFS:
                     return None
-                raise _refused(subject, error.errno, "") from None
+                raise _refused(what, error.errno, "") from None
             if sender[0] != 0:  # from another process; only port 0 is the kernel
                 continue
             if flags & socket.MSG_TRUNC:
-                raise _refused(subject, errno.EMSGSIZE, "")
+                raise _refused(what, errno.EMSGSIZE, "")
             return datagram
 
-    def _patiently(self, subject: str, deadline: float) -> None:
+    def _patiently(self, what: str, deadline: float) -> None:
         left = deadline - time.monotonic()
         if left <= 0:
-            raise _late(subject)
+            raise _late(what)
         self.socket.settimeout(left)
+
+
+def _batches(requests: Sequence[Request]) -> Iterator[Sequence[Request]]:
+    start = size = 0
+    for place, request in enumerate(requests):
+        length = _HEADER.size + _aligned(len(request.body))
+        if place > start and (place - start == _BATCH_MESSAGES or size + length > _BATCH_BYTES):
+            yield requests[start:place]
+            start, size = place, 0
+        size += length
+    if start < len(requests):
+        yield requests[start:]
 
 
 def messages_in(datagram: bytes) -> Iterator[Message]:
@@ -218,18 +292,24 @@ def _closed_to_us(error: OSError) -> NetlinkError:
     )
 
 
-def _refused(subject: str, number: int | None, text: str) -> NetlinkError:
-    why = os.strerror(number or 0)
-    return NetlinkError(
-        f"cannot read {subject} from the kernel",
-        f"{text} ({why})" if text else why,
-        "see whether ip addr and ip route work here",
-    )
+def _cannot_read(subject: str) -> str:
+    return f"cannot read {subject} from the kernel"
 
 
-def _late(subject: str) -> NetlinkError:
+def _refused(what: str, number: int | None, text: str) -> NetlinkError:
+    number = number or 0
+    why = os.strerror(number)
+    fix = "see whether ip addr and ip route work here"
+    if number in (errno.EPERM, errno.EACCES):
+        fix = "do it as root: it needs CAP_NET_ADMIN in this network namespace"
+    elif number == errno.EOPNOTSUPP:
+        fix = "tortie node checksystem tells what this kernel lacks"
+    return NetlinkError(what, f"{text} ({why})" if text else why, fix, number)
+
+
+def _late(what: str) -> NetlinkError:
     return NetlinkError(
-        f"cannot read {subject} from the kernel",
-        "it did not answer in time",
+        what,
+        "the kernel did not answer in time",
         "see whether ip addr answers; if it hangs too, dmesg may name a driver that holds the lock",
     )
