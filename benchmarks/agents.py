@@ -123,7 +123,9 @@ class Agent:
 
     def __init__(self, settings: Mapping[str, str]) -> None:
         self._root = tempfile.mkdtemp(prefix="bench-agent-")
-        environment = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "NODENAME": "bench-agent", **settings}
+        # BIRD would take the port and the routes of the machine itself; bench_lab.py has it, in namespaces.
+        own = {"NODENAME": "bench-agent", "CALICO_NETWORKING_BACKEND": "vxlan"}
+        environment = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", **own, **settings}
         log = Path(self._root, "log")
         with log.open("wb") as output:
             began = time.perf_counter()

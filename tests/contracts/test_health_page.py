@@ -270,7 +270,7 @@ def test_a_unix_socket_serves_the_same_page_however_long_its_path_is(health: Hea
         assert ask_unix(path, "/liveness", DEADLINE_S).status == 200
         assert stat.S_IMODE(os.stat(path).st_mode) == 0o666
     assert not os.path.exists(path)
-    with pytest.raises(NoAnswer, match="dial unix .*no such file"):
+    with pytest.raises(NoAnswer, match=r"dial unix .*no such file"):
         ask_unix(path, "/liveness", DEADLINE_S)
 
 

@@ -78,6 +78,18 @@ def test_all_failures_are_told_not_only_the_first(check: Callable[..., Ran], hea
     assert check("--live").stdout.count("calico/node is not ready") == 1
 
 
+def test_peers_that_are_missing_are_told_in_the_words_of_calico(check: Callable[..., Ran], health: Health) -> None:
+    what = "BIRD is not ready: BGP not established with 10.0.0.2,10.0.0.3"
+    health.started()
+    health.need("bgp", Trouble(what, "10.0.0.2 (n2) for 3 s: Connection refused", "look there", "a peer"))
+    lines = check("--ready").stdout.splitlines()
+    assert lines[0] == f"calico/node is not ready: {what}"
+    assert lines[1].strip() == "why: 10.0.0.2 (n2) for 3 s: Connection refused"
+    assert lines[3].strip().startswith("whose fault: a peer; for ")
+    health.need("address", REFUSED._replace(what="no address is chosen"))
+    assert check("--ready").stdout.startswith(READY + "readiness probe reporting 503\n  not ready: BIRD is not ready")
+
+
 def test_json_says_the_same_with_the_same_codes(check: Callable[..., Ran], health: Health, tmp_path: Path) -> None:
     health.begin("datastore", 60, "connecting")
     starting = check("-o", "json")

@@ -105,6 +105,7 @@ def test_nodes_that_start_at_the_same_moment_on_an_empty_cluster_all_register(tm
                     NODENAME=f"n{index}",
                     IP=f"10.0.0.{index + 1}",
                     TORTIE_STORE=str(store),
+                    CALICO_NETWORKING_BACKEND="vxlan",  # one machine has no room for five BIRDs
                     FELIX_HEALTHPORT=str(9100 + index),
                     FELIX_PROMETHEUSMETRICSPORT=str(9200 + index),
                 )

@@ -366,7 +366,7 @@ def test_an_ipv6_address_counts_once_the_kernel_knows_that_nobody_else_has_it(
 
 def test_a_move_to_an_address_that_another_node_has_is_not_ready(host: Namespace, tmp_path: Path) -> None:
     """What is registered is on no interface then, and what is on one is another node's."""
-    with NodeAgent(tmp_path, host, NODENAME="n1") as agent:
+    with NodeAgent(tmp_path, host, NODENAME="n1", CALICO_NETWORKING_BACKEND="vxlan") as agent:  # n2 speaks no BGP
         agent.wait_ready()
         store_of(agent).put(key_of("nodes", "n2"), node("n2", "10.0.0.254/24"))
         host.ip("addr", "del", "10.0.0.1/24", "dev", "eth0")

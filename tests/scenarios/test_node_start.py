@@ -106,11 +106,11 @@ def test_the_log_speaks_json_when_asked(host: Namespace, tmp_path: Path) -> None
 
 def test_the_log_has_calicos_form_and_is_quiet_afterwards(host: Namespace, tmp_path: Path) -> None:
     with NodeAgent(tmp_path, host, NODENAME="n1") as agent:
-        agent.wait_log("Calico node started successfully")
+        agent.wait("readiness", lambda: agent.ask("/readiness")[0] == 204)
         before = agent.log
         for line in before.splitlines():
             assert re.match(
-                r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} \[(INFO|WARNING)\]\[\d+\] [\w-]+/\w+\.py \d+: ", line
+                r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} \[(INFO|WARNING)\]\[\d+\] [\w-]+/\w+\.py \d+: |bird: ", line
             )
         for _ in range(5):  # pods come and go
             host.ip("link", "add", "cali123", "type", "veth", "peer", "name", "cali456")
@@ -240,8 +240,9 @@ def test_a_node_record_of_another_machine_does_not_keep_a_start_from_going_on(ho
     store.put(key_of("nodes", "odd"), {"kind": "Node", "spec": {"bgp": {"ipv4Address": "10.0.0.300/24"}}})
     store.put(key_of("nodes", "good"), node("good", "10.0.0.9/24"))
     with agent:
-        agent.wait_ready()
+        agent.wait_log("Calico node started successfully")
         agent.wait_log("half")
+        agent.wait("a word on the peer", lambda: "BGP not established with 10.0.0.9" in agent.ask("/readiness")[1])
     assert store.entries()[key_of("nodes", "half")] == b'{"kind":"Node","meta'
 
 

@@ -27,7 +27,9 @@ class NodeAgent:
         self.folder = folder
         self.namespace = namespace
         self.words = words
-        self.variables = {"TORTIE_STORE": str(folder / "store.db"), **variables}
+        # No BIRD in the machine's own namespace: its port and its routes belong to the machine.
+        backend = {} if namespace else {"CALICO_NETWORKING_BACKEND": "vxlan"}
+        self.variables = {"TORTIE_STORE": str(folder / "store.db"), **backend, **variables}
         if "ETCD_ENDPOINTS" in variables:
             del self.variables["TORTIE_STORE"]
         self.log_path = folder / "log"

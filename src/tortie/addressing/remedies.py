@@ -97,10 +97,7 @@ def only_the_other_family(family: Family, surroundings: Surroundings) -> str:
     if not _has_good_address(6 if family == 4 else 4, surroundings):
         return ""
     if family == 4:
-        return (
-            "this machine has IPv6 alone: set IP=none and IP6=autodetect, "
-            "and for BIRD CALICO_ROUTER_ID=hash, because it takes its id from an IPv4 address otherwise"
-        )
+        return "this machine has IPv6 alone: set IP=none and IP6=autodetect, and for Calico CALICO_ROUTER_ID=hash"
     return "this machine has IPv4 alone: set IP6=none"
 
 

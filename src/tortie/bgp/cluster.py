@@ -107,6 +107,10 @@ class Known:
             *self._blocks,
         )
 
+    @property
+    def nodes(self) -> int:
+        return len(self._speakers)
+
     def learn(self, key: str, value: bytes | None) -> bool:
         """An entry as it is now, or None when it is gone. Whether the cluster looks different since."""
         for shelf in self.shelves:
@@ -145,6 +149,9 @@ class _Shelf(Generic[T]):
         self._read = read
         self._known: dict[str, T] = {}
         self._why_not: dict[str, str] = {}
+
+    def __len__(self) -> int:
+        return len(self._known)
 
     def learn(self, name: str, value: bytes | None) -> bool:
         before, why_not_before = self._known.get(name), self._why_not.get(name)

@@ -98,21 +98,32 @@ def observe(timeout_s: float = TIMEOUT_S) -> HostNetwork:
     with Netlink() as kernel:
         links = _links(kernel, deadline)
         addresses = kernel.dump(_GET_ADDRESS, ADDRESS_HEADER.pack(0, 0, 0, 0, 0), "the addresses", deadline)
-        routes = kernel.dump(_GET_ROUTE, ROUTE_HEADER.pack(0, 0, 0, 0, 0, 0, 0, 0, 0), "the routes", deadline)
+        found = _routes(kernel, deadline)
     owned: dict[int, list[Address]] = {}
     for message in addresses:
         for index, address in addresses_in(message):
             owned.setdefault(index, []).append(address)
     return HostNetwork(
         tuple(link._replace(addresses=tuple(owned.get(link.index, ()))) for link in links),
-        tuple(route for message in routes for route in routes_in(message)),
+        found,
     )
+
+
+def routes(timeout_s: float = TIMEOUT_S) -> tuple[Route, ...]:
+    """The routes alone."""
+    with Netlink() as kernel:
+        return _routes(kernel, time.monotonic() + timeout_s)
 
 
 def links(timeout_s: float = TIMEOUT_S) -> tuple[Interface, ...]:
     """The links alone, without their addresses."""
     with Netlink() as kernel:
         return _links(kernel, time.monotonic() + timeout_s)
+
+
+def _routes(kernel: Netlink, deadline: float) -> tuple[Route, ...]:
+    messages = kernel.dump(_GET_ROUTE, ROUTE_HEADER.pack(0, 0, 0, 0, 0, 0, 0, 0, 0), "the routes", deadline)
+    return tuple(route for message in messages for route in routes_in(message))
 
 
 def _links(kernel: Netlink, deadline: float) -> tuple[Interface, ...]:

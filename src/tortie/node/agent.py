@@ -22,6 +22,8 @@ from tortie.node.converge import Converged, Converger
 from tortie.node.decisions import Addressed
 from tortie.node.footprint import Footprint
 from tortie.node.log import Log
+from tortie.node.mesh import Mesh
+from tortie.node.mesh_report import MeshReport
 from tortie.node.news import KernelNews, relevant
 from tortie.node.own_record import OwnRecord
 from tortie.node.paths import Paths
@@ -60,6 +62,8 @@ class Parts(NamedTuple):
     tell: Callable[[Converged], None]  # whoever shows the addresses to others
     watch: Callable[[], None]  # whatever else has to be looked at every second: pages, children
     stopped_early: Callable[[], bool]  # whether a signal came before anybody here could hear it
+    mesh: Mesh | None  # None where another program routes
+    report: MeshReport | None
 
 
 class Agent:
@@ -84,7 +88,8 @@ class Agent:
             self._stopping.set()
         self._health.loop_bound(LOOP_BOUND_S)
         self._health.beat()
-        tasks = [asyncio.create_task(work()) for work in (self._work, self._heart, self._listen, self._stopping.wait)]
+        works = (self._work, self._heart, self._listen, self._route, self._report, self._stopping.wait)
+        tasks = [asyncio.create_task(work()) for work in works]
         try:
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             for task in done:
@@ -101,6 +106,8 @@ class Agent:
 
     def _finish_start(self, converged: Converged) -> None:
         self._parts.phases.over = True
+        if self._parts.mesh:
+            self._parts.mesh.begin()
         self._health.started()
         self._parts.recorder.finish(READY)
         self._after(converged)
@@ -144,6 +151,15 @@ class Agent:
         """To those who touch this node's record, from the end of the start on."""
         await self._started.wait()
         await self._record.watch(self._parts.store)
+
+    async def _route(self) -> None:
+        """BGP begins once the node is registered: before that its peers do not know it."""
+        await self._started.wait()
+        await (self._parts.mesh.run() if self._parts.mesh else self._stopping.wait())
+
+    async def _report(self) -> None:
+        await self._started.wait()
+        await (self._parts.report.run() if self._parts.report else self._stopping.wait())
 
     async def _patiently(self, work: Callable[[], Awaitable[Result]]) -> Result:
         """Again and again until it succeeds: live, not ready, and saying why."""

@@ -48,13 +48,22 @@ class Log:
         """`above`: how many callers up the place is that the line shall name."""
         self._write(level, message, fields, above)
 
+    def of_child(self, name: str, level: str, message: str) -> None:
+        """What a program of ours says: as Calico's log has it, its name and its words."""
+        if self._form == "json":
+            self._put(_as_json(self._clock(), level, self._pid, name, ("", 0), message, {}))
+        else:
+            self._put(f"{name}: {message}")
+
     def _write(self, level: str, message: str, fields: dict[str, object], above: int = 0) -> None:
         if LEVELS.index(level) < LEVELS.index(self.level):
             return
         caller = sys._getframe(2 + above)
         place = os.path.basename(caller.f_code.co_filename), caller.f_lineno
         render = _as_json if self._form == "json" else _as_calico
-        line = render(self._clock(), level, self._pid, self.component, place, message, fields)
+        self._put(render(self._clock(), level, self._pid, self.component, place, message, fields))
+
+    def _put(self, line: str) -> None:
         try:
             self._stream.write(line + "\n")
             self._stream.flush()

@@ -18,6 +18,11 @@ class Paths(NamedTuple):
         return self.below("/var/lib/tortie/starts.json")
 
     @property
+    def status_socket(self) -> str:
+        """Where the agent tells whoever asks how it is."""
+        return self.below("/run/tortie/agent.sock")
+
+    @property
     def store(self) -> str:
         return self.below("/var/lib/tortie/store.db")
 

@@ -83,7 +83,7 @@ def test_an_interface_without_an_address_is_named() -> None:
 @pytest.mark.parametrize("method", ["first-found", *FAILING])
 def test_a_machine_with_ipv6_alone_is_told_so_first(method: str) -> None:
     assert fix(method, Surroundings(IPV6_ALONE)).startswith(
-        "this machine has IPv6 alone: set IP=none and IP6=autodetect, and for BIRD CALICO_ROUTER_ID=hash"
+        "this machine has IPv6 alone: set IP=none and IP6=autodetect, and for Calico CALICO_ROUTER_ID=hash"
     )
 
 

@@ -141,7 +141,7 @@ def test_what_fits_no_meaning_is_refused(environment: str, variable: str, other_
             "FELIX_IPV6SUPPORT=false",
             "leave out",
         ),
-        ("IP=none IP6=autodetect", "IP", "BGP takes its router id from", "CALICO_ROUTER_ID=hash"),
+        ("IP=none IP6=autodetect", "IP", "a hash of the node's name is taken", "CALICO_ROUTER_ID=hash"),
         ("FELIX_HEALTHENABLED=false", "FELIX_HEALTHENABLED", "nothing answers probes", "take the probes away"),
         (
             "FELIX_IPINIPENABLED=false CALICO_IPV4POOL_IPIP=Always",

@@ -84,7 +84,9 @@ def test_every_field_of_the_settings_has_its_variable() -> None:
     assert len(told) == len(NodeSettings._fields) - len(pools) + 7 + 6
     assert set(told) <= set(BY_NAME)
     in_use = {v.name for v in TABLE if v.use == USED} - {v.name for v in DATASTORE}
-    assert in_use - set(told) == {"CALICO_NETWORKING", "TORTIE_CONFIG", "TORTIE_DEBUG"}
+    assert in_use - set(told) == {
+        *("CALICO_NETWORKING", "TORTIE_CONFIG", "TORTIE_DEBUG", "TORTIE_LAB_DIR", "TORTIE_ROOT"),
+    }
 
 
 @pytest.mark.parametrize("variable", [each for each in NODE if each.default], ids=lambda each: each.name)

@@ -15,10 +15,9 @@ from typing import Final, TypeVar
 from tortie import __version__
 from tortie.cli.node.sources import Sources
 from tortie.cli.settings import Settings, open_store
-from tortie.health.children import watch_children
 from tortie.health.exposition import Metric
 from tortie.health.health import Health
-from tortie.health.listening import METRICS
+from tortie.health.listening import METRICS, STATUS
 from tortie.health.metrics import (
     NodeAddress,
     address_metrics,
@@ -30,8 +29,8 @@ from tortie.health.metrics import (
 from tortie.health.page import Page, serve
 from tortie.health.process import read_process
 from tortie.health.state import Trouble
-from tortie.host.child import Child
 from tortie.host.files import read_text
+from tortie.host.links import routes
 from tortie.host.systemd import Notifier
 from tortie.model.errors import TortieError, UsageError
 from tortie.node.agent import Agent, Parts
@@ -39,6 +38,9 @@ from tortie.node.claim import Claim
 from tortie.node.converge import Converged, Converger, Identity, described
 from tortie.node.log import Log
 from tortie.node.machine import Machine, machine_id
+from tortie.node.mesh import Mesh
+from tortie.node.mesh_report import MeshReport
+from tortie.node.mesh_view import metrics as bgp_metrics
 from tortie.node.name import NodeName, choose_name
 from tortie.node.news import KernelNews
 from tortie.node.paths import Paths
@@ -46,6 +48,7 @@ from tortie.node.phases import Phases
 from tortie.node.record import Recorder
 from tortie.node.registration import Stamp
 from tortie.node.settings import Change, NodeSettings, Reading, changes, refusal
+from tortie.node.status import status_routes
 from tortie.node.timeline import REFUSED, STOPPED, Timeline
 from tortie.store.metered import Metered
 
@@ -77,7 +80,8 @@ class Assembly:
         self._health_page = health_page
         self._metrics_page: Page | None = None
         self._page_troubles: dict[Page, Trouble | None] = {}
-        self._children: list[Child] = []  # BIRD will be one
+        self._status_page: Page | None = None
+        self._mesh: Mesh | None = None
         self._addresses: tuple[NodeAddress, ...] = ()
         self._recorder = Recorder(Timeline(self._paths.starts), health, self._log.warning)
 
@@ -94,6 +98,8 @@ class Assembly:
         self._recorder.update()
         self._log.info(f"Starting node {name.name} with version v{__version__}")
         self._open_metrics(settings)
+        told = status_routes(name.name, self._health, lambda: self._addresses, lambda: self._mesh)
+        self._status_page = serve(self._paths.status_socket, 0, told, purpose=STATUS)
         identity = Identity(name.name, stored if stored != name.name else "", machine_id(self._paths))
         store = Metered(
             open_store(self._datastore, in_loop=True),
@@ -113,6 +119,20 @@ class Assembly:
             random_ula=_random_ula,
             kernel_news=news.wait,
         )
+        stamp = Stamp(_now, lambda: str(uuid.uuid4()))
+        report: MeshReport | None = None
+        if settings.backend.value == "bird":
+            self._mesh = Mesh(
+                name.name,
+                self._paths,
+                store,
+                self._health,
+                self._log,
+                lambda: converger.settings,
+                routes,
+                self._sources.environment(),
+            )
+            report = MeshReport(name.name, store, self._log, self._mesh, stamp)
         parts = Parts(
             name.name,
             self._paths,
@@ -128,6 +148,8 @@ class Assembly:
             lambda converged: self._tell(name.name, converged),
             self._watch,
             self._stopped_early,
+            self._mesh,
+            report,
         )
         return await Agent(parts).run()
 
@@ -139,8 +161,9 @@ class Assembly:
 
     def close(self) -> None:
         self._claim.release()
-        if self._metrics_page:
-            self._metrics_page.close()
+        for page in (self._metrics_page, self._status_page):
+            if page:
+                page.close()
 
     async def _patiently(self, need: str, work: Callable[[], Result]) -> Result:
         """Before the agent has begun, too, what can be mended is waited for; what cannot be meant is refused."""
@@ -192,6 +215,7 @@ class Assembly:
             *health_metrics(report),
             *datastore_metrics(report.requests),
             *address_metrics(self._addresses),
+            *bgp_metrics(self._mesh.view if self._mesh else None),
             *process_metrics(read_process()),
         ]
 
@@ -202,8 +226,8 @@ class Assembly:
         )
 
     def _watch(self) -> None:
-        """A page that cannot listen says so, once for each reason; a child that ended takes the node's life with it."""
-        for page in (self._health_page, self._metrics_page):
+        """A page that cannot listen says so, once for each reason."""
+        for page in (self._health_page, self._metrics_page, self._status_page):
             trouble = page.trouble if page else None
             if page and trouble != self._page_troubles.get(page):
                 self._page_troubles[page] = trouble
@@ -211,7 +235,6 @@ class Assembly:
                     self._log.warning(f"{trouble.what}: {trouble.why}. Fix: {trouble.fix}")
                 if page is self._health_page:  # probes ask somebody else then
                     self._health.need("health-page", trouble) if trouble else self._health.met("health-page")
-        watch_children(self._health, self._children)
 
     def _reload(self) -> NodeSettings | None:
         """Settings that cannot be meant change nothing: a running node is worth more than a typo."""

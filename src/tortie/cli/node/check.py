@@ -21,6 +21,7 @@ PORT = "9099"
 TIMEOUT = "5s"  # less than the 10 s of Calico's manifests: a probe that is killed cannot say why
 
 _UNHEALTHY = 3
+_BIRDS_FAULT = ("not ready: BIRD is not ready: ", "not ready: BIRD6 is not ready: ")
 _LINES_MAX = 24  # of reasons per check; a kubelet cuts the message anyway
 _UNITS = (("ms", 0.001), ("s", 1.0), ("m", 60.0), ("", 1.0))
 
@@ -54,8 +55,10 @@ def check(
             continue
         code = _UNHEALTHY
         said = answer.what if isinstance(answer, NoAnswer) else f"{name} probe reporting {answer.status}"
-        sys.stdout.write(f"{prefix}: {said}\n")
         reasons = _reasons(answer)
+        headline = _birds_headline(reasons)
+        sys.stdout.write(f"{headline or f'{prefix}: {said}'}\n")
+        reasons = reasons[1:] if headline else reasons
         if reasons != explained:
             sys.stdout.write("".join(f"  {line}\n" for line in reasons))
         explained = reasons
@@ -96,6 +99,14 @@ def _reasons(answer: Answer | NoAnswer) -> list[str]:
     lines = [line.rstrip() for line in answer.body.splitlines() if not line.startswith(("+", "|"))]
     end = lines.index("") if "" in lines else len(lines)
     return lines[: min(end, _LINES_MAX)]
+
+
+def _birds_headline(reasons: list[str]) -> str:
+    """When nothing but BGP is missing, the probe says so in Calico's own words; "" otherwise."""
+    missing = [line for line in reasons if line.startswith(("not ready: ", "not live: "))]
+    if len(missing) != 1 or not missing[0].startswith(_BIRDS_FAULT):
+        return ""
+    return f"calico/node is {missing[0]}"
 
 
 def _stranger(answer: Answer) -> str:

@@ -141,7 +141,7 @@ class _Judge:
                     self._warn(name, why, f"{support}=true, or leave out {name}")
         only6 = self.settings.ip.value == "none" and self.settings.wants_address(6)
         if only6 and self.settings.backend.value == "bird" and "CALICO_ROUTER_ID" not in self.given:
-            why = "leaves this node without an IPv4 address, which is what BGP takes its router id from"
+            why = "leaves BGP no IPv4 address for its router id: a hash of the node's name is taken, Calico takes none"
             self._warn("IP", why, "set CALICO_ROUTER_ID=hash, too")
 
     def ports(self) -> None:

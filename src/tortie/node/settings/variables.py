@@ -201,7 +201,7 @@ NODE: Final = (
     ),
     Variable("CNI_TOKEN_REFRESH_INTERVAL", DURATION, "", "token monitor", KUBERNETES, "how often it is renewed"),
     Variable(
-        "CALICO_ROUTER_ID", "IPv4 address or hash", "", "confd", LATER, "BGP router id; unset: the node's IPv4 address"
+        "CALICO_ROUTER_ID", "IPv4 address or hash", "", "confd", USED, "BGP router id; unset: the node's IPv4 address"
     ),
     Variable("CALICO_ADVERTISE_CLUSTER_IPS", CIDR, "", "confd", LATER, "service range that BGP advertises"),
     Variable("BGP_LOGSEVERITYSCREEN", LEVEL, "", "confd", LATER, "log level of the BGP part"),
@@ -260,6 +260,8 @@ OLD: Final = (
 )
 OWN: Final = (
     Variable("TORTIE_CONFIG", PATH, "", "nobody", USED, "calicoctl's file; empty: none; unset: the usual place"),
+    Variable("TORTIE_ROOT", PATH, "/", "nobody", USED, "folder below which all files of a node lie; --root wins"),
+    Variable("TORTIE_LAB_DIR", PATH, "", "nobody", USED, "folder of labs; unset: below /run, or where the user may"),
     Variable("TORTIE_DEBUG", TEXT, "", "nobody", USED, "a defect of Tortie shows where it is"),
 )
 
