@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from pathlib import Path
 
@@ -92,6 +93,8 @@ def test_every_example_runs(tortie: Tortie, line: str) -> None:
     line = line.partition("  ")[0]  # what stands behind blanks is a remark
     if ("--etcd-endpoints" in line and "config" not in line) or "node run" in line:
         line += " --help"  # nobody answers there, or it would never end; but the words are understood
+    if "tortie lab" in line:  # labs have tests of their own; what follows is another program's
+        line = re.split(r" -- | [|>] ", line)[0] + " --help"
     for folder in (".zfunc", ".config/fish/completions"):
         (tortie.folder / folder).mkdir(parents=True)
     ran = tortie.shell(f"export EDITOR=true; tortie get node n1 -o yaml > n1.yaml; {line}")
@@ -104,6 +107,8 @@ def _expected_codes(line: str) -> tuple[int, ...]:
         return (0,)
     if "tortie node check" in line or "tortie node explain" in line:
         return (0, 3, 4)  # what this machine is like is not the example's fault; nobody answers on 9099
+    if "tortie node status" in line:
+        return (0, 1, 3)  # no node runs here, and the store expects no session
     if "tortie node timeline" in line:
         return (1,)  # no start has been recorded
     exists_already = line.startswith("tortie create")

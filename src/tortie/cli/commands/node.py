@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from tortie.cli.grammar import Command, Option
@@ -10,7 +11,13 @@ from tortie.cli.options import output as output_option
 
 # Read by the command itself: the health port is opened before anything is read, and --env-file may say more.
 WHERE = tuple(option._replace(name="config_file") if option.name == "config" else option for option in DATASTORE)
-ROOT_FOLDER = Option(("--root",), "root", "Folder below which all files of the node lie.", "DIR", default="/")
+ROOT_FOLDER = Option(
+    ("--root",),
+    "root",
+    "Folder below which all files of the node lie; TORTIE_ROOT.",
+    "DIR",
+    default=os.environ.get("TORTIE_ROOT") or "/",
+)
 ENV_FILE = Option(
     ("--env-file",), "env_file", "KEY=VALUE lines that win over the environment; read again on SIGHUP.", "FILE"
 )
@@ -32,6 +39,12 @@ def timeline(**values: Any) -> int:
     from tortie.cli.node.timeline import timeline as show_timeline
 
     return show_timeline(**values)
+
+
+def status(**values: Any) -> int:
+    from tortie.cli.node.status import status as show_status
+
+    return show_status(**values)
 
 
 def check(**values: Any) -> int:
@@ -94,6 +107,30 @@ COMMAND = Command(
                 tortie node run
                 NODENAME=n1 IP=10.0.0.1 tortie node run --etcd-endpoints http://10.0.0.9:2379
                 tortie node run --env-file /etc/calico/calico.env --log-format json
+            """,
+        ),
+        "status": Command(
+            summary="Show whether the node runs and how its BGP sessions stand; of all nodes with --cluster.",
+            run=status,
+            description=(
+                "Asks this node's BIRD over its control socket, which needs no root where the socket allows it, and "
+                "the agent for the reasons. With --cluster it reads what all nodes report in the datastore, and shows "
+                "who sees whom. Exit code 0: all is established; 3: not all; 1: the node does not run, or BIRD or the "
+                "datastore cannot be asked."
+            ),
+            options=(
+                output_option("text", "text", "json"),
+                Option(("--cluster",), "cluster", "The matrix of who sees whom, from the datastore."),
+                Option(
+                    ("-a", "--all"), "everything", "With --cluster: all rows, also of a large cluster that is well."
+                ),
+                ROOT_FOLDER,
+                *WHERE,
+            ),
+            examples="""
+                tortie node status
+                tortie node status -o json
+                tortie node status --cluster         which node is the odd one
             """,
         ),
         "timeline": Command(

@@ -1,0 +1,304 @@
+"""`tortie node status` as it is printed: calicoctl's table to the letter, and what the agent adds to it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from datetime import datetime
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tortie.bgp.replies import BirdStatus, SessionState
+from tortie.cli.node.bgp_standing import BirdView, NodeStatus, Process, blames, parsed_agent
+from tortie.cli.node.status import as_json
+from tortie.cli.node.status_text import as_text, shown_since
+from tortie.model.errors import TortieError
+
+NOW = datetime(2026, 11, 16, 4, 0)
+RUNS = Process("tortie", 4711)
+SOCKET = "/var/run/calico/bird.ctl"
+STATUS = BirdStatus("2.0.12", ip_address("10.0.0.1"), "", "", "")  # type: ignore[arg-type]
+
+
+def session(
+    peer: str, info: str = "Established", *, kind: Any = "mesh", port: int | None = None, **more: str
+) -> SessionState:
+    bgp_state, _, error = info.partition(" ")
+    name = f"{kind.title()}_{peer.replace('.', '_').replace(':', '_')}" + (f"_port_{port}" if port else "")
+    state = more.get("state", "up" if bgp_state == "Established" else "start")
+    since = more.get("since", "2026-11-16T03:41:38")
+    return SessionState(name, kind, ip_address(peer), port, state, bgp_state, since, error)
+
+
+def bird(*sessions: SessionState, **more: Any) -> BirdView:
+    return BirdView(SOCKET, STATUS, sessions, **more)
+
+
+def agent_says(*sessions: dict[str, Any], **more: Any) -> dict[str, Any]:
+    bgp = {"sessions": list(sessions), "unreachable": [], "refusals": [], **more}
+    return {"node": "node-1", "pid": 4711, "phase": "running", "ready": False, "bgp": bgp, "something": "new"}
+
+
+def told(view: BirdView, body: dict[str, Any]) -> NodeStatus:
+    agent = parsed_agent(body)
+    return NodeStatus(RUNS, view, agent, blames(agent, view, NOW))
+
+
+DOWN = {
+    "name": "Mesh_10_0_0_3",
+    "kind": "mesh",
+    "peer": "10.0.0.3",
+    "peer_node": "node-3",
+    "port": 179,
+    "passive": False,
+    "down_s": 31.0,
+}
+
+
+def test_the_table_is_calicoctls() -> None:
+    view = bird(
+        session("172.17.8.102", since="2016-11-21T10:00:00"),
+        session("172.17.8.104", "Active Socket: Connection reset", kind="node", since="2026-11-16T18:24:27"),
+    )
+    assert as_text(NodeStatus(RUNS, view), NOW) == (
+        "Calico process is running.\n"
+        "\n"
+        "IPv4 BGP status\n"
+        "+--------------+-------------------+-------+------------+---------------------------------+\n"
+        "| PEER ADDRESS | PEER TYPE         | STATE | SINCE      | INFO                            |\n"
+        "+--------------+-------------------+-------+------------+---------------------------------+\n"
+        "| 172.17.8.102 | node-to-node mesh | up    | 2016-11-21 | Established                     |\n"
+        "| 172.17.8.104 | node specific     | start | 18:24:27   | Active Socket: Connection reset |\n"
+        "+--------------+-------------------+-------+------------+---------------------------------+\n"
+        "\n"
+        "IPv6 BGP status\n"
+        "No IPv6 peers found.\n"
+        "\n"
+    )
+
+
+def test_both_families_have_their_block_and_ports_are_shown_as_ports() -> None:
+    view = bird(session("10.0.0.9", kind="global", port=1790), session("fd00::2"), session("fd00::9", port=1790))
+    text = as_text(NodeStatus(RUNS, view), NOW)
+    ipv4, ipv6 = text.split("IPv6 BGP status")
+    assert "| 10.0.0.9:1790 | global " in ipv4
+    assert "| fd00::2        | node-to-node mesh " in ipv6
+    assert "| [fd00::9]:1790 |" in ipv6
+
+
+def test_a_name_that_is_no_address_is_shown_as_it_is() -> None:
+    odd = session("10.0.0.2")._replace(name="Node_of_somebody", peer=None)
+    assert "| Node_of_somebody |" in as_text(NodeStatus(RUNS, bird(odd)), NOW)
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("2026-11-16T03:41:38", "03:41:38"),
+        ("2026-11-15T23:59:59", "2026-11-15"),
+        ("2026-11-16 03:41:38.123", "03:41:38"),
+        ("03:55:40.085", "03:55:40"),
+        ("03:55:40", "03:55:40"),
+        ("2016-11-21", "2016-11-21"),
+        ("", ""),
+    ],
+)
+def test_since_is_the_time_of_today_and_else_the_date(said: str, shown: str) -> None:
+    assert shown_since(said, NOW) == shown
+
+
+def test_all_established_is_healthy() -> None:
+    status = NodeStatus(RUNS, bird(session("10.0.0.2"), session("fd00::2")))
+    assert (status.exit_code, status.healthy) == (0, True)
+
+
+def test_no_peers_at_all_is_healthy() -> None:
+    status = NodeStatus(RUNS, bird())
+    assert status.exit_code == 0
+    assert "No IPv4 peers found.\n\nIPv6 BGP status\nNo IPv6 peers found.\n\n" in as_text(status, NOW)
+
+
+def test_a_session_that_waits_after_a_restart_is_established() -> None:
+    """BIRD 1.6 calls the protocol's state `wait` then."""
+    assert NodeStatus(RUNS, bird(session("10.0.0.2", state="wait"))).exit_code == 0
+
+
+def test_one_session_that_is_down_is_unhealthy() -> None:
+    assert NodeStatus(RUNS, bird(session("10.0.0.2"), session("10.0.0.3", "Active"))).exit_code == 3
+
+
+def test_the_agent_tells_whose_fault_it_is_and_since_when() -> None:
+    status = told(bird(session("10.0.0.2"), session("10.0.0.3", "Active Socket: Connection refused")), agent_says(DOWN))
+    assert status.exit_code == 3
+    assert (
+        "10.0.0.3 (node-3) is not established for 31 s; the fault seems to lie with the peer: "
+        "Socket: Connection refused: nothing listens there on the BGP port"
+    ) in as_text(status, NOW)
+
+
+def test_what_bird_says_goes_before_what_the_agent_saw_earlier() -> None:
+    recovered = told(bird(session("10.0.0.3")), agent_says(DOWN))
+    assert (recovered.exit_code, recovered.blames) == (0, ())
+    just_lost = told(
+        bird(session("10.0.0.3", "Idle", since="2026-11-16T03:59:57")), agent_says({**DOWN, "down_s": None})
+    )
+    assert just_lost.exit_code == 3
+    assert "10.0.0.3 (node-3) is not established for 3 s; " in as_text(just_lost, NOW)
+
+
+def test_without_a_full_time_nobody_says_since_when() -> None:
+    status = told(bird(session("10.0.0.3", "Idle", since="03:59:57")), agent_says({**DOWN, "down_s": None}))
+    assert "10.0.0.3 (node-3) is not established; the fault" in as_text(status, NOW)
+
+
+def test_the_side_that_waits_is_not_told_to_look_for_a_firewall() -> None:
+    status = told(bird(session("10.0.0.3", "Passive")), agent_says({**DOWN, "passive": True}))
+    assert "this side waits to be called" in as_text(status, NOW)
+
+
+def test_a_session_that_bird_does_not_know_is_not_established() -> None:
+    status = told(bird(), agent_says(DOWN))
+    assert status.exit_code == 3
+    assert "the fault seems to lie with this node: BIRD does not know it yet" in as_text(status, NOW)
+
+
+def test_an_unreachable_route_is_unhealthy_although_all_is_established() -> None:
+    status = told(bird(session("10.0.0.2")), agent_says(unreachable=["10.244.1.0/26"]))
+    assert status.exit_code == 3
+    assert "to which this machine has no way:\n  10.244.1.0/26\n" in as_text(status, NOW)
+
+
+@pytest.mark.parametrize(("subject", "code"), [("session", 3), ("pool", 0)])
+def test_refusals_are_told_and_a_refused_session_is_one_that_is_missing(subject: str, code: int) -> None:
+    refusal = {
+        "what": "BGPPeer(a): no session",
+        "why": "its password is not there",
+        "fix": "create it",
+        "subject": subject,
+    }
+    status = told(bird(session("10.0.0.2")), agent_says(refusals=[refusal]))
+    assert status.exit_code == code
+    assert "not done:\n  BGPPeer(a): no session: its password is not there; create it\n" in as_text(status, NOW)
+
+
+def test_many_sessions_that_are_down_do_not_flood_the_terminal() -> None:
+    peers = [f"10.0.0.{number}" for number in range(1, 53)]
+    wanted = [{**DOWN, "name": f"Mesh_{peer.replace('.', '_')}", "peer": peer} for peer in peers]
+    text = as_text(told(bird(*(session(peer, "Active") for peer in peers)), agent_says(*wanted)), NOW)
+    assert text.count("is not established") == 10
+    assert "and 42 more; -o json has all of them" in text
+
+
+def test_a_recovery_is_told() -> None:
+    view = BirdView(SOCKET, STATUS._replace(recovering=True), (session("10.0.0.2"),))
+    assert "BIRD recovers from a restart" in as_text(NodeStatus(RUNS, view), NOW)
+
+
+def test_a_process_that_does_not_run_is_a_failure_even_if_bird_still_does() -> None:
+    status = NodeStatus(Process(), bird(session("10.0.0.2")))
+    text = as_text(status, NOW)
+    assert status.exit_code == 1
+    assert text.startswith("Calico process is not running.\n")
+    assert "runs without it, and nobody corrects what it does" in text
+    assert "| 10.0.0.2     | node-to-node mesh |" in text
+
+
+def test_a_bird_of_the_machine_itself_is_called_so() -> None:
+    view = BirdView("/run/bird/bird.ctl", STATUS, strangers=("uplink", "backup"))
+    status = NodeStatus(RUNS, view)
+    assert status.exit_code == 1
+    assert "the BIRD at /run/bird/bird.ctl has no session of a node, but 2 of its own" in as_text(status, NOW)
+
+
+def test_sessions_that_somebody_added_to_the_nodes_bird_do_no_harm() -> None:
+    status = NodeStatus(RUNS, bird(session("10.0.0.2"), strangers=("uplink",)))
+    assert status.exit_code == 0
+    assert "note: BIRD has other sessions, too: uplink" in as_text(status, NOW)
+
+
+def test_a_bird_that_cannot_be_asked_is_a_failure_with_what_why_and_fix() -> None:
+    view = BirdView(SOCKET, trouble=TortieError("Error querying BIRD: no", "this user may not", "ask as root"))
+    status = NodeStatus(RUNS, view)
+    assert status.exit_code == 1
+    assert as_text(status, NOW) == (
+        "Calico process is running.\n\nError querying BIRD: no\n  why: this user may not\n  fix: ask as root\n\n"
+    )
+
+
+def test_a_node_without_bgp_needs_no_bird() -> None:
+    view = BirdView(SOCKET, trouble=TortieError("The BGP backend process (BIRD) is not running."), absent=True)
+    status = told(view, {**agent_says(), "bgp": None, "routing": False})
+    assert status.exit_code == 0
+    assert "CALICO_NETWORKING_BACKEND is not bird" in as_text(status, NOW)
+
+
+def test_an_agent_that_has_not_decided_yet_says_so() -> None:
+    status = told(bird(), {**agent_says(), "phase": "datastore", "bgp": None, "routing": True})
+    assert "in the phase datastore and has not decided on any session yet" in as_text(status, NOW)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        None,
+        [],
+        {},
+        {"node": "n"},
+        agent_says({"peer": "10.0.0.1"}),
+        agent_says({**DOWN, "peer": "?"}),
+        agent_says({**DOWN, "kind": "?"}),
+    ],
+)
+def test_what_is_no_status_of_an_agent_is_not_taken_for_one(body: Any) -> None:
+    with pytest.raises(ValueError):
+        parsed_agent(body)
+
+
+def test_json_has_everything() -> None:
+    view = bird(
+        session("10.0.0.3", "Active Socket: Connection refused"), session("fd00::2", port=1790), strangers=("x",)
+    )
+    refusal = {"what": "w", "why": "y", "fix": "f", "subject": "pool"}
+    body = as_json(told(view, agent_says(DOWN, unreachable=["10.244.1.0/26"], refusals=[refusal])))
+    assert body["healthy"] is False
+    assert body["process"] == {"running": True, "program": "tortie", "pid": 4711}
+    assert body["agent"] == {"node": "node-1", "phase": "running", "ready": False, "bgp": True}
+    assert body["bird"]["answers"] is True
+    assert body["bird"]["status"]["version"] == "2.0.12"
+    assert body["bird"]["otherSessions"] == ["x"]
+    assert body["ipv4"] == [
+        {
+            "name": "Mesh_10_0_0_3",
+            "type": "mesh",
+            "peer": "10.0.0.3",
+            "port": None,
+            "node": "node-3",
+            "state": "start",
+            "bgpState": "Active",
+            "established": False,
+            "since": "2026-11-16T03:41:38",
+            "error": "Socket: Connection refused",
+        }
+    ]
+    assert (body["ipv6"][0]["peer"], body["ipv6"][0]["port"]) == ("fd00::2", 1790)
+    assert body["notEstablished"][0]["fault"] == "a peer"
+    assert body["unreachable"] == ["10.244.1.0/26"]
+    assert body["refusals"] == [refusal]
+
+
+def test_it_loads_nothing_heavy(tmp_path: Path) -> None:
+    script = "import json, sys\nfrom tortie.cli.main import main\nmain(sys.argv[1:])\n"
+    script += "print(json.dumps(sorted(sys.modules)), file=sys.stderr)"
+    done = subprocess.run(
+        [sys.executable, "-c", script, "node", "status", "--root", str(tmp_path)],
+        capture_output=True,
+        timeout=60,
+        check=True,
+    )
+    assert (
+        set(json.loads(done.stderr)) & {"asyncio", "msgspec", "yaml", "inspect", "dataclasses", "subprocess"} == set()
+    )
