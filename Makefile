@@ -5,13 +5,16 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help up setup test check bench clean system-packages lock stubs
+.PHONY: help up down setup test check bench clean system-packages lock stubs
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
 
-up: setup ## install what is missing, then do the main job as far as it exists
+up: setup ## install what is missing, then bring a cluster up on this machine and look at it
 	@bash scripts/up
+
+down: ## take the cluster of `make up` down
+	@test ! -x $(BIN)/tortie || $(BIN)/tortie lab down
 
 setup: $(STAMP) ## Debian packages and .venv, nothing else
 
@@ -47,5 +50,5 @@ stubs: setup ## regenerate the etcd message classes from their .proto
 	$(BIN)/python -m grpc_tools.protoc -Isrc --python_out=src --pyi_out=src tortie/store/etcd/rpc.proto
 
 clean: ## remove what the other targets made here
-	rm -rf $(VENV) .tortie .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build
+	rm -rf $(VENV) .tortie .tools .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
