@@ -10,9 +10,12 @@ import pytest
 
 BENCHMARKS = Path(__file__).parent.parent.parent / "benchmarks"
 SMALL = {
+    "bench_bird_control.py": ["--rounds", "1", "--peers", "3"],
     "bench_cli.py": ["--rounds", "1"],
     "bench_embedded_store.py": ["--rounds", "1", "--seconds", "0.1"],
     "bench_etcd_store.py": ["--rounds", "1", "--seconds", "0.1"],
+    "bench_fabric.py": ["--rounds", "1", "--nodes", "3"],
+    "bench_mesh.py": ["--rounds", "1", "--nodes", "3", "5"],
     "bench_start.py": ["--rounds", "1", "--nodes", "3", "--memory-nodes", "3", "--round-trip-ms", "5"],
     "bench_transfer.py": ["--rounds", "1"],
     "bench_watch.py": ["--rounds", "1", "--watchers", "3", "--changes", "3"],

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Final, NamedTuple
 
@@ -170,11 +170,12 @@ class Bird:
         else:
             self._say("debug", f"bird: {answer.message}")
 
-    async def _enable(self, protocols: tuple[Protocol, ...]) -> TortieError | None:
+    async def _enable(self, protocols: Sequence[Protocol]) -> TortieError | None:
         """All that we configure shall run. BIRD takes a protocol down for good when somebody tells it to, or when its
         port belongs to another program.
         """
-        names = self._disabled.see(protocols)
+        now = time.monotonic()
+        names = self._disabled.see(protocols, now)
         if not names:
             return None
         reasons = sorted({protocol.info for protocol in protocols if protocol.name in names and protocol.info})
@@ -182,7 +183,7 @@ class Bird:
         what = f"BIRD has disabled {', '.join(names)}"
         if self._disabled.is_news(names):
             self._say("warning", f"{what}: {why}; enabling it again")
-        for name in self._disabled.to_enable(names, time.monotonic()):
+        for name in self._disabled.to_enable(names, now):
             await self._conversation.ask(f'enable "{name}"', ASK_S)
         return TortieError(what, why, "it is enabled again by itself")
 
@@ -228,11 +229,11 @@ class Disabled:
         self._pause_s = 0.0
         self._next = 0.0
 
-    def see(self, protocols: tuple[Protocol, ...]) -> tuple[str, ...]:
+    def see(self, protocols: Sequence[Protocol], now: float) -> tuple[str, ...]:
         """Those that were down the last time, too: a session that starts anew is so for a moment."""
         down = frozenset(protocol.name for protocol in protocols if protocol.state == "down")
         lasting, self._down = tuple(sorted(down & self._down)), down
-        if not down and time.monotonic() > self._next:
+        if not down and now > self._next:
             self._tried, self._pause_s = (), 0.0
         return lasting
 

@@ -5,15 +5,14 @@ So a BIRD that has to be started again finds something that it can run, whatever
 
 from __future__ import annotations
 
-import asyncio
 import os
-import subprocess
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Final
 
 from tortie.host.files import read_text, write_whole
+from tortie.host.programs import outcome_of
 from tortie.model.errors import TortieError
 
 CHECK_S: Final = 10.0
@@ -99,7 +98,7 @@ class ConfigurationFile:
             return
         if self.refusal and self._wanted_is_refused:
             raise self.refusal
-        said = await asyncio.to_thread(self._parse)
+        said = await self._parse()
         if not said:
             self.accept()
             return
@@ -108,28 +107,17 @@ class ConfigurationFile:
             raise refusal
         self.put_right()
 
-    def _parse(self) -> str:
+    async def _parse(self) -> str:
         """What BIRD has against the file; "" if nothing."""
-        command = ["bird", "-p", "-c", self.path]
         try:
-            done = subprocess.run(
-                command,
-                env=self._environment,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                timeout=CHECK_S,
-                check=False,
-            )
-        except (FileNotFoundError, PermissionError):
+            status, said = await outcome_of(["bird", "-p", "-c", self.path], self._environment, CHECK_S)
+        except FileNotFoundError:
             why = "bird is not installed, or not executable"
             raise TortieError("BIRD does not run", why, "apt-get install bird2, or set PATH") from None
+        except TimeoutError:
+            why = f"bird -p has not read {self.path} within {CHECK_S:g} s"
+            raise TortieError("BIRD does not run", why, "look at the load of the machine") from None
         except OSError as error:
             why = f"bird cannot be executed: {error.strerror}"
             raise TortieError("BIRD does not run", why, "see whether `bird --version` works here") from None
-        except subprocess.TimeoutExpired:
-            why = f"bird -p has not read {self.path} within {CHECK_S:g} s"
-            raise TortieError("BIRD does not run", why, "look at the load of the machine") from None
-        if done.returncode == 0:
-            return ""
-        return done.stdout.decode(errors="replace").strip() or f"bird -p ended with status {done.returncode}"
+        return "" if status == 0 else said.strip() or f"bird -p ended with status {status}"

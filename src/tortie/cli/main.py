@@ -23,6 +23,7 @@ SUMMARIES = {
     "delete": "Delete resources, by name or by file.",
     "validate": "Check files without touching any datastore.",
     "node": "Run this machine's node, and see why it does what it does.",
+    "lab": "Bring up a whole cluster on this machine, look at it, take it down.",
     "datastore": "Take everything out of a datastore, or put it into one.",
     "config": "Show which datastore is used, and who says so.",
     "version": "Show the version of this command and of the cluster.",

@@ -16,34 +16,37 @@ import signal
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from tortie.model.errors import TortieError
 
-if TYPE_CHECKING:
-    import subprocess
-
-# Its arguments: our process number, LC_CTYPE as given, the program with its arguments. Without ctypes the child runs
-# all the same. What Python changes at its own start is put back: the program shall notice nothing of it.
+# Its arguments: our process number, LC_CTYPE as given, the folder, the program with its arguments. Without ctypes the
+# child runs all the same. What Python changes at its own start is put back: the program shall notice nothing of it.
+# Built-in modules instead of those in front of them (ctypes, os, signal), which would take as long to load as Python.
 _BECOME = """
-import os, signal, sys
+import _signal, posix, sys
 try:
-    import ctypes
-    ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0)
+    try:
+        from _ctypes import call_function, dlopen, dlsym
+        call_function(dlsym(dlopen(None, 0), "prctl"), (1, _signal.SIGKILL, 0, 0, 0))
+    except ImportError:
+        import ctypes
+        ctypes.CDLL(None).prctl(1, _signal.SIGKILL, 0, 0, 0)
 except Exception:
     pass
-if os.getppid() != int(sys.argv[1]):
-    os._exit(1)
-for ignored in (signal.SIGPIPE, signal.SIGXFSZ):
-    signal.signal(ignored, signal.SIG_DFL)
-os.environ.pop("LC_CTYPE", None)
+if posix.getppid() != int(sys.argv[1]):
+    posix._exit(1)
+for ignored in (_signal.SIGPIPE, _signal.SIGXFSZ):
+    _signal.signal(ignored, _signal.SIG_DFL)
+posix.unsetenv("LC_CTYPE")
 if sys.argv[2]:
-    os.environ["LC_CTYPE"] = sys.argv[2]
+    posix.putenv("LC_CTYPE", sys.argv[2])
+posix.closerange(3, min(posix.sysconf("SC_OPEN_MAX"), 1 << 16))
 try:
-    os.execv(sys.argv[3], sys.argv[3:])
+    posix.chdir(sys.argv[3])
+    posix.execv(sys.argv[4], sys.argv[4:])
 except OSError as error:
-    sys.stderr.write(f"{sys.argv[3]}: {error.strerror}\\n")
-    os._exit(127)
+    sys.stderr.write(f"{sys.argv[4]}: {error.strerror}\\n")
+    posix._exit(127)
 """
 
 _STEP_S = 0.02  # where the kernel has no descriptors for processes
@@ -59,14 +62,14 @@ class Child:
         self._argv = tuple(argv)
         self._folder = folder
         self._environment = dict(os.environ if environment is None else environment)
-        self._process: subprocess.Popen[bytes] | None = None
+        self._pid = 0
         self._pidfd: int | None = None
         self._ended: str | None = None
 
     @property
     def pid(self) -> int:
         """0 before the start; after the end, what it was."""
-        return self._process.pid if self._process else 0
+        return self._pid
 
     def fileno(self) -> int | None:
         """A descriptor that is readable once the child has ended, for an event loop; None where there is none."""
@@ -74,41 +77,39 @@ class Child:
 
     def start(self, output: int | None = None) -> None:
         """Also again, after it has ended. The child has no input, and shares our output unless it is given another."""
-        import subprocess
-
-        if self._process and self.poll() is None:
+        if self._pid and self.poll() is None:
             raise AssertionError(f"{self.name} runs already")
-        program = _found(self._argv[0], self._environment)
-        locale = self._environment.get("LC_CTYPE", "")
-        launcher = [sys.executable, "-I", "-S", "-c", _BECOME, str(os.getpid()), locale, program, *self._argv[1:]]
+        program = found(self._argv[0], self._environment)
+        locale, folder = self._environment.get("LC_CTYPE", ""), self._folder or "."
+        become = ["-I", "-S", "-c", _BECOME, str(os.getpid()), locale, folder]
         self._ended = None
         try:
-            # A session of its own: Ctrl-C at a terminal is for us, and we stop our children in order.
-            self._process = subprocess.Popen(
-                launcher,
-                env=self._environment,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=output,
-                cwd=self._folder,
-                start_new_session=True,
-            )
+            self._pid = spawn([sys.executable, *become, program, *self._argv[1:]], self._environment, output)
         except OSError as error:
             raise _unstartable(self.name, error.strerror or str(error)) from None
-        self._pidfd = _pidfd_of(self._process.pid)
+        self._pidfd = _pidfd_of(self._pid)
 
     def poll(self) -> str | None:
         """None while it runs, or before the start; else how it ended: `was killed by signal 9`, `exited with ...`."""
-        if self._process and self._ended is None:
-            status = self._process.poll()
-            if status is not None:
-                self._ended = f"was killed by signal {-status}" if status < 0 else f"exited with status {status}"
+        if self._pid and self._ended is None:
+            self._ended = self._collected()
+            if self._ended is not None:
                 self._close_pidfd()
         return self._ended
 
+    def _collected(self) -> str | None:
+        try:
+            pid, status = os.waitpid(self._pid, os.WNOHANG)
+        except ChildProcessError:
+            return "has ended, and somebody else was told how"
+        if not pid:
+            return None
+        code = os.waitstatus_to_exitcode(status)
+        return f"was killed by signal {-code}" if code < 0 else f"exited with status {code}"
+
     def stop(self, timeout_s: float) -> str | None:
         """TERM, then KILL for it and what it left behind. Waits at most the time and a little; says how it ended."""
-        if not self._process or self.poll() is not None:
+        if not self._pid or self.poll() is not None:
             return self._ended
         self.signal(signal.SIGTERM)
         self._wait(timeout_s)
@@ -116,11 +117,11 @@ class Child:
 
     def kill(self) -> str | None:
         """At once, with what it started; says how it ended, or None when the kernel does not let it die yet."""
-        if not self._process or self.poll() is not None:
+        if not self._pid or self.poll() is not None:
             return self._ended
         # Not yet collected, so its number and that of its group are still its own.
         try:
-            os.killpg(self._process.pid, signal.SIGKILL)
+            os.killpg(self._pid, signal.SIGKILL)
         except OSError:
             self.signal(signal.SIGKILL)
         self._wait(_KILL_S)
@@ -130,8 +131,8 @@ class Child:
         try:
             if self._pidfd is not None:
                 signal.pidfd_send_signal(self._pidfd, number)
-            elif self._process:
-                os.kill(self._process.pid, number)
+            elif self._pid:
+                os.kill(self._pid, number)
         except OSError:
             pass  # it has ended meanwhile
 
@@ -161,7 +162,19 @@ def _pidfd_of(pid: int) -> int | None:
         return None
 
 
-def _found(program: str, environment: Mapping[str, str]) -> str:
+def spawn(argv: Sequence[str], environment: Mapping[str, str], output: int | None) -> int:
+    """A process with no input, in a session of its own: Ctrl-C at a terminal is for us, and we stop our children.
+
+    Not by `subprocess`, which is made for more and takes its memory and time in every agent.
+    """
+    actions: list[tuple[int, int, str, int, int] | tuple[int, int, int]]
+    actions = [(os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0)]
+    if output is not None:
+        actions += [(os.POSIX_SPAWN_DUP2, output, 1), (os.POSIX_SPAWN_DUP2, output, 2)]
+    return os.posix_spawn(argv[0], list(argv), environment, file_actions=actions, setsid=True, setsigmask=())
+
+
+def found(program: str, environment: Mapping[str, str]) -> str:
     """Looked for here, so that what is missing is an error now and not a child that dies at once."""
     folders = [""] if "/" in program else environment.get("PATH", os.defpath).split(os.pathsep)
     for folder in folders:

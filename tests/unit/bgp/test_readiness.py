@@ -132,6 +132,23 @@ def test_a_node_that_reaches_nobody_is_rather_wrong_itself() -> None:
     assert "tortie node explain" in verdict.fix
 
 
+def test_a_port_of_another_program_is_told_with_how_to_find_it() -> None:
+    verdict = judge(
+        Situation([seen(1, "Down", "Error: No listening socket"), seen(2, "Down", "Error: No listening socket")], OLD)
+    )
+    assert verdict is not None
+    assert verdict.fault == "this node"
+    assert "this node's BGP port is another program's" in verdict.why
+    assert "ss -ltnp" in verdict.fix
+
+
+def test_a_session_that_somebody_disabled_is_no_peers_fault() -> None:
+    down = seen(1, "Down", passive=True)
+    assert down.state is not None
+    told = complaint(down._replace(state=down.state._replace(state="down")))
+    assert (told.fault, "disabled" in told.why) == ("this node", True)
+
+
 def test_peers_that_refuse_are_blamed_even_if_all_do() -> None:
     verdict = judge(Situation([seen(n, "Active", "Socket: Connection refused") for n in (1, 2, 3)], OLD))
     assert verdict is not None

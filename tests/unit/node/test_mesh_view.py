@@ -125,3 +125,29 @@ def test_what_is_reported_is_a_valid_resource(state: str) -> None:
         "state": "Established",
         "since": "2026-11-16T03:00:02Z",
     }
+
+
+def test_what_is_wrong_with_a_bird_that_runs_is_told_without_holding_the_node_back() -> None:
+    full = TortieError("bird.cfg cannot be written", "no space left on device", "make room")
+    half = view(seen("10.0.0.2", "node-2"), bird=Observation(77, 5.0, RUNNING, trouble=full))
+    assert half.not_ready() is None
+    assert not half.settled
+    assert half.detail == "bird.cfg cannot be written: no space left on device"
+    told = as_json(half)
+    assert [(each["what"], each["why"], each["fix"]) for each in told["refusals"]] == [(full.what, full.why, full.fix)]
+    concern = half.concern()
+    assert concern is not None
+    assert (concern.what, concern.fault) == (full.what, "this node")
+
+
+def test_a_session_that_is_down_is_a_concern_even_if_the_node_is_ready() -> None:
+    whole = view(seen("10.0.0.2", "node-2"))
+    assert whole.concern() is None
+    assert whole.detail == ""
+    lame = view(seen("10.0.0.2", "node-2"), seen("10.0.0.3", "node-3", "Active", "Socket: Connection refused"))
+    concern = lame.concern()
+    assert concern is not None
+    assert concern.what == "BGP is not established with node-3"
+    assert "Connection refused" in concern.why
+    assert lame.detail == "pid 77, 1 of 2 sessions"
+    assert lame.gist != view(seen("10.0.0.2", "node-2"), seen("10.0.0.3", "node-3")).gist

@@ -1,7 +1,8 @@
 """The bell that tells watchers of a commit: the kernel's note that somebody closed the lock file.
 
 The kernel closes the file even for a writer that was killed, so no commit can go unnoticed, and there is one
-note per commit, so nothing has to poll. A note says only "look again"; what changed stands in the database.
+note per commit, so nothing has to poll. A note says only "look again"; what changed stands in the database. Where many
+watch, one looks for all of them: most commits are of no concern to most.
 """
 
 from __future__ import annotations
@@ -11,19 +12,39 @@ import select
 import struct
 from collections.abc import Callable
 
+from tortie.store.contract import Revision
+from tortie.store.embedded.database import Touched
+
 _CLOSE_WRITE, _DELETE_SELF, _MOVE_SELF, _IGNORED = 0x8, 0x400, 0x800, 0x8000
 _EVENT = struct.Struct("iIII")  # watch, mask, cookie, length of the name that follows
+
+
+class Listener:
+    """A watch that waits."""
+
+    def __init__(self, prefix: str, seen: Revision, tell: Callable[[], None]) -> None:
+        self._prefix = prefix
+        self.seen = seen  # up to here nothing has happened below the prefix that the watch does not know
+        self._tell = tell
+
+    def hear(self, touched: Touched | None) -> None:
+        if touched is None or touched.keys is None or any(key.startswith(self._prefix) for key in touched.keys):
+            self._tell()
+        else:
+            self.seen = touched.upto
 
 
 class Bell:
     """One inotify descriptor for all watches of a store in this process: the kernel grants a user only 128."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, look: Callable[[], Touched | None] = lambda: None) -> None:
+        """`look`: what was committed since it was last called; None when everybody has to look for himself."""
         self.path = path
+        self._look = look
         self.users = 0
         self.rings = 0
         self.broken: OSError | None = None
-        self.listeners: list[Callable[[], None]] = []
+        self.listeners: list[Listener] = []
         self.descriptor = _inotify_open()
         try:
             self._listen()
@@ -63,8 +84,9 @@ class Bell:
 
     def ring(self) -> None:
         self.rings += 1
-        for tell in self.listeners:
-            tell()
+        touched = self._look() if len(self.listeners) > 1 and not self.broken else None
+        for listener in self.listeners:
+            listener.hear(touched)
 
     def _listen(self) -> None:
         # Read-only: closing it again must not ring.

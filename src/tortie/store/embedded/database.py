@@ -51,6 +51,10 @@ _NEWS = (
     f"SELECT newest, oldest, id, key, value FROM (SELECT ({_NEWEST}) AS newest, oldest FROM compacted)"
     f" LEFT JOIN history ON id >= ? AND id < ? AND {_BELOW} ORDER BY id"
 )
+_TOUCHED = (
+    f"SELECT newest, oldest, key FROM (SELECT ({_NEWEST}) AS newest, oldest FROM compacted)"
+    " LEFT JOIN history ON id >= ? AND id < ?"
+)
 _BEHIND_ALL_TEXT = b"\xff"
 
 _KEEP = "INSERT INTO history VALUES (?, ?, ?)"
@@ -69,6 +73,13 @@ class Portion(NamedTuple):
     changes: list[Change]
     upto: Revision
     more: bool
+
+
+class Touched(NamedTuple):
+    """The keys of all commits after a revision; None when they are too many to tell, or some are forgotten already."""
+
+    keys: frozenset[str] | None
+    upto: Revision
 
 
 class Database:
@@ -110,6 +121,14 @@ class Database:
             raise Compacted(after, oldest)
         upto = max(after, min(newest, after + _PORTION))
         return Portion([Change(key, value, id >> 8) for _, _, id, key, value in rows if id], upto, upto < newest)
+
+    def touched(self, after: Revision) -> Touched:
+        rows = self._execute(_TOUCHED, (after + 1 << 8, after + 1 + _PORTION << 8)).fetchall()
+        if not rows:
+            raise self._no_head()
+        newest, oldest = rows[0][0] >> 8, rows[0][1]
+        all_told = oldest <= after + 1 and after <= newest <= after + _PORTION
+        return Touched(frozenset(key for _, _, key in rows if key) if all_told else None, newest)
 
     def write(self, operations: Sequence[Operation]) -> Revision:
         with self._transaction("BEGIN IMMEDIATE"):

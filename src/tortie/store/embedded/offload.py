@@ -7,7 +7,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Protocol, TypeVar
 
-from tortie.store.embedded.bell import Bell
+from tortie.store.contract import Revision
+from tortie.store.embedded.bell import Bell, Listener
 from tortie.store.embedded.call import GRACE_S, Call, Overdue, outcome_of
 
 Result = TypeVar("Result")
@@ -20,8 +21,11 @@ class Offload(Protocol):
         """Does the work; when cancelled, makes the call give up."""
         ...
 
-    async def ring(self, bell: Bell, heard: int) -> None:
-        """Returns once the bell has rung more than `heard` times, or earlier."""
+    async def ring(self, bell: Bell, heard: int, prefix: str, seen: Revision) -> Revision:
+        """Returns once the bell has rung more than `heard` times for somebody who watches the prefix, or earlier.
+
+        Up to the revision that it returns, at least `seen`, there is nothing new to read.
+        """
         ...
 
 
@@ -31,9 +35,10 @@ class Inline:
     async def __call__(self, call: Call, work: Callable[[], Result]) -> Result:  # noqa: ARG002
         return work()
 
-    async def ring(self, bell: Bell, heard: int) -> None:
+    async def ring(self, bell: Bell, heard: int, prefix: str, seen: Revision) -> Revision:  # noqa: ARG002
         if bell.rings == heard:
             bell.wait(_FOREVER_S)
+        return seen
 
 
 class InThread:
@@ -71,22 +76,24 @@ class InThread:
         outcome: Callable[[], Result] = ended.result()
         return outcome()
 
-    async def ring(self, bell: Bell, heard: int) -> None:
+    async def ring(self, bell: Bell, heard: int, prefix: str, seen: Revision) -> Revision:
         import asyncio
 
         if bell.rings != heard:
-            return
+            return seen
         loop = asyncio.get_running_loop()
         rung = asyncio.Event()
+        listener = Listener(prefix, seen, rung.set)
         if not bell.listeners:
             loop.add_reader(bell.descriptor, bell.answer)
-        bell.listeners.append(rung.set)
+        bell.listeners.append(listener)
         try:
             await rung.wait()
         finally:
-            bell.listeners.remove(rung.set)
+            bell.listeners.remove(listener)
             if not bell.listeners:
                 loop.remove_reader(bell.descriptor)
+        return listener.seen
 
 
 inline = Inline()

@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TypeVar
 
-from tortie.model.errors import UsageError
+from tortie.model.errors import TortieError, UsageError
 from tortie.store.contract import (
     TIMEOUT_S,
     Change,
@@ -28,7 +28,7 @@ from tortie.store.contract import (
 from tortie.store.embedded import faults, opening
 from tortie.store.embedded.bell import Bell
 from tortie.store.embedded.call import Call, Overdue
-from tortie.store.embedded.database import Database, Portion
+from tortie.store.embedded.database import Database, Portion, Touched
 from tortie.store.embedded.offload import Offload, in_thread
 from tortie.store.embedded.turns import TookTooLong, Turns
 
@@ -55,6 +55,7 @@ class EmbeddedStore:
         self._reader = opening.Opened(self.path, self.where)
         self._writer = opening.Opened(self.path, self.where)
         self._bell: Bell | None = None
+        self._looked: Revision = 0
         self._closed = False
         _stores.add(self)
 
@@ -98,7 +99,7 @@ class EmbeddedStore:
                 for change in portion.changes:
                     yield change
                 if not portion.more:
-                    await self._offload.ring(bell, heard)
+                    after = await self._offload.ring(bell, heard, prefix, after)
 
     async def close(self) -> None:
         """Watches that still run end with an error."""
@@ -216,7 +217,7 @@ class EmbeddedStore:
         if self._bell is None:
             try:
                 opening.make_folder(self.path)
-                self._bell = Bell(self._lock_path)
+                self._bell = Bell(self._lock_path, self._look)
             except OSError as error:
                 raise faults.of_system(self.where, self.path, error) from error
         bell = self._bell
@@ -228,6 +229,16 @@ class EmbeddedStore:
             if not bell.users:
                 bell.close()
                 self._bell = None
+
+    def _look(self) -> Touched | None:
+        """For all watches at once, and without waiting: what stands in the way each of them finds out by itself."""
+        if not self._reader.is_open:
+            return None
+        with suppress(sqlite3.Error, OSError, TortieError, opening.InUse), self._reader.use(0) as database:
+            touched = database.touched(self._looked)
+            self._looked = touched.upto
+            return touched
+        return None
 
     def _shut(self) -> None:
         for opened in (self._reader, self._writer):

@@ -1,0 +1,239 @@
+"""`tortie lab ...`: declared here, done in `tortie.cli.lab`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tortie.cli.grammar import Argument, Command, Option
+from tortie.cli.language import COLOUR_CHOICES, LANGUAGES
+from tortie.cli.options import output as output_option
+
+_NAME = Option(("--name",), "name", "Which lab. Without it: `lab`, or the only one there is.", "NAME")
+_SPEECH = (
+    Option(("--lang",), "lang", "en or zh; otherwise the locale decides.", "LANG", choices=LANGUAGES),
+    Option(("--color",), "color", "auto, always or never.", "WHEN", default="auto", choices=COLOUR_CHOICES),
+)
+_USUAL = (_NAME, output_option("text", "text", "json"), *_SPEECH)
+
+
+def up(**values: Any) -> int:
+    from tortie.cli.lab.up import up as bring_up
+
+    return bring_up(**values)
+
+
+def status(**values: Any) -> int:
+    from tortie.cli.lab.status import status as show_status
+
+    return show_status(**values)
+
+
+def execute(**values: Any) -> int:
+    from tortie.cli.lab.inside import execute as execute_inside
+
+    return execute_inside(**values)
+
+
+def shell(**values: Any) -> int:
+    from tortie.cli.lab.inside import shell as shell_inside
+
+    return shell_inside(**values)
+
+
+def logs(**values: Any) -> int:
+    from tortie.cli.lab.agents import logs as show_logs
+
+    return show_logs(**values)
+
+
+def graph(**values: Any) -> int:
+    from tortie.cli.lab.graph import graph as draw
+
+    return draw(**values)
+
+
+def list_labs(**values: Any) -> int:
+    from tortie.cli.lab.listing import list_labs as list_all
+
+    return list_all(**values)
+
+
+def start(**values: Any) -> int:
+    from tortie.cli.lab.agents import start as start_agent
+
+    return start_agent(**values)
+
+
+def stop(**values: Any) -> int:
+    from tortie.cli.lab.agents import stop as stop_agent
+
+    return stop_agent(**values)
+
+
+def down(**values: Any) -> int:
+    from tortie.cli.lab.down import down as take_down
+
+    return take_down(**values)
+
+
+def _complete_machine(typed: str, values: dict[str, Any]) -> list[str]:
+    from tortie.cli.lab.talk import machine_names
+
+    return [name for name in machine_names(values.get("name")) if name.startswith(typed)]
+
+
+_MACHINE = Argument("machine", "NODE", complete=_complete_machine)
+
+COMMAND = Command(
+    summary="Bring up a whole cluster on this machine, look at it, take it down.",
+    description=(
+        "A lab is a cluster on this machine: each node a network namespace with the real agent and the real BIRD, "
+        "cabled to a virtual switch. It needs no Docker and no Kubernetes, and root only where the kernel forbids "
+        "user namespaces. Nothing of the machine's own network is changed."
+    ),
+    examples="""
+        tortie lab up                              three nodes, in two seconds
+        tortie lab exec node-2 -- tortie node status
+        tortie lab graph
+        tortie lab down
+    """,
+    commands={
+        "up": Command(
+            summary="Bring a lab up, or to what is asked for now, and wait until all is ready.",
+            run=up,
+            description=(
+                "Makes the machines, starts their agents and waits until every node is ready and every BGP session "
+                "is established. On a lab that is up it makes up the difference: nodes are added, removed or changed, "
+                "agents that have ended are started again, the rest notices nothing. Without a word about nodes it "
+                "only does the latter. An interrupted start leaves nothing behind."
+            ),
+            options=(
+                Option(("--nodes",), "nodes", "How many nodes. [default: 3]", "N"),
+                Option(("--racks",), "racks", "Deal them out to racks behind a router.", "N"),
+                Option(
+                    ("--store",), "store", "embedded or etcd. [default: embedded]", "KIND", choices=("embedded", "etcd")
+                ),
+                Option(("--members",), "members", "Members of etcd, 1 or 3. [default: 1]", "N", choices=("1", "3")),
+                Option(("--ipv6",), "ipv6", "IPv6 beside IPv4."),
+                Option(("-f", "--filename"), "filename", "A topology instead of these; - is standard input.", "FILE|-"),
+                Option(("--dry-run",), "dry_run", "Print the plan, or what would change; do nothing."),
+                Option(
+                    ("--timeout",), "timeout", "How long to wait, as 90s or 5m. [default: 60s + 1s per node]", "TIME"
+                ),
+                *_USUAL,
+            ),
+            examples="""
+                tortie lab up --nodes 3
+                tortie lab up --nodes 6 --racks 2 --store etcd --members 3
+                tortie lab up -f examples/lab/two-racks.yaml --dry-run
+                tortie lab up --name other --nodes 50 -o json      with seconds by phase
+            """,
+        ),
+        "status": Command(
+            summary="Show every node: address, phase, ready, BGP sessions, routes, age.",
+            run=status,
+            description="Asks every agent. Exits with 3 when a node is not ready, and says why it is not.",
+            options=_USUAL,
+            examples="""
+                tortie lab status
+                tortie lab status --name other -o json
+            """,
+        ),
+        "exec": Command(
+            summary="Run a command in a machine of the lab.",
+            run=execute,
+            description=(
+                "The command runs in the machine's network, with its hostname and the environment of its agent, and "
+                "with your terminal; its exit code is the answer. Members of etcd and the router can be entered, too."
+            ),
+            arguments=(_MACHINE, Argument("command", "COMMAND", required=False, repeated=True)),
+            options=_USUAL,
+            examples="""
+                tortie lab exec node-2 -- tortie node status
+                tortie lab exec node-1 -- ip route
+                tortie lab exec router -- tcpdump -ni eth0 port 179
+            """,
+        ),
+        "shell": Command(
+            summary="Open a shell in a machine of the lab.",
+            run=shell,
+            arguments=(_MACHINE,),
+            options=_USUAL,
+            examples="""
+                tortie lab shell node-1
+            """,
+        ),
+        "logs": Command(
+            summary="Show what a machine's agent, etcd or BIRD has written.",
+            run=logs,
+            arguments=(_MACHINE,),
+            options=(
+                Option(("-f", "--follow"), "follow", "Go on as it grows."),
+                Option(("--tail",), "tail", "Only the last lines.", "N"),
+                _NAME,
+                output_option("text", "text"),
+                *_SPEECH,
+            ),
+            examples="""
+                tortie lab logs node-1
+                tortie lab logs node-1 -f --tail 20
+                tortie lab logs keeper                 the process that holds the lab
+            """,
+        ),
+        "graph": Command(
+            summary="Draw the lab with the state of every BGP session.",
+            run=graph,
+            options=(_NAME, output_option("ascii", "ascii", "mermaid", "dot", "svg", "json"), *_SPEECH),
+            examples="""
+                tortie lab graph
+                tortie lab graph -o svg > lab.svg
+                tortie lab graph -o dot | dot -Tpng > lab.png
+            """,
+        ),
+        "list": Command(
+            summary="List all labs: up, dead, or left half-made.",
+            run=list_labs,
+            options=_USUAL,
+            examples="""
+                tortie lab list
+                tortie lab list -o json
+            """,
+        ),
+        "start": Command(
+            summary="Start what a machine runs: its agent, etcd or BIRD.",
+            run=start,
+            arguments=(_MACHINE,),
+            options=_USUAL,
+            examples="""
+                tortie lab start node-2
+            """,
+        ),
+        "stop": Command(
+            summary="Stop what a machine runs, orderly or with a signal of your choice.",
+            run=stop,
+            arguments=(_MACHINE,),
+            options=(
+                Option(("--signal",), "signal_name", "Which signal is sent.", "SIGNAL", default="TERM"),
+                *_USUAL,
+            ),
+            examples="""
+                tortie lab stop node-2
+                tortie lab stop node-2 --signal KILL
+                tortie lab stop etcd-1 --signal STOP      it hangs, until --signal CONT
+            """,
+        ),
+        "down": Command(
+            summary="Take a lab down, and prove that nothing of it is left.",
+            run=down,
+            description=(
+                "Ends everything that runs in the lab, also what `exec` started there, removes its folder, and looks "
+                "for namespaces, links, processes, cgroups and files. Whatever is left is named, with exit code 1."
+            ),
+            options=(Option(("-a", "--all"), "everything", "All labs."), *_USUAL),
+            examples="""
+                tortie lab down
+                tortie lab down --all
+            """,
+        ),
+    },
+)

@@ -1,0 +1,1 @@
+"""What the `tortie lab` commands do."""

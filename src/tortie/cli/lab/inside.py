@@ -1,0 +1,68 @@
+"""`tortie lab exec` and `shell`: this process goes into a machine of the lab and becomes the command."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+from contextlib import closing, suppress
+from typing import Final, cast
+
+from tortie.cli.lab.talk import Talk, spoken
+from tortie.host.namespaces import Kind, enter
+from tortie.lab.failures import LabFailure
+
+_FORMS: Final = ("text", "json")
+_CLONE_NEWNS: Final = 0x20000
+_MS_REC_SLAVE: Final = 0x4000 | 0x80000
+_KEPT: Final = ("TERM", "COLORTERM", "NO_COLOR", "LINES", "COLUMNS", "TZ")  # of the terminal, not of a machine
+
+
+def execute(
+    *, name: str | None, lang: str | None, output: str, color: str, machine: str, command: tuple[str, ...]
+) -> int:
+    def work(talk: Talk) -> int:
+        if not command:
+            raise LabFailure("no-command", machine=machine)
+        return _become(talk, machine, command, {})
+
+    return spoken(work, name=name, lang=lang, output=output, color=color, forms=_FORMS)
+
+
+def shell(*, name: str | None, lang: str | None, output: str, color: str, machine: str) -> int:
+    def work(talk: Talk) -> int:
+        program = os.environ.get("SHELL") or "/bin/sh"
+        prompt = {"PS1": f"[{talk.folder().name}] {machine}:\\w\\$ "}
+        words = (program, "--norc", "--noprofile") if os.path.basename(program) == "bash" else (program,)
+        return _become(talk, machine, words, prompt)
+
+    return spoken(work, name=name, lang=lang, output=output, color=color, forms=_FORMS)
+
+
+def _become(talk: Talk, machine: str, command: tuple[str, ...], more: dict[str, str]) -> int:
+    with closing(talk.keeper(talk.folder())) as keeper:
+        told, descriptors = keeper.way_into(machine)
+    kinds = cast(list[Kind], told["namespaces"])
+    enter(dict(zip(kinds, descriptors, strict=True)))
+    for descriptor in descriptors:
+        os.close(descriptor)
+    _show_own_sys()
+    terminal = {variable: os.environ[variable] for variable in _KEPT if variable in os.environ}
+    environment = {**told["environment"], **terminal, **more}
+    sys.stdout.flush()
+    try:
+        os.environ["PATH"] = environment["PATH"]
+        os.execvpe(command[0], list(command), environment)
+    except OSError as error:
+        code = 127 if isinstance(error, FileNotFoundError) else 126
+        failure = LabFailure("not-executable", program=command[0], machine=machine, reason=error.strerror)
+        failure.exit_code = code
+        raise failure from None
+
+
+def _show_own_sys() -> None:
+    """/sys tells about the network that it was mounted in. Where it cannot be mounted anew, all else is still right."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    with suppress(AttributeError):
+        if libc.unshare(_CLONE_NEWNS) == 0 and libc.mount(b"none", b"/", None, _MS_REC_SLAVE, None) == 0:
+            libc.mount(b"sysfs", b"/sys", b"sysfs", 0, None)

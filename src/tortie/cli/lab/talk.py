@@ -1,0 +1,98 @@
+"""How the lab's commands speak: the language, the form, where labs are, and which one is meant."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from tortie.cli.language import Language, choose_language, may_colour
+from tortie.lab.changes import Refused
+from tortie.lab.client import KeeperClient
+from tortie.lab.failures import LabFailure
+from tortie.lab.registry import DEFAULT_NAME, LabFolder, all_labs, is_locked, lab_folder, labs_folder
+from tortie.lab.words import say
+
+_COLOURS = {"good": "32", "bad": "31", "faint": "2"}
+
+
+class Talk:
+    """One command's way to speak. With JSON nothing is translated."""
+
+    def __init__(self, name: str | None, lang: str | None, output: str, color: str, forms: tuple[str, ...]) -> None:
+        language = choose_language(lang, os.environ)
+        self.language: Language = "en" if output == "json" else language
+        if output not in forms:
+            raise LabFailure("bad-choice", flag="-o", text=output, choices=", ".join(forms))
+        self.json = output == "json"
+        self.labs = labs_folder(os.environ, os.geteuid())
+        self._name = name
+        self._coloured = may_colour(color, os.environ, sys.stdout)
+
+    def say(self, key: str, **values: object) -> str:
+        return say(self.language, key, **values)
+
+    def colour(self, text: str, kind: str) -> str:
+        return f"\x1b[{_COLOURS[kind]}m{text}\x1b[0m" if self._coloured else text
+
+    def tick(self) -> str:
+        """✓ where the terminal can show it."""
+        encoding = (getattr(sys.stdout, "encoding", "") or "").lower().replace("-", "")
+        return "✓" if encoding in ("utf8", "gb18030") else "+"
+
+    def named(self, otherwise: str = "") -> LabFolder:
+        """The lab that is asked for, whether it exists or not."""
+        return lab_folder(self.labs, self._name or otherwise or DEFAULT_NAME)
+
+    def folder(self) -> LabFolder:
+        """A lab that exists. Who names none means the one with the usual name, or the only one there is."""
+        folder = self.named()
+        if os.path.isdir(folder.path):
+            return folder
+        others = all_labs(self.labs)
+        if self._name is None and len(others) == 1:
+            return others[0]
+        raise LabFailure("no-lab", name=folder.name, folder=folder.path)
+
+    def keeper(self, folder: LabFolder) -> KeeperClient:
+        keeper = KeeperClient.connect(folder)
+        if keeper is None and is_locked(folder):
+            raise LabFailure("coming-up", name=folder.name)
+        if keeper is None:
+            raise LabFailure("keeper-gone", name=folder.name, log=folder.log)
+        return keeper
+
+
+def spoken(
+    work: Callable[[Talk], int], *, name: str | None, lang: str | None, output: str, color: str, forms: tuple[str, ...]
+) -> int:
+    """Does the work of a command. Its failures are told in the language of whoever called it."""
+    try:
+        return work(Talk(name, lang, output, color, forms))
+    except (LabFailure, Refused) as error:
+        if output == "json" or choose_language(lang, os.environ) == "en":
+            raise
+        sys.stdout.flush()
+        what, *rest = error.told("zh")
+        lines = [f"错误：{what}"]
+        lines += [
+            f"  {label}：" + text.replace("\n", "\n        ")
+            for label, text in zip(("原因", "办法"), rest, strict=True)
+        ]
+        sys.stderr.write("\n".join(lines) + "\n")
+        return error.exit_code
+
+
+def print_json(document: Any) -> None:
+    sys.stdout.write(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
+
+
+def machine_names(name: str | None) -> list[str]:
+    """For completion: of the lab that is meant."""
+    try:
+        record = Talk(name, None, "text", "never", ("text",)).folder().read() or {}
+    except (LabFailure, OSError):
+        return []
+    return [machine["name"] for machine in record.get("plan", {}).get("machines", ())]

@@ -1,0 +1,97 @@
+"""Brings the store of a lab to what a plan says beside the nodes' own records; again and again, whatever is there."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+import uuid
+from collections.abc import Iterator, Sequence
+from typing import Final, TypeVar
+
+from tortie.lab.plan import LabPlan, Machine
+from tortie.lab.seeds import Stamp, keys_of, relabelled, seeds
+from tortie.lab.surroundings import endpoints
+from tortie.model.keys import ResourceKey
+from tortie.model.kinds import BY_NAME
+from tortie.model.wire import encode
+from tortie.store.contract import ABSENT, Delete, Put, Store, Unreachable
+from tortie.store.retry import update
+
+Item = TypeVar("Item")
+
+_AT_ONCE: Final = 100
+_PAUSE_S: Final = 0.02
+
+
+def open_store(plan: LabPlan, path: str) -> Store:
+    if plan.store.kind == "etcd":
+        from tortie.store.etcd import EtcdConfig, EtcdStore
+
+        return EtcdStore(EtcdConfig(endpoints=endpoints(plan)))
+    from tortie.store.embedded import EmbeddedStore, inline
+
+    return EmbeddedStore(path, durable=False, offload=inline)
+
+
+def settle(plan: LabPlan, before: LabPlan | None, gone: Sequence[Machine], path: str, timeout_s: float) -> None:
+    """Waits for the store as long as it may. `gone`: nodes of which nothing shall be left, as they were."""
+    asyncio.run(_settle(plan, before, gone, path, time.monotonic() + timeout_s))
+
+
+async def _settle(plan: LabPlan, before: LabPlan | None, gone: Sequence[Machine], path: str, deadline: float) -> None:
+    store = open_store(plan, path)
+    try:
+        while True:
+            try:
+                return await _write(store, plan, before, gone, max(0.1, deadline - time.monotonic()))
+            except Unreachable:
+                if time.monotonic() >= deadline:
+                    raise
+                await asyncio.sleep(_PAUSE_S)
+    finally:
+        await store.close()
+
+
+async def _write(
+    store: Store, plan: LabPlan, before: LabPlan | None, gone: Sequence[Machine], timeout_s: float
+) -> None:
+    stamp = Stamp(time.time_ns(), lambda: str(uuid.uuid4()))
+    wanted = dict(seeds(plan, stamp))
+    obsolete = {key for node in gone for key in keys_of(node)}
+    if before:
+        obsolete |= {key for key, _ in seeds(before, stamp)} - wanted.keys() - _own_records(plan)
+    for keys in _portions(sorted(obsolete)):
+        await store.commit([Delete(key) for key in keys], timeout_s=timeout_s)
+    for keys in _portions(list(wanted)):
+        there = (await store.snapshot(keys, timeout_s=timeout_s)).entries
+        missing = [Put(key, wanted[key], ABSENT) for key in keys if key not in there]
+        if missing:
+            await store.commit(missing, timeout_s=timeout_s)
+    for old, new in _relabelled_nodes(plan, before):
+        await update(store, _node_key(new), lambda present, old=old, new=new: _labelled(present, old, new))  # type: ignore[misc]
+
+
+def _own_records(plan: LabPlan) -> set[str]:
+    """Which a lab only begins: they are the nodes' as long as these exist."""
+    return {_node_key(node) for node in plan.nodes}
+
+
+def _node_key(node: Machine) -> str:
+    return str(ResourceKey(BY_NAME["Node"], node.name))
+
+
+def _relabelled_nodes(plan: LabPlan, before: LabPlan | None) -> Iterator[tuple[Machine, Machine]]:
+    for node in plan.nodes:
+        old = before.machine(node.name) if before else None
+        if old and old.labels != node.labels:
+            yield old, node
+
+
+def _labelled(present: bytes | None, old: Machine, new: Machine) -> bytes | None:
+    return encode(relabelled(json.loads(present), old, new)) if present else None
+
+
+def _portions(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
+    for start in range(0, len(items), _AT_ONCE):
+        yield items[start : start + _AT_ONCE]
