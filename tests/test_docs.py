@@ -18,11 +18,24 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_to_a_part_of_a_page_lead_to_a_heading(page: Path) -> None:
+    for target, part in re.findall(r"\]\(([^)#:]*)#([^)]+)\)", page.read_text()):
+        there = page.parent / target if target else page
+        assert part in _parts(there), f"{there.name} has no heading for #{part}"
+
+
+def _parts(page: Path) -> set[str]:
+    """As pages are shown: small letters, blanks as dashes, no other signs."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(), re.M)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_files_named_in_the_text_exist(page: Path) -> None:
     """Paths in backticks that begin with a folder of ours, or with a package of the source."""
-    for name in re.findall(
-        r"`((?:src|tests|docs|scripts|benchmarks|requirements|model|store|cli)/[\w/.-]*)`", page.read_text()
-    ):
+    ours = "src|tests|docs|scripts|benchmarks|requirements|examples"
+    packages = "model|host|store|addressing|bgp|health|node|lab|cli"
+    for name in re.findall(rf"`((?:{ours}|{packages})/[\w/.-]*)`", page.read_text()):
         roots = (ROOT, ROOT / "src" / "tortie")
         assert any((root / name).exists() or (root / f"{name}.py").exists() for root in roots) or _attribute(name), name
 

@@ -15,6 +15,7 @@ SMALL = {
     "bench_embedded_store.py": ["--rounds", "1", "--seconds", "0.1"],
     "bench_etcd_store.py": ["--rounds", "1", "--seconds", "0.1"],
     "bench_fabric.py": ["--rounds", "1", "--nodes", "3"],
+    "bench_lab.py": ["--rounds", "1", "--nodes", "3", "--changes", "2", "--changes-at", "3"],
     "bench_mesh.py": ["--rounds", "1", "--nodes", "3", "5"],
     "bench_start.py": ["--rounds", "1", "--nodes", "3", "--memory-nodes", "3", "--round-trip-ms", "5"],
     "bench_transfer.py": ["--rounds", "1"],
