@@ -133,7 +133,10 @@ def _node(machine: Mapping[str, Any], answer: Mapping[str, Any] | None) -> NodeS
         age_s = process.get("age_s", 0.0)
         return status._replace(phase=STARTING if age_s < _SILENT_AFTER_S else SILENT, age_s=age_s)
     bgp = answer.get("bgp") or {}
+    registered = [str(address).partition("/")[0] for address in answer.get("addresses") or ()]
     return status._replace(
+        # As its peers know it, which is not always the one that the lab gave it.
+        address=registered[0] if registered else machine["address"],
         phase=str(answer.get("phase", "")),
         ready=bool(answer.get("ready")),
         up=int(bgp.get("up", 0)),
