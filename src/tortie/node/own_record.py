@@ -69,11 +69,15 @@ class OwnRecord:
         while True:
             try:
                 async with aclosing(follow(store, key, timeout_s=_OUT_OF_REACH_S)) as news:
+                    whole = True  # the first news is all there is: what is not in it is gone, perhaps for long
                     async for each in news:
                         attempt = 0
-                        for change in each.changes:
-                            if change.key == key:  # a longer name begins the same
-                                self._heard(_record(change))
+                        ours = [change for change in each.changes if change.key == key]  # a longer name begins the same
+                        if whole and not ours:
+                            self._heard(Record(each.revision, deleted=True))
+                        for change in ours:
+                            self._heard(_record(change))
+                        whole = False
             except TortieError:
                 attempt += 1
             await asyncio.sleep(pause_s(attempt, random.random(), longest_s=_LONGEST_PAUSE_S))

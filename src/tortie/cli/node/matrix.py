@@ -214,9 +214,9 @@ def _with_disputes(cells: Mapping[Pair, Cell]) -> dict[Pair, Cell]:
 
 
 def _is_overtaken(name: str, report: Report, about: Mapping[str, Sequence[Cell]]) -> bool:
-    """Another node says otherwise, of something that happened after this report was written."""
+    """Another node says otherwise, of something that happened after this report was written, or in the same second."""
     return report.updated is not None and any(
-        cell.disputed and cell.since is not None and cell.since > report.updated for cell in about[name]
+        cell.disputed and cell.since is not None and cell.since >= report.updated for cell in about[name]
     )
 
 
