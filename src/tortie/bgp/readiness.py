@@ -1,8 +1,9 @@
 """Is a node ready as far as BGP is concerned, and if not, whose fault does it look like? Pure.
 
 Calico asks for all sessions while the node is young, and for one of them later. One of a hundred is no mesh, so here a
-node that has lost more than half of its sessions is not ready either. Sessions that were wanted only a moment ago do
-not count against a node that has been ready: a cluster that grows must not make its nodes flap.
+node that has lost more than half of its sessions is not ready either. A young node waits for each peer once: a peer
+that was there and died is not its fault. And sessions that were wanted only a moment ago do not count against a node
+that is older: a cluster that grows must not make its nodes flap.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ class Seen(NamedTuple):
     state: SessionState | None
     wanted_s: float  # how long it has been wanted
     down_s: float  # how long it has not been established
+    been_up: bool = False  # it has been established before, with this BIRD
 
     @property
     def up(self) -> bool:
@@ -68,10 +70,12 @@ def judge(situation: Situation) -> NotReady | None:
     up = len(situation.sessions) - len(down)
     if not situation.sessions:
         return _without_sessions(situation.refusals)
-    settled = situation.age_s > SETTLE_S
-    counted = [seen for seen in down if not settled or seen.wanted_s > SETTLE_S]
-    if counted and (not settled or up == 0 or up < len(counted)):
-        return _not_established(counted, up)
+    young = situation.age_s <= SETTLE_S
+    lost = [seen for seen in down if seen.been_up or seen.wanted_s > SETTLE_S]
+    if young and any(not seen.been_up for seen in down):
+        return _not_established(down, up)
+    if lost and (up == 0 or up < len(lost)):
+        return _not_established(lost, up)
     if situation.unreachable:
         return _unreachable(situation.unreachable)
     if situation.recovering and not down:

@@ -184,7 +184,9 @@ def _pairs(nodes: tuple[NodeStatus, ...], names: Mapping[str, str]) -> list[Pair
 def _pair(first: str, second: str, seen: Mapping[str, Mapping[str, Any]], agents: set[str]) -> Pair:
     up = {name for name, session in seen.items() if session.get("state") == "up"}
     down = [session for name, session in seen.items() if name not in up]
-    detail = "; ".join(dict.fromkeys(str(session.get("error") or session.get("info") or "") for session in down))
+    # Short enough to stand on a line of a picture: everybody knows that BGP speaks through a socket.
+    details = (str(session.get("error") or session.get("info") or "").removeprefix("Socket: ") for session in down)
+    detail = "; ".join(dict.fromkeys(details))
     kind = str(next(iter(seen.values())).get("kind", "mesh"))
     speakers = [name for name in (first, second) if name in agents]
     if up and all(name in up for name in speakers):

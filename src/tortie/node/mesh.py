@@ -81,6 +81,8 @@ class Mesh:
         self._ipip_at = 0.0
         self._wanted: dict[str, float] = {}  # since when each session has been wanted
         self._down: dict[str, float] = {}  # since when those that are not established have not been
+        self._been_up: set[str] = set()  # those that have been established, with the BIRD of this process number
+        self._been_up_with = 0
         self._learnt: tuple[int, tuple[Network, ...]] | None = None  # None while the kernel has not been asked
         self._nowhere: dict[Network, float] = {}  # since when a network has been without a next hop
         self._calm = 0  # looks in a row that found nothing to wait for
@@ -205,9 +207,13 @@ class Mesh:
         now = time.monotonic()
         states = {state.name: state for state in observation.sessions}
         found = []
+        if observation.pid != self._been_up_with:
+            self._been_up_with, self._been_up = observation.pid, set()
         for session in self._plan.sessions:
-            seen = Seen(session, states.get(session.name), now - self._wanted[session.name], 0.0)
+            been_up = session.name in self._been_up
+            seen = Seen(session, states.get(session.name), now - self._wanted[session.name], 0.0, been_up)
             if seen.up:
+                self._been_up.add(session.name)
                 self._down.pop(session.name, None)
             else:
                 seen = seen._replace(down_s=now - self._down.setdefault(session.name, now))

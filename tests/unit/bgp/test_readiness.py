@@ -50,6 +50,15 @@ def test_a_young_node_waits_for_all_of_its_peers_with_calicos_words() -> None:
     assert "10.0.0.2 (node-2) for 12 s" in verdict.why
 
 
+def test_a_young_node_is_not_held_back_by_a_peer_that_was_there_and_died() -> None:
+    """Calico would take all nodes of a young cluster for not ready when one of them dies."""
+    died = seen(3, "Active", "Socket: Connection closed", wanted_s=YOUNG)._replace(been_up=True)
+    assert judge(Situation([seen(1), seen(2), died], YOUNG)) is None
+    verdict = judge(Situation([died], YOUNG))
+    assert verdict is not None
+    assert verdict.what == "BIRD is not ready: BGP not established with 10.0.0.3"
+
+
 def test_an_old_node_is_not_held_back_by_one_dead_peer() -> None:
     assert judge(Situation([seen(1), seen(2), seen(3, "Active")], OLD)) is None
 
