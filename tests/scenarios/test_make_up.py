@@ -1,4 +1,4 @@
-"""What the README shows, run as it stands there: a cluster from YAML files, in one store and then in the other."""
+"""What the README promises of its first command, and what it shows of the others, run as it stands there."""
 
 from __future__ import annotations
 
@@ -10,32 +10,31 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent.parent
 
 
-def test_make_up_moves_the_example_cluster_from_the_embedded_store_into_etcd_byte_by_byte(tmp_path: Path) -> None:
-    """The script compares the two exports itself; here we look at what a person sees, and at what is left behind."""
-    temporary = tmp_path / "temporary"
-    temporary.mkdir()
-    run = subprocess.run(
-        ["bash", str(ROOT / "scripts" / "up"), str(tmp_path)],
-        env={**os.environ, "TMPDIR": str(temporary), "ETCD_CA_CERT_FILE": "/nowhere", "ETCD_USERNAME": "somebody"},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert run.returncode == 0, run.stdout + run.stderr
-    assert "Successfully applied 10 resource(s)" in run.stdout
-    assert "10.77.0.9/24 on eth0  (agreed)" in run.stdout, "the node keeps away from docker's bridge"
-    assert "172.18.0.1/16 on br-3a10a9384428  (first-found)" in run.stdout, "which Calico would have taken"
-    assert "Calico node started successfully" in run.stdout
-    assert "live: yes, ready: yes" in run.stdout
-    assert "ready after" in run.stdout
-    assert "Successfully imported 17 entries, 0 were there already" in run.stdout
-    assert "both stores hold the same bytes" in run.stdout
-    assert "did you mean CrossSubnet?" in run.stderr
-    assert (tmp_path / "cluster.jsonl").read_bytes() == (tmp_path / "again.jsonl").read_bytes()
-    assert list(temporary.iterdir()) == []
+def test_make_up_brings_a_cluster_up_and_an_incident_is_named(tmp_path: Path) -> None:
+    """What a person sees, and what is left behind: the cluster, until it is taken down."""
+    environment = {**os.environ, "TORTIE_LAB_DIR": str(tmp_path), "ETCD_CA_CERT_FILE": "/nowhere", "TMPDIR": "/nowhere"}
+    try:
+        run = _run(["bash", str(ROOT / "scripts" / "up")], environment)
+        assert run.returncode == 0, run.stdout + run.stderr
+        assert "✓ mesh 3/3 established" in run.stdout
+        assert "| 10.77.0.1    | node-to-node mesh | up    |" in run.stdout
+        assert "2 packets transmitted, 2 received, 0% packet loss" in run.stdout
+        assert "IPv4: all 3 sessions between 3 nodes are up." in run.stdout
+        assert "BIRD is not ready: BGP not established with 172.18.0.1 (fault: a peer" in run.stderr
+        assert "node-1 (172.18.0.1) is the odd one" in run.stdout
+        assert "✓ changed node-1" in run.stdout
+        assert "did you mean CrossSubnet?" in run.stderr
+        assert [path.name for path in tmp_path.iterdir()] == ["lab"]
+    finally:
+        down = _run([str(ROOT / ".venv" / "bin" / "tortie"), "lab", "down"], environment)
+    assert down.returncode == 0, down.stdout + down.stderr
+    assert "nothing remains" in down.stdout
+    assert not list(tmp_path.iterdir())
     assert not _processes_that_mention(str(tmp_path))
-    assert "tortie-up" not in subprocess.run(["ip", "netns"], capture_output=True, text=True, check=True).stdout
+
+
+def _run(command: list[str], environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=180, check=False)
 
 
 def test_the_readme_shows_what_the_command_prints(tmp_path: Path) -> None:
