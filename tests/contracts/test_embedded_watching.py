@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from tests.support.embedded import DEADLINE_S
 
-from tortie.store.contract import Change, Compacted, Delete, Put, Revision, put
+from tortie.store.contract import ABSENT, Change, Compacted, Conflict, Delete, Put, Revision, put
 from tortie.store.embedded import EmbeddedStore
 from tortie.store.embedded.database import Database, Portion
 
@@ -146,5 +146,23 @@ def test_a_watch_among_others_tells_every_change_in_order(store_path: Path) -> N
         await stop(pears)
         await store.close()
         await other.close()
+
+    asyncio.run(scenario())
+
+
+def test_a_watch_for_what_is_still_to_come_is_not_called_back_by_a_commit_that_failed(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        store = EmbeddedStore(tmp_path / "store.db", durable=False)
+        revision = await put(store, "/a/old", b"")
+        later = asyncio.ensure_future(anext(store.watch("/a/", after=revision + 1)))
+        other = asyncio.ensure_future(anext(store.watch("/b/", after=revision)))
+        await until(lambda: store._bell is not None and len(store._bell.listeners) == 2)
+        with pytest.raises(Conflict):
+            await put(store, "/a/old", b"again", expecting=ABSENT)  # rings, and changes nothing
+        await put(store, "/a/too-early", b"")
+        wanted = await put(store, "/a/wanted", b"")
+        assert await soon(later) == Change("/a/wanted", b"", wanted)
+        await stop(other)
+        await store.close()
 
     asyncio.run(scenario())

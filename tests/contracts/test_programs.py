@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Coroutine
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -36,8 +37,9 @@ def test_what_is_not_there_is_said_before_anything_is_started() -> None:
         run(outcome_of(["no-such-program"], ENVIRONMENT, 10))
 
 
-def test_who_takes_too_long_is_killed_and_collected() -> None:
+def test_who_takes_too_long_is_killed_and_collected(tmp_path: Path) -> None:
+    number = tmp_path / "pid"
     with pytest.raises(TimeoutError):
-        run(outcome_of(["sleep", "3600"], ENVIRONMENT, 0.1))
+        run(outcome_of(["sh", "-c", f"echo $$ > {number}; exec sleep 3600"], ENVIRONMENT, 1.0))
     with pytest.raises(ChildProcessError):
-        os.waitpid(-1, os.WNOHANG)  # nobody is left to be waited for
+        os.waitpid(int(number.read_text()), os.WNOHANG)

@@ -80,8 +80,11 @@ def ignored_interfaces(cluster: Cluster, refusals: list[Refusal]) -> tuple[str, 
 
 def pools(known: Mapping[str, IPPoolSpec], has_ipip: bool, refusals: list[Refusal]) -> tuple[Pool, ...]:
     found = [_pool(name, spec, refusals) for name, spec in known.items()]
-    if not has_ipip:
-        refusals += [_no_ipip(pool) for pool in found if pool.encapsulation == "ipip"]
+    for pool in found:
+        if pool.encapsulation == "ipip" and not has_ipip:
+            refusals.append(_no_ipip(pool))
+        elif pool.encapsulation != "none":
+            refusals.append(_no_tunnel(pool))
     return tuple(sorted(found, key=lambda pool: (in_order(pool.cidr), pool.name)))
 
 
@@ -103,9 +106,22 @@ def _no_ipip(pool: Pool) -> Refusal:
     return Refusal(
         f"IPPool({pool.name}): pods of {pool.cidr} on other nodes cannot be reached by IPIP",
         "this kernel has no IPIP (CONFIG_NET_IPIP, the module ipip)",
-        "load it (modprobe ipip) or run a kernel that has it; or set ipipMode: Never on the pool, and vxlanMode: Always"
-        " unless the network between the nodes carries addresses of pods as they are",
+        "load it (modprobe ipip) or run a kernel that has it; or set ipipMode: Never, if the network between the nodes"
+        " carries addresses of pods as they are, else vxlanMode: Always",
         "pool",
+    )
+
+
+def _no_tunnel(pool: Pool) -> Refusal:
+    """BIRD leaves these routes to whoever makes the tunnels. As long as Tortie does not, it says so."""
+    kind = "IPIP" if pool.encapsulation == "ipip" else "VXLAN"
+    which = "on nodes of other networks" if pool.cross_subnet else "on other nodes"
+    return Refusal(
+        f"IPPool({pool.name}): pods of {pool.cidr} {which} are not reached",
+        f"its packets are to go through {kind}, and this version of Tortie makes no tunnels yet",
+        "set ipipMode and vxlanMode to Never if the network between the nodes carries addresses of pods as they are;"
+        " else let Calico's Felix make the tunnels",
+        "resource",
     )
 
 

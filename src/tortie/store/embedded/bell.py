@@ -31,7 +31,7 @@ class Listener:
         if touched is None or touched.keys is None or any(key.startswith(self._prefix) for key in touched.keys):
             self._tell()
         else:
-            self.seen = touched.upto
+            self.seen = max(self.seen, touched.upto)  # a watch may wait for what is still to come
 
 
 class Bell:
