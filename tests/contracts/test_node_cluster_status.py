@@ -75,6 +75,23 @@ def test_which_sessions_are_expected_is_what_the_nodes_decide(tortie: Tortie) ->
     assert ran.stdout.splitlines()[-1].split() == ["node-3", "10.77.0.254", "-", "none", "-"]
 
 
+def test_ports_of_the_cluster_and_of_its_peers_are_named(tortie: Tortie) -> None:
+    configuration = resource("BGPConfiguration", "default", {"listenPort": 1179})
+    routers = [
+        resource("BGPPeer", f"router-{port}", {"node": "node-1", "peerIP": f"10.77.0.88:{port}", "asNumber": 65001})
+        for port in (1790, 1791)
+    ]
+    assert tortie("apply", "-f", tortie.file("bgp.yaml", configuration, *routers)).code == 0
+    report(tortie, "node-1", node_3="Connect")
+    report(tortie, "node-2", node_3="Connect")
+    report(tortie, "node-3", node_1="Connect", node_2="Connect")
+    ran = status(tortie)
+    assert ran.code == 3
+    assert [line.split()[1] for line in ran.stdout.splitlines()[-2:]] == ["10.77.0.88:1790", "10.77.0.88:1791"]
+    outside = status(tortie, "-o", "json").json["families"][0]["others"]
+    assert [(each["peer"], each["port"]) for each in outside] == [("10.77.0.88", 1790), ("10.77.0.88", 1791)]
+
+
 def test_a_password_that_only_nodes_can_read_changes_nothing(tortie: Tortie) -> None:
     password = {"secretKeyRef": {"name": "bgp", "key": "password"}}
     configuration = resource("BGPConfiguration", "default", {"nodeMeshPassword": password})

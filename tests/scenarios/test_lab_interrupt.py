@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pty
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -87,9 +88,31 @@ def test_an_interrupted_change_leaves_the_lab_running(lab: Lab) -> None:
         up.send_signal(signal.SIGINT)
         _, told = up.communicate(timeout=DEADLINE_S)
     assert up.returncode == 130
-    assert told == b"interrupted: the lab demo goes on as it was\n"
+    assert told == (
+        b"interrupted: the lab demo goes on with what was done so far; `tortie lab up --name demo` finishes it\n"
+    )
     assert lab.node("node-1")["pid"] == before
-    lab.up("--nodes", "3")
+    lab.up()
+    assert len(lab.status()["nodes"]) == 3
+
+
+def test_a_closed_terminal_is_told_by_the_exit_code(lab: Lab) -> None:
+    ours, theirs = pty.openpty()
+    words = lab.words("up", "--nodes", "4")
+    up = subprocess.Popen(
+        words,
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        env=lab.environment | {"TERM": "xterm"},
+        start_new_session=True,
+    )
+    os.close(theirs)
+    lab.wait("it has begun", lambda: (lab.folder / "lab.json").exists() or up.poll() is not None)
+    os.close(ours)
+    up.send_signal(signal.SIGHUP)
+    assert up.wait(DEADLINE_S) == 129
+    lab.assert_gone()
 
 
 def test_two_at_once_take_turns(lab: Lab) -> None:

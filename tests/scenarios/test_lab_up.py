@@ -111,7 +111,9 @@ def test_two_labs_do_not_meet(lab: Lab, tmp_path: Path) -> None:
             ("demo", "up", 2),
             ("other", "up", 2),
         ]
-        assert lab.nameless("status").code == 1  # which of the two?
+        which = lab.nameless("status")
+        assert which.code == 2
+        assert "there are demo, other" in which.stderr
         lab("down")
         assert other("status").code == 0
 
@@ -172,6 +174,33 @@ def test_racks_are_routed(lab: Lab) -> None:
     assert "via 10.77.1.254" in lab.inside("node-1", "ip", "route", "get", "10.244.0.130")
     assert "via 10.77.2.3" in lab.inside("router", "ip", "route", "get", "10.244.0.130")
     assert {node["rack"] for node in lab.status()["nodes"]} == {"rack-1", "rack-2"}
+    before = {node["name"]: (node["pid"], node["rack"]) for node in lab.status()["nodes"]}
+    assert "added node-5" in lab.up("--nodes", "5").stdout  # the racks stay, without being said again
+    after = {node["name"]: (node["pid"], node["rack"]) for node in lab.status()["nodes"]}
+    assert {name: after[name] for name in before} == before
+
+
+def test_a_session_that_does_not_come_up_is_waited_for_and_named(lab: Lab) -> None:
+    """Nodes that are no longer young are ready without it, but a lab is not what was asked for."""
+    lab.up("--nodes", "3")
+    peers = "".join(
+        "---\napiVersion: projectcalico.org/v3\nkind: BGPPeer\n"
+        f"metadata: {{name: nobody-{port}}}\nspec: {{peerIP: '10.77.0.88:{port}', asNumber: 64999}}\n"
+        for port in (1790, 1791)
+    )
+    applied = lab("exec", "node-1", "--", "tortie", "apply", "-f", "-", stdin=peers)
+    assert applied.code == 0, applied
+    lab.wait("the nodes try", lambda: lab.status()["sessions"] == {"up": 3, "expected": 9})
+    lab.wait_ready()
+    done = lab("up", "--timeout", "2s")
+    assert done.code == 3
+    assert "✗ 3/9 BGP sessions established" in done.stdout
+    assert "6 of 9 BGP sessions of the lab demo are not established after 2 s" in done.stderr
+    assert re.search(r"10\.77\.0\.88:1791 - node-2: not established", done.stderr)
+    assert "and 1 more" in done.stderr
+    assert "个 BGP 会话中有 6 个" in lab("up", "--timeout", "1s", "--lang", "zh").stderr
+    told = lab("up", "--timeout", "1s", "-o", "json")
+    assert (told.code, told.json["ready"], len(told.json["missing"])) == (3, True, 6)
 
 
 def test_what_has_ended_is_told_and_healed(lab: Lab) -> None:
@@ -182,7 +211,9 @@ def test_what_has_ended_is_told_and_healed(lab: Lab) -> None:
     assert told.code == 3
     assert "node-2: the agent was killed by signal 9" in told.stdout
     assert lab.node("node-2")["ended"] == {"exit_code": None, "signal": 9}
-    assert "started node-2" in lab.up().stdout
+    assert lab("up", "--dry-run").stdout == "start node-2, which has ended\n"
+    assert lab("up", "--dry-run", "-o", "json").json["changes"]["started"] == ["node-2"]
+    assert "started node-2" in lab.nameless("up").stdout
     assert lab("stop", "node-1").stdout == "stopped node-1\n"
     assert lab.node("node-1")["ended"] == {"exit_code": 0, "signal": None}
     assert lab("start", "node-1").stdout.startswith("started node-1")
@@ -232,7 +263,10 @@ def test_an_agent_that_cannot_start_ends_the_wait(lab: Lab, tmp_path: Path) -> N
     file.write_text("apiVersion: tortie/v1\nkind: Lab\nnodes: [{name: node-1, settings: {AS: nonsense}}]\n")
     done = lab("up", "-f", str(file))
     assert done.code == 3
+    assert "the lab demo cannot get ready" in done.stderr
     assert "node-1: the agent ended with exit code 2" in done.stderr
+    assert "nonsense" in done.stderr
+    assert "nonsense" in lab.node("node-1")["not_ready"][0]["why"]
     assert "nonsense" in lab("logs", "node-1").stdout
 
 

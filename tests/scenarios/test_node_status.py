@@ -228,6 +228,21 @@ def test_without_root_where_the_socket_allows_it_and_where_it_does_not(machine: 
         assert "permission denied" in machine.status(user=NOBODY).stdout
 
 
+def test_a_folder_that_is_closed_to_this_user(machine: Machine) -> None:
+    """Nothing can be seen there, which is not the same as that nothing runs."""
+    (machine.root / "run/tortie").mkdir(parents=True)
+    closed = [machine.root, machine.root / "run/tortie"]
+    for folder in closed:
+        folder.chmod(0o700)
+        ran = machine.status(user=NOBODY)
+        assert ran.code == 1
+        assert ran.stdout.startswith("Whether the Calico process runs cannot be seen.\n")
+        assert "permission denied\n  fix: run this as root\n" in ran.stdout
+        assert machine.status("-o", "json", user=NOBODY).json["process"]["running"] is None
+        assert machine.status().stdout.startswith("Calico process is not running.\n")
+        folder.chmod(0o755)
+
+
 @pytest.mark.parametrize("folder", ["run/bird", "var/run/bird"])
 def test_a_bird_that_is_none_of_ours(machine: Machine, folder: str) -> None:
     machine.felix()
@@ -297,7 +312,7 @@ def test_two_agents_and_what_they_report(machine: Machine) -> None:
         agents = []
         for number, namespace in ((1, machine.namespace), (2, other)):
             namespace.ip("addr", "add", f"10.0.0.{number}/24", "dev", "eth0")
-            settings = {"NODENAME": f"node-{number}", "IP": f"10.0.0.{number}/24", "CALICO_IPV4POOL_IPIP": "Never"}
+            settings = {"NODENAME": f"node-{number}", "CALICO_IPV4POOL_IPIP": "Never"}
             store = str(machine.root / "store.db")
             agents.append(NodeAgent(machine.root / f"node-{number}", namespace, TORTIE_STORE=store, **settings))
         with agents[0] as first, agents[1] as second:
@@ -313,6 +328,17 @@ def test_two_agents_and_what_they_report(machine: Machine) -> None:
                 "node-2  up      .\n"
             )
             assert first.command("status", "-o", "json").json["ipv4"][0]["node"] == "node-2"
+            secondhand = Machine(machine.namespace, machine.root / "node-1").status(user=NOBODY)
+            assert secondhand.code == 0, secondhand
+            assert "bird.ctl is closed to this user; this is what the agent saw last" in secondhand.stdout
+            assert "| 10.0.0.2     | node-to-node mesh | up    | " in secondhand.stdout
+            machine.namespace.ip("link", "set", "eth0", "down")
+            eventually(lambda: first.command("status").code == 3, "the link is missed", CONVERGENCE_S)
+            homeless = first.command("status", "-o", "json").json
+            assert (homeless["healthy"], homeless["agent"]["ready"]) == (False, False)
+            assert "The node is not ready:" in first.command("status").stdout
+            machine.namespace.ip("link", "set", "eth0", "up")
+            eventually(lambda: first.command("status").code == 0, "all is well again", 2 * CONVERGENCE_S)
             second.kill()
             eventually(lambda: first.command("status").code == 3, "the loss is noticed", CONVERGENCE_S)
             told = first.command("status").stdout

@@ -65,7 +65,7 @@ def parse(path: str, command: Command, words: list[str]) -> dict[str, Any]:
     try:
         given, rest = getopt.gnu_getopt(words, short, long)
     except getopt.GetoptError as error:
-        raise _misunderstood(path, options, error) from None
+        raise _misunderstood(path, command, options, error) from None
     values: dict[str, Any] = {
         option.name: (() if option.repeated else option.default if option.metavar else False) for option in options
     }
@@ -94,7 +94,7 @@ def _positional(path: str, command: Command, words: list[str]) -> dict[str, Any]
     return values
 
 
-def _misunderstood(path: str, options: tuple[Option, ...], error: Any) -> UsageError:
+def _misunderstood(path: str, command: Command, options: tuple[Option, ...], error: Any) -> UsageError:
     flag = f"--{error.opt}" if len(error.opt) > 1 else f"-{error.opt}"
     known = [name for option in options for name in option.flags if not option.hidden]
     if flag in known:
@@ -102,6 +102,8 @@ def _misunderstood(path: str, options: tuple[Option, ...], error: Any) -> UsageE
     near = nearest(flag, known)
     hint = f"did you mean {near}? " if near else ""
     what = f"unknown flag {flag}"
+    if command.arguments and command.arguments[-1].metavar == "COMMAND":
+        hint += "if it is the command's, put -- before the command; "
     return UsageError(what, f"`{path}` has no flag of that name", f"{hint}`{path} --help` lists them")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from tortie.lab.changes import Changes, MachineChange
@@ -47,6 +47,7 @@ _TEXTS: Final = {
     "remove": Pair("remove", "移除"),
     "rebuild": Pair("build anew", "重建"),
     "change": Pair("change", "更改"),
+    "start": Pair("start {name}, which has ended", "启动已结束的 {name}"),
     "restart": Pair("restart the agent, because of {settings}", "重启 agent，因为 {settings}"),
     "relabel": Pair("labels", "标签"),
     "add part": Pair("add {name} {addresses}", "新增 {name} {addresses}"),
@@ -66,8 +67,11 @@ def describe(plan: LabPlan, language: Language = "en") -> str:
     return "\n\n".join("\n".join(section) for section in sections) + "\n"
 
 
-def describe_changes(changes: Changes, language: Language = "en") -> str:
-    """One line for each thing that would be done; for people who run `up --dry-run` on a lab that is there."""
+def describe_changes(changes: Changes, language: Language = "en", started: Sequence[str] = ()) -> str:
+    """One line for each thing that would be done; for people who run `up --dry-run` on a lab that is there.
+
+    `started`: machines that stay, and in which nothing runs any more.
+    """
     said = _Said(language)
     if changes.refused:
         lines = [f"  {refusal.told(language)}" for refusal in changes.refused]
@@ -77,6 +81,7 @@ def describe_changes(changes: Changes, language: Language = "en") -> str:
         *(f"{said('rebuild')} {_short(machine, said)}" for machine in changes.rebuilt),
         *(f"{said('add')} {_short(machine, said)}" for machine in changes.added),
         *(f"{said('change')} {change.name}: {_parts(change, said)}" for change in changes.changed if change.visible),
+        *(said("start", name=name) for name in started),
     ]
     return "\n".join(lines or [said("nothing changes")]) + "\n"
 

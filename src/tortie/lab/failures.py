@@ -110,6 +110,11 @@ FAILURES: Final[dict[str, Kind]] = {
             "tortie lab up --name {name}；`tortie lab list` 可列出全部",
         ),
     ),
+    "which-lab": Kind(
+        2,
+        Told("there are several labs, and none is called {usual}", "there are {names}", "say which: --name {first}"),
+        Told("有多个实验环境，且没有名为 {usual} 的", "现有：{names}", "请指明：--name {first}"),
+    ),
     "keeper-gone": Kind(
         3,
         Told(
@@ -190,6 +195,34 @@ FAILURES: Final[dict[str, Kind]] = {
             "实验环境 {name} 在 {seconds} 秒后仍未就绪",
             "{reasons}",
             "环境保留，以便查看：tortie lab status --name {name}，tortie lab logs --name {name} 节点",
+        ),
+    ),
+    "cannot-get-ready": Kind(
+        3,
+        Told(
+            "the lab {name} cannot get ready",
+            "{reasons}",
+            "mend that, then `tortie lab up --name {name}`; the lab stays up: tortie lab logs --name {name} NODE",
+        ),
+        Told(
+            "实验环境 {name} 无法就绪",
+            "{reasons}",
+            "修正后执行 `tortie lab up --name {name}`；环境保留：tortie lab logs --name {name} 节点",
+        ),
+    ),
+    "sessions-missing": Kind(
+        3,
+        Told(
+            "{missing} of {expected} BGP sessions of the lab {name} are not established after {seconds} s",
+            "{sessions}",
+            "all nodes are ready, and the lab stays up: tortie lab graph --name {name}, "
+            "tortie lab exec --name {name} NODE -- tortie node status",
+        ),
+        Told(
+            "实验环境 {name} 的 {expected} 个 BGP 会话中有 {missing} 个在 {seconds} 秒后仍未建立",
+            "{sessions}",
+            "所有节点均已就绪，环境保留：tortie lab graph --name {name}，"
+            "tortie lab exec --name {name} 节点 -- tortie node status",
         ),
     ),
     "no-program": Kind(

@@ -12,6 +12,7 @@ import signal
 import socket
 import sys
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, Final
 
@@ -136,7 +137,7 @@ class Keeper:
 
     def _teller(self, channel: Channel) -> Tell:
         def tell(step: str, **facts: object) -> None:
-            _log(f"{step} {facts}")
+            _log(f"{step}: {_told(facts)}")
             with suppress(Closed):
                 channel.send({"progress": {"step": step, **facts}})
 
@@ -190,6 +191,15 @@ class _Bell:
             while data := self._ours.recv(4096):
                 numbers |= set(data)
         return bool(numbers & {signal.SIGTERM, signal.SIGINT, signal.SIGHUP})
+
+
+def _told(facts: Mapping[str, object]) -> str:
+    """`0.012 s`, and whatever else there is to say: `started node-1, node-2`."""
+    texts = []
+    for name, value in facts.items():
+        listed = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+        texts.append(f"{listed} s" if name == "seconds" else f"{name} {listed or 'nothing'}")
+    return "; ".join(texts)
 
 
 def _log(text: str) -> None:

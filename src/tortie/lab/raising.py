@@ -1,4 +1,5 @@
-"""Brings a lab up, or to another plan: finds or starts its keeper, and waits until every node is ready.
+"""Brings a lab up, or to another plan: finds or starts its keeper, and waits until every node is ready and
+every BGP session established.
 
 Whatever a new lab consists of hangs on a channel to its keeper until the very end: should this process go before that,
 for whatever reason, the keeper takes everything down again.
@@ -54,6 +55,7 @@ class Raising:
         self._report = report
         self._seconds: dict[str, float] = {}
         self._answers: Answers = {}
+        self.begun = False  # whether the keeper has been asked to make something of the plan
 
     def run(self, plan: dict[str, Any], deadline: float) -> Raised:
         began = time.monotonic()
@@ -140,6 +142,7 @@ class Raising:
     ) -> Raised:
         self._seconds["keeper"] = 0.0
         try:
+            self.begun = True
             changed = keeper.ask("apply", deadline=deadline, on_progress=self._progress, plan=plan)
         except LabFailure as failure:
             if failure.key == "taken-down" and fresh:
@@ -172,28 +175,34 @@ class Raising:
         return LabFailure("keeper-ended", name=self._folder.name, reason=reason, log="keeper.log")
 
     def _wait(self, keeper: KeeperClient, deadline: float) -> LabStatus:
-        """Until all are ready, or time is up, or nobody is left who could get ready."""
+        """Until all are ready with all sessions up, or time is up, or nobody is left who could get ready."""
         while True:
             status = self._look(keeper)
             self._report("status", {"status": status})
             starting = [node for node in status.nodes if not node.ready and node.phase != STOPPED]
-            if status.ready or not starting:
+            if not starting and not (status.ready and status.missing):
                 return status
-            pause_s = max(_LOOK_S, _LOOK_PER_NODE_S * len(starting))
+            pause_s = max(_LOOK_S, _LOOK_PER_NODE_S * len(starting or status.nodes))
             if time.monotonic() + pause_s > deadline:
                 return status
             time.sleep(pause_s)
 
     def _look(self, keeper: KeeperClient) -> LabStatus:
-        """Those that were ready at the last look are asked again only when all others are, too."""
+        """Those that lacked nothing at the last look are asked again only when the others lack nothing, too."""
         told = keeper.ask("status")
         nodes = [machine["name"] for machine in told["machines"] if machine["role"] == "node"]
-        open_ones = [name for name in nodes if not (self._answers.get(name) or {}).get("ready")]
+        open_ones = [name for name in nodes if not _is_complete(self._answers.get(name))]
         for names in (open_ones, [name for name in nodes if name not in open_ones]):
-            if names is open_ones or all((self._answers.get(name) or {}).get("ready") for name in open_ones):
+            if names is open_ones or all(_is_complete(self._answers.get(name)) for name in open_ones):
                 sockets = {name: self._folder.agent_socket(name) for name in names}
                 self._answers |= ask_agents(sockets, "/status", _ASK_S)
         return lab_status(told, self._answers)
+
+
+def _is_complete(answer: Mapping[str, Any] | None) -> bool:
+    """Whether an agent is ready, and sees all its sessions established."""
+    sessions = ((answer or {}).get("bgp") or {}).get("sessions") or ()
+    return bool(answer and answer.get("ready")) and all(session.get("state") == "up" for session in sessions)
 
 
 @contextmanager

@@ -219,6 +219,9 @@ class RunningLab:
     def _told(self, machine: Machine, now: float) -> dict[str, Any]:
         worker = self._crew.get(machine.name)
         assert self._plan
+        process = worker.as_json(now) if worker else None
+        if process and process.get("exit_code"):
+            process["last_words"] = _tail(self._folder.machine_log(machine.name))
         return {
             "name": machine.name,
             "role": machine.role,
@@ -226,7 +229,7 @@ class RunningLab:
             "address": str(machine.address),
             "addresses": [str(address.ip) for nic in machine.nics for address in nic.addresses],
             "has_work": machine.role != "router" or bool(self._plan.racks),
-            "process": worker.as_json(now) if worker else None,
+            "process": process,
         }
 
     def _machine(self, name: str) -> Machine:

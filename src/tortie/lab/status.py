@@ -12,6 +12,7 @@ STOPPED: Final = "stopped"
 STARTING: Final = "starting"
 SILENT: Final = "silent"  # it runs, and does not answer
 _SILENT_AFTER_S: Final = 3.0
+_BGP_PORT: Final = 179
 
 
 class Reason(NamedTuple):
@@ -100,6 +101,11 @@ class LabStatus(NamedTuple):
     def sessions_up(self) -> int:
         return sum(pair.state == "up" for pair in self.pairs)
 
+    @property
+    def missing(self) -> tuple[Pair, ...]:
+        """Sessions that are not established."""
+        return tuple(pair for pair in self.pairs if pair.state != "up")
+
     def as_json(self) -> dict[str, Any]:
         return {
             "name": self.name,
@@ -128,7 +134,9 @@ def _node(machine: Mapping[str, Any], answer: Mapping[str, Any] | None) -> NodeS
         machine["name"], machine["address"], machine["rack"], STOPPED, False, 0, 0, 0, 0.0, process.get("pid", 0)
     )
     if not running:
-        return status._replace(exit_code=process.get("exit_code"), signal=process.get("signal"))
+        code, last_words = process.get("exit_code"), process.get("last_words")
+        reasons = (Reason(f"the agent ended with exit code {code}", last_words),) if code and last_words else ()
+        return status._replace(exit_code=code, signal=process.get("signal"), reasons=reasons)
     if answer is None:
         age_s = process.get("age_s", 0.0)
         return status._replace(phase=STARTING if age_s < _SILENT_AFTER_S else SILENT, age_s=age_s)
@@ -170,15 +178,19 @@ def _other(machine: Mapping[str, Any]) -> OtherStatus:
 def _pairs(nodes: tuple[NodeStatus, ...], names: Mapping[str, str]) -> list[Pair]:
     """Both ends of a session are one pair. What only one end knows of is not up, unless the other has no agent."""
     agents = {node.name for node in nodes}
-    ends: dict[tuple[str, str, str], dict[str, Mapping[str, Any]]] = {}
+    ends: dict[tuple[str, str, str, int], dict[str, Mapping[str, Any]]] = {}
     for node in nodes:
         for session in node.sessions:
             address = str(session.get("peer", ""))
             peer = str(session.get("peer_node") or names.get(address) or address)
             family = "6" if ":" in address else "4"
+            # Two agents have one session, and each knows the other's port only. Elsewhere every port is somebody else.
+            port = _BGP_PORT if peer in agents else int(session.get("port") or _BGP_PORT)
+            if port != _BGP_PORT and peer == address:
+                peer = f"[{address}]:{port}" if family == "6" else f"{address}:{port}"
             first, second = sorted((node.name, peer))
-            ends.setdefault((first, second, family), {})[node.name] = session
-    return [_pair(first, second, seen, agents) for (first, second, _), seen in ends.items()]
+            ends.setdefault((first, second, family, port), {})[node.name] = session
+    return [_pair(first, second, seen, agents) for (first, second, _, _), seen in ends.items()]
 
 
 def _pair(first: str, second: str, seen: Mapping[str, Mapping[str, Any]], agents: set[str]) -> Pair:

@@ -40,6 +40,15 @@ TEXTS: Final[dict[str, Pair]] = {
     "up.progress": Pair("{ready}/{nodes} nodes ready", "{ready}/{nodes} 个节点就绪"),
     "up.busy": Pair("waiting for another command that works on this lab …", "正在等待操作此实验环境的另一个命令……"),
     "up.undone": Pair("interrupted: nothing of the lab {name} is left", "已中断：实验环境 {name} 没有留下任何东西"),
+    "up.halfway": Pair(
+        "interrupted: the lab {name} goes on with what was done so far; `tortie lab up --name {name}` finishes it",
+        "已中断：实验环境 {name} 以目前已完成的部分继续运行；`tortie lab up --name {name}` 可完成其余部分",
+    ),
+    "up.missing": Pair("{a} - {b}: {state}", "{a} - {b}：{state}"),
+    "up.missing.detail": Pair("{a} - {b}: {state} ({detail})", "{a} - {b}：{state}（{detail}）"),
+    "up.missing.more": Pair("and {more} more", "另有 {more} 个"),
+    "session.down": Pair("not established", "未建立"),
+    "session.one-sided": Pair("established only for {a}", "仅 {a} 一端已建立"),
     "up.kept": Pair("interrupted: the lab {name} goes on as it was", "已中断：实验环境 {name} 保持运行"),
     "up.names.more": Pair("{names} and {more} more", "{names} 等，另有 {more} 个"),
     # lab status
@@ -58,6 +67,9 @@ TEXTS: Final[dict[str, Pair]] = {
     "status.since": Pair("for {time}", "已持续 {time}"),
     "status.signal": Pair("the agent was killed by signal {signal}", "agent 被信号 {signal} 终止"),
     "status.exit": Pair("the agent ended with exit code {code}", "agent 以退出码 {code} 结束"),
+    "status.exit.words": Pair(
+        "the agent ended with exit code {code}:\n{words}", "agent 以退出码 {code} 结束：\n{words}"
+    ),
     "status.never": Pair("the agent has not been started", "agent 尚未启动"),
     "status.silent": Pair("the agent runs as process {pid} and does not answer", "agent 进程 {pid} 在运行，但没有应答"),
     "status.starting": Pair("the agent starts", "agent 正在启动"),

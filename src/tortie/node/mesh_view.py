@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 
 from tortie.bgp.bird import Observation
 from tortie.bgp.cluster import in_order
-from tortie.bgp.plan import Plan, Refusal, Session
+from tortie.bgp.plan import BGP_PORT, Plan, Refusal, Session
 from tortie.bgp.readiness import NotReady, Seen, Situation, complaint, judge
 from tortie.health.exposition import Metric, Sample
 from tortie.model.errors import TortieError
@@ -68,7 +68,7 @@ class MeshView(NamedTuple):
         if not down:
             return None
         worst = complaint(max(down, key=lambda seen: seen.down_s))
-        peers = ", ".join(seen.session.peer_node or str(seen.session.peer) for seen in down[:_PEERS_SHOWN])
+        peers = ", ".join(seen.session.peer_node or _peer_of(seen) for seen in down[:_PEERS_SHOWN])
         more = f" and {len(down) - _PEERS_SHOWN} more" if len(down) > _PEERS_SHOWN else ""
         return NotReady(f"BGP is not established with {peers}{more}", worst.why, worst.fix, worst.fault)
 
@@ -142,13 +142,19 @@ def _session(seen: Seen) -> dict[str, Any]:
     return told
 
 
+def _peer_of(seen: Seen) -> str:
+    """With its port where that is not BGP's own: one router may have several sessions with this node."""
+    peer, port = seen.session.peer, seen.session.peer_port
+    if port == BGP_PORT:
+        return str(peer)
+    return f"[{peer}]:{port}" if peer.version == 6 else f"{peer}:{port}"
+
+
 def metrics(view: MeshView | None) -> list[Metric]:
     if view is None:
         return []
     up = tuple(
-        Sample(
-            int(seen.up), {"peer": str(seen.session.peer), "kind": seen.session.kind, "node": seen.session.peer_node}
-        )
+        Sample(int(seen.up), {"peer": _peer_of(seen), "kind": seen.session.kind, "node": seen.session.peer_node})
         for seen in view.sessions
     )
     bird = view.bird

@@ -363,13 +363,64 @@ def test_peers_that_are_no_nodes_stand_below_the_matrix() -> None:
     router, other = ip_address("10.77.0.254"), ip_address("10.77.0.253")
     one, two = reports(2)
     rows = [one._replace(peers=(*one.peers, Seen(router, "Connect", LATELY, "global"))), two]
-    found = matrix(members(2), rows, mesh(2)._replace(outside=frozenset({(name(1), router), (name(2), other)})))
+    found = matrix(
+        members(2), rows, mesh(2)._replace(outside=frozenset({(name(1), router, 1790), (name(2), other, 179)}))
+    )
     assert not found.healthy
     assert [line.split() for line in as_text(found, NOW).splitlines()[-3:]] == [
         ["NODE", "PEER", "TYPE", "STATE", "SINCE"],
-        ["node-1", "10.77.0.254", "global", "Connect", "03:55:00", "UTC"],
+        ["node-1", "10.77.0.254:1790", "global", "Connect", "03:55:00", "UTC"],
         ["node-2", "10.77.0.253", "-", "none", "-"],
     ]
+
+
+def test_two_sessions_with_one_address_are_both_shown() -> None:
+    router = ip_address("10.77.0.88")
+    one, two = reports(2)
+    both = (Seen(router, "Established", LONG_AGO, "global"), Seen(router, "Connect", LATELY, "global"))
+    outside = frozenset({(name(1), router, 1790), (name(1), router, 1791)})
+    found = matrix(members(2), [one._replace(peers=(*one.peers, *both)), two], mesh(2)._replace(outside=outside))
+    assert not found.healthy
+    assert [each.state for each in only(found).outsiders] == ["up", "Connect"]
+    nothing = matrix(members(2), [one, two], mesh(2)._replace(outside=outside))
+    assert [(each.port, each.state) for each in only(nothing).outsiders] == [(1790, "none"), (1791, "none")]
+    half = matrix(members(2), [one._replace(peers=(*one.peers, both[0])), two], mesh(2)._replace(outside=outside))
+    assert [each.state for each in only(half).outsiders] == ["up", "none"]
+
+
+def test_a_stranger_on_another_port_of_a_node_is_not_the_session_between_the_nodes() -> None:
+    one, two = reports(2)
+    stranger = Seen(address(2), "Connect", LATELY, "global")
+    outside = frozenset({(name(1), address(2), 1790)})
+    found = matrix(members(2), [one._replace(peers=(*one.peers, stranger)), two], mesh(2)._replace(outside=outside))
+    assert only(found).up == 1
+    assert [(each.port, each.state) for each in only(found).outsiders] == [(1790, "Connect")]
+
+
+def test_one_that_reports_beside_two_that_never_did_is_not_the_odd_one() -> None:
+    found = seen(3, down_between(({1}, {2, 3})), silent={2, 3})
+    text = as_text(found, NOW)
+    assert odd(found) == ["node-2", "node-3"]
+    assert "No report from node-2, node-3; sessions with them are down since 03:55:00 UTC.\n" in text
+    assert "odd one" not in text
+
+
+def test_several_that_have_not_reported_and_are_up_are_named_together() -> None:
+    text = as_text(seen(4, silent={2, 4}), NOW)
+    assert text.count("No report from node-2, node-4; nobody says that they are down.") == 1
+    assert "has not reported;" not in text
+
+
+def test_advice_names_the_port_that_the_nodes_listen_on() -> None:
+    def told(size: int, states: States) -> str:
+        nodes = [member._replace(port=1179) for member in members(size)]
+        return as_text(matrix(nodes, reports(size, states), mesh(size)), NOW)
+
+    cut_off = told(4, down_between(({4}, {1, 2, 3})))
+    parts = told(6, down_between(({1, 2, 3}, {4, 5, 6})))
+    for text in (cut_off, parts):
+        assert "TCP port 1179" in text
+        assert "179 " not in text.replace("1179", "")
 
 
 def test_json_has_every_cell_and_the_sentence() -> None:

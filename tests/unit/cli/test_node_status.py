@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tortie.bgp.replies import BirdStatus, SessionState
-from tortie.cli.node.bgp_standing import BirdView, NodeStatus, Process, blames, parsed_agent
+from tortie.cli.node.bgp_standing import BirdView, NodeStatus, Process, parsed_agent, standing
 from tortie.cli.node.status import as_json
 from tortie.cli.node.status_text import as_text, shown_since
 from tortie.model.errors import TortieError
@@ -40,12 +40,16 @@ def bird(*sessions: SessionState, **more: Any) -> BirdView:
 
 def agent_says(*sessions: dict[str, Any], **more: Any) -> dict[str, Any]:
     bgp = {"sessions": list(sessions), "unreachable": [], "refusals": [], **more}
-    return {"node": "node-1", "pid": 4711, "phase": "running", "ready": False, "bgp": bgp, "something": "new"}
+    return {"node": "node-1", "pid": 4711, "phase": "running", "ready": True, "bgp": bgp, "something": "new"}
 
 
 def told(view: BirdView, body: dict[str, Any]) -> NodeStatus:
-    agent = parsed_agent(body)
-    return NodeStatus(RUNS, view, agent, blames(agent, view, NOW))
+    return standing(RUNS, view, parsed_agent(body), NOW)
+
+
+def not_ready(body: dict[str, Any], *reasons: tuple[str, str, str, str]) -> dict[str, Any]:
+    told = [dict(zip(("name", "what", "why", "fix"), reason, strict=True)) for reason in reasons]
+    return {**body, "ready": False, "not_ready": told}
 
 
 DOWN = {
@@ -172,8 +176,8 @@ def test_an_unreachable_route_is_unhealthy_although_all_is_established() -> None
     assert "to which this machine has no way:\n  10.244.1.0/26\n" in as_text(status, NOW)
 
 
-@pytest.mark.parametrize(("subject", "code"), [("session", 3), ("pool", 0)])
-def test_refusals_are_told_and_a_refused_session_is_one_that_is_missing(subject: str, code: int) -> None:
+@pytest.mark.parametrize(("subject", "code"), [("session", 3), ("pool", 3), ("resource", 0)])
+def test_refusals_are_told_and_a_refused_session_or_pool_is_unhealthy(subject: str, code: int) -> None:
     refusal = {
         "what": "BGPPeer(a): no session",
         "why": "its password is not there",
@@ -183,6 +187,91 @@ def test_refusals_are_told_and_a_refused_session_is_one_that_is_missing(subject:
     status = told(bird(session("10.0.0.2")), agent_says(refusals=[refusal]))
     assert status.exit_code == code
     assert "not done:\n  BGPPeer(a): no session: its password is not there; create it\n" in as_text(status, NOW)
+
+
+def test_an_agent_that_is_not_ready_is_unhealthy_and_says_why() -> None:
+    gone = ("address", "10.0.0.1 is on no interface any more", "eth0 is down", "bring it up")
+    status = told(bird(session("10.0.0.2")), not_ready(agent_says(), gone))
+    assert (status.exit_code, as_json(status)["healthy"]) == (3, False)
+    assert as_json(status)["agent"]["notReady"][0]["fix"] == "bring it up"
+    assert as_text(status, NOW).endswith(
+        "\n\nThe node is not ready:\n"
+        "  10.0.0.1 is on no interface any more\n    why: eth0 is down\n    fix: bring it up\n\n"
+    )
+
+
+def test_a_node_without_bgp_that_is_not_ready_is_unhealthy() -> None:
+    view = BirdView(SOCKET, trouble=TortieError("The BGP backend process (BIRD) is not running."), absent=True)
+    body = {**agent_says(), "bgp": None, "routing": False}
+    status = told(view, not_ready(body, ("record", "the node cannot be registered", "no datastore", "start it")))
+    assert status.exit_code == 3
+    assert "  the node cannot be registered\n    why: no datastore\n" in as_text(status, NOW)
+
+
+def test_what_a_session_or_a_refusal_says_is_not_said_twice() -> None:
+    sessions = ("bgp", "BIRD is not ready: BGP not established with 10.0.0.1,10.0.0.3", "it is refused", "look there")
+    down = told(bird(session("10.0.0.3", "Active")), not_ready(agent_says(DOWN), sessions))
+    assert (down.exit_code, "not ready" in as_text(down, NOW)) == (3, False)
+    refusal = {"what": "IPPool(a) cannot be served", "why": "no IPIP", "fix": "VXLAN", "subject": "pool"}
+    pool = ("bgp", refusal["what"], refusal["why"], refusal["fix"])
+    refused = told(bird(session("10.0.0.2")), not_ready(agent_says(refusals=[refusal]), pool))
+    assert (refused.exit_code, as_text(refused, NOW).count("cannot be served")) == (3, 1)
+
+
+def test_an_address_that_begins_like_another_hides_no_reason() -> None:
+    young = ("bgp", "BIRD is not ready: BGP not established with 10.0.0.30", "just started", "wait")
+    assert "established with 10.0.0.30\n" in as_text(told(bird(), not_ready(agent_says(DOWN), young)), NOW)
+
+
+def test_networks_without_a_way_are_listed_once_with_the_advice() -> None:
+    no_way = ("bgp", "BIRD is not ready: no next hop for 10.244.1.0/26", "this kernel has no way", "ip route get")
+    body = not_ready(agent_says(unreachable=["10.244.1.0/26"]), no_way)
+    text = as_text(told(bird(session("10.0.0.2")), body), NOW)
+    assert (text.count("10.244.1.0/26"), "fix: ip route get" in text) == (1, True)
+
+
+def test_why_there_is_no_bird_is_told_by_the_agent() -> None:
+    view = BirdView(SOCKET, trouble=TortieError("The BGP backend process (BIRD) is not running."), absent=True)
+    status = told(view, not_ready(agent_says(), ("bgp", "BIRD is not ready: BIRD does not run", "signal 9", "")))
+    assert status.exit_code == 1
+    assert "  BIRD is not ready: BIRD does not run\n    why: signal 9\n" in as_text(status, NOW)
+
+
+def test_sessions_with_one_address_are_told_apart_by_their_ports() -> None:
+    outside = {**DOWN, "kind": "global", "peer_node": None}
+    wanted = [{**outside, "name": f"Global_10_0_0_3_port_{port}", "port": port} for port in (1790, 1791)]
+    states = [session("10.0.0.3", "Active", kind="global", port=port) for port in (1790, 1791)]
+    status = told(bird(*states), agent_says(*wanted))
+    text = as_text(status, NOW)
+    assert "\n10.0.0.3:1790 is not established" in text
+    assert "\n10.0.0.3:1791 is not established" in text
+    assert [each["port"] for each in as_json(status)["notEstablished"]] == [1790, 1791]
+
+
+def test_when_all_is_down_it_is_rather_this_node() -> None:
+    two = {**DOWN, "name": "Mesh_10_0_0_2", "peer": "10.0.0.2", "peer_node": "node-2"}
+    sentence = "All sessions are down, so it is rather this node than its peers: compare this node's"
+    silent = told(bird(session("10.0.0.2", "Connect"), session("10.0.0.3", "Connect")), agent_says(two, DOWN))
+    assert sentence in as_text(silent, NOW)
+    assert as_json(silent)["ownFault"]["fix"].startswith("compare this node's")
+    one_up = told(bird(session("10.0.0.2"), session("10.0.0.3", "Connect")), agent_says(two, DOWN))
+    refused = "Active Socket: Connection refused"
+    all_refused = told(bird(session("10.0.0.2", refused), session("10.0.0.3", refused)), agent_says(two, DOWN))
+    for status in (one_up, all_refused):
+        assert "rather this node" not in as_text(status, NOW)
+        assert as_json(status)["ownFault"] is None
+
+
+def test_a_process_that_this_user_may_not_see_is_not_called_stopped() -> None:
+    denied = BirdView(SOCKET, trouble=TortieError("Error querying BIRD: no"), denied=True)
+    status = NodeStatus(Process(hidden="/run/tortie/node.lock"), denied)
+    assert status.exit_code == 1
+    assert as_json(status)["process"]["running"] is None
+    assert as_text(status, NOW) == (
+        "Whether the Calico process runs cannot be seen.\n"
+        "  why: /run/tortie/node.lock: permission denied\n"
+        "  fix: run this as root\n\n"
+    )
 
 
 def test_many_sessions_that_are_down_do_not_flood_the_terminal() -> None:
@@ -266,7 +355,7 @@ def test_json_has_everything() -> None:
     body = as_json(told(view, agent_says(DOWN, unreachable=["10.244.1.0/26"], refusals=[refusal])))
     assert body["healthy"] is False
     assert body["process"] == {"running": True, "program": "tortie", "pid": 4711}
-    assert body["agent"] == {"node": "node-1", "phase": "running", "ready": False, "bgp": True}
+    assert body["agent"] == {"node": "node-1", "phase": "running", "ready": True, "notReady": [], "bgp": True}
     assert body["bird"]["answers"] is True
     assert body["bird"]["status"]["version"] == "2.0.12"
     assert body["bird"]["otherSessions"] == ["x"]

@@ -75,6 +75,7 @@ def test_changes_are_told_one_by_one() -> None:
 
 def test_no_change_and_no_way() -> None:
     assert describe_changes(changes(planned(), planned())) == "Nothing would change.\n"
+    assert describe_changes(changes(planned(), planned()), started=["node-2"]) == "start node-2, which has ended\n"
     refused = describe_changes(changes(planned(), planned(store="etcd")))
     assert refused.startswith("Not possible while the lab is up:\n  the store is embedded")
     assert "存储目前是 embedded" in describe_changes(changes(planned(), planned(store="etcd")), "zh")

@@ -127,3 +127,31 @@ def test_a_store_that_has_ended_is_not_well() -> None:
     status = lab_status(told(machine("node-1"), store), {"node-1": answer()})
     assert not status.ready
     assert status.others[0].runs is False
+
+
+def test_ports_of_one_address_outside_are_different_peers() -> None:
+    """Between two agents a port is no difference: each knows only the other's."""
+    outside = [
+        session("8", "down") | {"peer": "10.77.0.88", "peer_node": None, "port": port} for port in (179, 1790, 1791)
+    ]
+    status = lab_status(
+        told(machine("node-1"), machine("node-2")),
+        {
+            "node-1": answer(session("node-2", port=179), *outside),
+            "node-2": answer(session("node-1", port=1790)),
+        },
+    )
+    assert [(pair.a, pair.b, pair.state) for pair in status.pairs] == [
+        ("node-1", "node-2", "up"),
+        ("10.77.0.88", "node-1", "down"),
+        ("10.77.0.88:1790", "node-1", "down"),
+        ("10.77.0.88:1791", "node-1", "down"),
+    ]
+    assert len(status.missing) == 3
+
+
+def test_the_last_words_of_an_agent_are_why_it_is_not_ready() -> None:
+    ended = machine("node-1", running=False, exit_code=2, signal=None, last_words="Error: IP 1.2.3.400")
+    node = lab_status(told(ended), {}).nodes[0]
+    assert node.phase == STOPPED
+    assert node.as_json()["not_ready"][0]["why"] == "Error: IP 1.2.3.400"

@@ -67,7 +67,8 @@ def test_one_address_or_several() -> None:
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_every_example_can_be_used(path: Path) -> None:
-    assert read_topology(path.read_text(), str(path)).lab_name == path.stem
+    another_fault_of = {"wrong-address": "docker-bridge"}  # the same lab, so that the one heals the other
+    assert read_topology(path.read_text(), str(path)).lab_name == another_fault_of.get(path.stem, path.stem)
 
 
 def test_all_problems_are_told_at_once_with_their_lines() -> None:

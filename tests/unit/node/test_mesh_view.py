@@ -106,6 +106,16 @@ def test_metrics_have_a_line_for_each_peer() -> None:
     assert metrics(None) == []
 
 
+def test_metrics_tell_sessions_with_one_address_apart() -> None:
+    def on(port: int, address: str = "10.0.0.88") -> Seen:
+        found = seen(address, "")
+        return found._replace(session=found.session._replace(peer_port=port))
+
+    text = render(metrics(view(on(1790), on(1791), on(179), on(1790, "fd00::88"))))
+    labels = [line.split('"')[1] for line in text.splitlines() if line.startswith("tortie_bgp_session_up{")]
+    assert labels == ["10.0.0.88:1790", "10.0.0.88:1791", "10.0.0.88", "[fd00::88]:1790"]
+
+
 @pytest.mark.parametrize("state", ["Established", "Active", "Passive", "Down", "Idle", "Something"])
 def test_what_is_reported_is_a_valid_resource(state: str) -> None:
     status = node_status(view(seen("10.0.0.2", "node-2", state), seen("fd00::2", "node-2")))

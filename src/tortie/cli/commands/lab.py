@@ -9,11 +9,19 @@ from tortie.cli.language import COLOUR_CHOICES, LANGUAGES
 from tortie.cli.options import output as output_option
 
 _NAME = Option(("--name",), "name", "Which lab. Without it: `lab`, or the only one there is.", "NAME")
+_NAME_TO_UP = Option(
+    ("--name",),
+    "name",
+    "Which lab. Without it: the file's name, else `lab`; without flags and file the only lab there is.",
+    "NAME",
+)
+_NAME_TO_END = Option(("--name",), "name", "Which lab. Without it: `lab`.", "NAME")
 _SPEECH = (
     Option(("--lang",), "lang", "en or zh; otherwise the locale decides.", "LANG", choices=LANGUAGES),
     Option(("--color",), "color", "auto, always or never.", "WHEN", default="auto", choices=COLOUR_CHOICES),
 )
-_USUAL = (_NAME, output_option("text", "text", "json"), *_SPEECH)
+_FORM = (output_option("text", "text", "json"), *_SPEECH)
+_USUAL = (_NAME, *_FORM)
 
 
 def up(**values: Any) -> int:
@@ -104,8 +112,9 @@ COMMAND = Command(
             description=(
                 "Makes the machines, starts their agents and waits until every node is ready and every BGP session "
                 "is established. On a lab that is up it makes up the difference: nodes are added, removed or changed, "
-                "agents that have ended are started again, the rest notices nothing. Without a word about nodes it "
-                "only does the latter. An interrupted start leaves nothing behind."
+                "agents that have ended are started again, the rest notices nothing. What flags leave open stays as it "
+                "is; without flags and file all of it does. When time is up and a session is missing, the exit code "
+                "is 3. An interrupted start leaves nothing behind."
             ),
             options=(
                 Option(("--nodes",), "nodes", "How many nodes. [default: 3]", "N"),
@@ -120,7 +129,8 @@ COMMAND = Command(
                 Option(
                     ("--timeout",), "timeout", "How long to wait, as 90s or 5m. [default: 60s + 1s per node]", "TIME"
                 ),
-                *_USUAL,
+                _NAME_TO_UP,
+                *_FORM,
             ),
             examples="""
                 tortie lab up --nodes 3
@@ -229,7 +239,7 @@ COMMAND = Command(
                 "Ends everything that runs in the lab, also what `exec` started there, removes its folder, and looks "
                 "for namespaces, links, processes, cgroups and files. Whatever is left is named, with exit code 1."
             ),
-            options=(Option(("-a", "--all"), "everything", "All labs."), *_USUAL),
+            options=(Option(("-a", "--all"), "everything", "All labs."), _NAME_TO_END, *_FORM),
             examples="""
                 tortie lab down
                 tortie lab down --all

@@ -8,10 +8,10 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from tortie.cli.lab.talk import Talk
-from tortie.lab.graph.measure import columns, cut_to_columns
+from tortie.cli.lab.talk import Talk, say_aside
+from tortie.lab.graph.measure import columns, cut_to_columns, plain
 from tortie.lab.raising import Raised
-from tortie.lab.status import LabStatus
+from tortie.lab.status import LabStatus, Pair
 
 _EACH_NODE_MAX: Final = 4  # more than that, and nobody would read them
 _NAMES_MAX: Final = 5
@@ -47,17 +47,19 @@ class Live:
 
     def _write(self) -> None:
         seconds = self._talk.say("up.seconds", seconds=f"{time.monotonic() - self._began:.1f}")
-        width = os.get_terminal_size(sys.stderr.fileno()).columns or 80
+        try:
+            width = os.get_terminal_size(sys.stderr.fileno()).columns or 80
+        except OSError:  # it has been closed meanwhile
+            self._shown = False
+            return
         text = cut_to_columns(" " + "  ".join((*self._done, self._now, seconds)), width - 1)
         blank = " " * max(0, columns(self._last) - columns(text))
-        sys.stderr.write(f"\r{text}{blank}")
-        sys.stderr.flush()
+        say_aside(f"\r{text}{blank}")
         self._last = text
 
     def clear(self) -> None:
         if self._last:
-            sys.stderr.write("\r" + " " * columns(self._last) + "\r")
-            sys.stderr.flush()
+            say_aside("\r" + " " * columns(self._last) + "\r")
             self._last = ""
 
 
@@ -78,9 +80,22 @@ def summary(talk: Talk, raised: Raised) -> str:
         parts.append(talk.say("up.nodes", count=len(status.nodes)))
     if status.pairs:
         parts.append(sessions_text(talk, status))
-    tick = talk.colour(talk.tick(), "good")
+    marks = [talk.colour(talk.tick(), "good")] * len(parts)
+    if status.missing:
+        marks[-1] = talk.colour(talk.cross(), "bad")
     seconds = talk.say("up.seconds", seconds=f"{raised.seconds['total']:.1f}")
-    return " " + "  ".join(f"{tick} {part}" for part in parts) + f"   {seconds}"
+    return " " + "  ".join(f"{mark} {part}" for mark, part in zip(marks, parts, strict=True)) + f"   {seconds}"
+
+
+def missing_lines(talk: Talk, missing: Sequence[Pair]) -> list[str]:
+    """Sessions that are not established, a few of them with what BIRD says."""
+    lines = []
+    for pair in missing[:_NAMES_MAX]:
+        key = "up.missing.detail" if pair.detail else "up.missing"
+        state = talk.say(f"session.{pair.state}", a=pair.a)
+        lines.append(talk.say(key, a=pair.a, b=pair.b, state=state, detail=plain(pair.detail)))
+    more = len(missing) - _NAMES_MAX
+    return [*lines, talk.say("up.missing.more", more=more)] if more > 0 else lines
 
 
 def changed_texts(talk: Talk, changed: Mapping[str, Sequence[str]]) -> list[str]:

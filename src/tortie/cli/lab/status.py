@@ -82,6 +82,9 @@ def _why(talk: Talk, node: NodeStatus) -> str:
 def _how_it_ended(talk: Talk, ended: NodeStatus | OtherStatus, key: str) -> str:
     if ended.signal is not None:
         return talk.say(f"{key}.signal", signal=ended.signal)
+    if isinstance(ended, NodeStatus) and ended.reasons:
+        words = "\n".join(f"  {plain(line)}" for line in ended.reasons[0].why.splitlines())
+        return talk.say("status.exit.words", code=ended.exit_code, words=words)
     if ended.exit_code is not None:
         return talk.say(f"{key}.exit", code=ended.exit_code)
     return talk.say(f"{key}.never")

@@ -42,9 +42,17 @@ class Talk:
         encoding = (getattr(sys.stdout, "encoding", "") or "").lower().replace("-", "")
         return "✓" if encoding in ("utf8", "gb18030") else "+"
 
+    def cross(self) -> str:
+        return "✗" if self.tick() == "✓" else "x"
+
     def named(self, otherwise: str = "") -> LabFolder:
         """The lab that is asked for, whether it exists or not."""
         return lab_folder(self.labs, self._name or otherwise or DEFAULT_NAME)
+
+    def meant(self) -> LabFolder:
+        """The lab of somebody who says nothing else about it either: the only one there is, else as named."""
+        folder, others = self.named(), all_labs(self.labs)
+        return others[0] if self._name is None and len(others) == 1 else folder
 
     def folder(self) -> LabFolder:
         """A lab that exists. Who names none means the one with the usual name, or the only one there is."""
@@ -54,6 +62,9 @@ class Talk:
         others = all_labs(self.labs)
         if self._name is None and len(others) == 1:
             return others[0]
+        if self._name is None and others:
+            names = [other.name for other in others]
+            raise LabFailure("which-lab", usual=DEFAULT_NAME, names=", ".join(names), first=names[0])
         raise LabFailure("no-lab", name=folder.name, folder=folder.path)
 
     def keeper(self, folder: LabFolder) -> KeeperClient:
@@ -83,6 +94,18 @@ def spoken(
         ]
         sys.stderr.write("\n".join(lines) + "\n")
         return error.exit_code
+
+
+def say_aside(text: str) -> None:
+    """To standard error, unless nobody is there any more, as when a terminal has been closed."""
+    try:
+        sys.stderr.write(text)
+        sys.stderr.flush()
+    except OSError:
+        # Python would try once more at the end, and make that its exit code.
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, 2)
+        os.close(nowhere)
 
 
 def print_json(document: Any) -> None:

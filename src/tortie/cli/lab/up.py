@@ -9,10 +9,11 @@ import time
 from collections.abc import Mapping
 from typing import Any, Final
 
+from tortie.cli.lab.again import kept
 from tortie.cli.lab.dry_run import plan_of, show_plan
-from tortie.cli.lab.progress import Live, summary
+from tortie.cli.lab.progress import Live, missing_lines, summary
 from tortie.cli.lab.status import reason_lines
-from tortie.cli.lab.talk import Talk, print_json, spoken
+from tortie.cli.lab.talk import Talk, print_json, say_aside, spoken
 from tortie.lab.changes import Refused, changes
 from tortie.lab.failures import LabFailure
 from tortie.lab.plan import LabPlan
@@ -20,6 +21,7 @@ from tortie.lab.plan_json import as_json, from_json
 from tortie.lab.planning import plan
 from tortie.lab.raising import Raised, Raising
 from tortie.lab.registry import LabFolder
+from tortie.lab.status import STOPPED
 from tortie.lab.topology import Topology, from_flags, read_topology
 
 _BASE_S: Final = 60.0
@@ -51,22 +53,30 @@ def up(
 
 
 def _wanted(talk: Talk, filename: str | None, flags: Mapping[str, Any]) -> tuple[LabFolder, LabPlan]:
-    """Who says nothing about a lab that is there wants it as it is: what has ended is started again."""
+    """Who says nothing about a lab that is there wants it as it is, and what flags leave open stays as it is."""
     given = {flag: value for flag, value in flags.items() if value not in (None, False)}
-    record = talk.named().read() if not given and filename is None else None
-    if record:
-        return talk.named(), from_json(record["plan"])
-    topology = _topology(filename, given)
-    folder = talk.named(topology.lab_name)
+    if filename is not None:
+        topology = _from_file(filename, given)
+        folder = talk.named(topology.lab_name)
+        return folder, plan(topology, folder.name)
+    meant = talk.named() if given else talk.meant()
+    record = meant.read()
+    present = from_json(record["plan"]) if record else None
+    if present and not given:
+        return meant, present
+    topology = _from_flags(given, present)
+    folder = talk.named()
     return folder, plan(topology, folder.name)
 
 
-def _topology(filename: str | None, given: dict[str, Any]) -> Topology:
-    if filename is None:
-        for flag in ("nodes", "racks", "members"):
-            if flag in given:
-                given[flag] = _number(f"--{flag}", given[flag])
-        return from_flags(**given)
+def _from_flags(given: dict[str, Any], present: LabPlan | None) -> Topology:
+    for flag in ("nodes", "racks", "members"):
+        if flag in given:
+            given[flag] = _number(f"--{flag}", given[flag])
+    return from_flags(**given) if present is None else kept(given, present)
+
+
+def _from_file(filename: str, given: Mapping[str, Any]) -> Topology:
     if given:
         raise LabFailure("file-and-flags", flag=f"--{next(iter(given))}")
     try:
@@ -95,8 +105,9 @@ def _seconds(text: str) -> float:
 
 def _up(talk: Talk, folder: LabFolder, wanted: LabPlan, timeout_s: float) -> int:
     present = plan_of(folder)
-    if present and (refused := changes(present, wanted).refused):
-        raise Refused(wanted.name, refused)
+    change = changes(present, wanted) if present else None
+    if change and change.refused:
+        raise Refused(wanted.name, change.refused)
     live = Live(talk)
     command = [sys.executable, "-P", "-m", "tortie.cli.lab.keep"]
     raising = Raising(folder, command, keeper_environment(os.environ), live.report)
@@ -105,8 +116,9 @@ def _up(talk: Talk, folder: LabFolder, wanted: LabPlan, timeout_s: float) -> int
         raised = raising.run(as_json(wanted), time.monotonic() + timeout_s)
     except KeyboardInterrupt:
         live.clear()
-        key = "up.undone" if not os.path.exists(folder.path) else "up.kept"
-        sys.stderr.write(talk.say(key, name=folder.name) + "\n")
+        begun = "up.halfway" if change and raising.begun else "up.kept"
+        key = begun if os.path.exists(folder.path) else "up.undone"
+        say_aside(talk.say(key, name=folder.name) + "\n")
         return 128 + told_to_end[0]
     finally:
         live.clear()
@@ -134,13 +146,19 @@ def _tell(talk: Talk, raised: Raised, timeout_s: float) -> int:
     status = raised.status
     if talk.json:
         done = {"fresh": raised.fresh, "done": raised.changed, "seconds": raised.seconds}
-        print_json({**status.as_json(), **done})
-        return 0 if status.ready else _UNHEALTHY
+        print_json({**status.as_json(), "missing": [pair._asdict() for pair in status.missing], **done})
+        return 0 if status.ready and not status.missing else _UNHEALTHY
+    seconds = f"{min(timeout_s, raised.seconds['total']):.0f}"
     if not status.ready:
         reasons = "\n".join(reason_lines(talk, status))
-        waited = min(timeout_s, raised.seconds["total"])
-        raise LabFailure("not-ready", name=status.name, seconds=f"{waited:.0f}", reasons=reasons)
+        hopeless = all(node.ready or node.phase == STOPPED for node in status.nodes)
+        key = "cannot-get-ready" if hopeless else "not-ready"
+        raise LabFailure(key, name=status.name, seconds=seconds, reasons=reasons)
     sys.stdout.write(summary(talk, raised) + "\n")
+    if status.missing:
+        sessions = "\n".join(missing_lines(talk, status.missing))
+        counts = {"missing": len(status.missing), "expected": len(status.pairs)}
+        raise LabFailure("sessions-missing", name=status.name, seconds=seconds, sessions=sessions, **counts)
     return 0
 
 

@@ -9,7 +9,7 @@ from typing import Final
 
 from tortie.bgp.control import ask, ask_all
 from tortie.bgp.replies import protocols_in, sessions_in, status_in
-from tortie.cli.node.bgp_standing import SOCKETS, AgentView, BirdView, NodeStatus, Process, blames, parsed_agent
+from tortie.cli.node.bgp_standing import SOCKETS, AgentView, BirdView, NodeStatus, Process, parsed_agent, standing
 from tortie.health.probe import NoAnswer, ask_unix
 from tortie.host.files import read_text
 from tortie.host.processes import is_running
@@ -26,8 +26,10 @@ def look_at_node(paths: Paths, now: datetime) -> NodeStatus:
     agent = _ask_agent(paths)
     # Our agent's BIRD is where our agent puts it; that of a Calico without containers may be elsewhere.
     bird = _ask_bird([paths.below(path) for path in (SOCKETS[:1] if agent else SOCKETS)])
-    told = blames(agent, bird, now) if agent and not bird.trouble else ()
-    return NodeStatus(_process(paths, agent), bird, agent, told)
+    if bird.denied and agent and agent.sessions is not None:
+        states = tuple(wanted.seen for wanted in agent.sessions if wanted.seen)
+        bird = bird._replace(sessions=states, by_agent=True)
+    return standing(_process(paths, agent), bird, agent, now)
 
 
 def _ask_agent(paths: Paths) -> AgentView | None:
@@ -58,7 +60,8 @@ def _ask_bird(candidates: list[str]) -> BirdView:
         spoken = {protocol.name for reply in replies for protocol in protocols_in(reply) if protocol.proto == "BGP"}
     except TortieError as error:
         fix = _AGENT if "tortie node status" in error.fix else error.fix
-        return BirdView(socket, trouble=TortieError(f"Error querying BIRD: {error.what}", error.why, fix))
+        trouble = TortieError(f"Error querying BIRD: {error.what}", error.why, fix)
+        return BirdView(socket, trouble=trouble, denied=not os.access(socket, os.W_OK))
     return BirdView(socket, status, sessions, tuple(sorted(spoken - {session.name for session in sessions})))
 
 
@@ -76,14 +79,17 @@ def _is_there(path: str) -> bool:
 def _process(paths: Paths, agent: AgentView | None) -> Process:
     if agent is not None:
         return Process("tortie", agent.pid)
+    lock = paths.below("/run/tortie/node.lock")
     try:
-        holder = (read_text(paths.below("/run/tortie/node.lock")) or "").strip()
+        holder = (read_text(lock) or "").strip()
     except TortieError:
         holder = ""
     if holder.isdigit() and is_running(int(holder), "node"):
         return Process("tortie", int(holder))
     felix = _felix(unseen=paths.root in ("", "/"))
-    return Process("calico-node", felix) if felix else Process()
+    if felix:
+        return Process("calico-node", felix)
+    return Process(hidden=lock if _is_there(lock) and not os.access(lock, os.R_OK) else "")
 
 
 def _felix(*, unseen: bool) -> int:

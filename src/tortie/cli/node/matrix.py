@@ -6,10 +6,12 @@ older than what the other end saw happen is stale, and nobody believes it any mo
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Final, NamedTuple
 
+from tortie.bgp.plan import BGP_PORT
 from tortie.cli.node.reports import Expected, Member, Report, Seen
 from tortie.cli.node.suspects import Pair, Standing, Verdict, Wrong, groups, in_order, odd_nodes, ordered
 from tortie.model.network import IP, Family
@@ -40,6 +42,7 @@ class Row(NamedTuple):
     standing: Standing
     updated: datetime | None
     cells: Mapping[str, Cell]  # by the other node's name, all but its own
+    port: int = BGP_PORT  # where it listens
 
 
 class Odd(NamedTuple):
@@ -52,6 +55,7 @@ class Odd(NamedTuple):
     expected: int  # how many sessions with nodes it should have
     since: datetime | None = None  # the first moment that one of the others names
     updated: datetime | None = None
+    port: int = BGP_PORT
 
 
 class Outsider(NamedTuple):
@@ -62,6 +66,7 @@ class Outsider(NamedTuple):
     state: str
     kind: str = ""
     since: datetime | None = None
+    port: int | None = None  # None if nobody can tell: a report has only addresses
 
 
 class FamilyMatrix(NamedTuple):
@@ -80,6 +85,11 @@ class FamilyMatrix(NamedTuple):
     @property
     def healthy(self) -> bool:
         return not self.wrong and all(outsider.state == UP for outsider in self.outsiders)
+
+    @property
+    def ports(self) -> tuple[int, ...]:
+        """Where its nodes listen."""
+        return tuple(sorted({row.port for row in self.rows}))
 
     def row(self, name: str) -> Row:
         return next(row for row in self.rows if row.name == name)
@@ -124,8 +134,9 @@ def _family(
     wanted = frozenset(
         pair for of, pair in expected.between if of == family and pair[0] in addresses and pair[1] in addresses
     )
+    ports = {member.name: member.port for member in members}
     seen = {
-        name: {peer.peer: peer for peer in reports[name].peers if peer.peer.version == family}
+        name: [peer for peer in reports[name].peers if peer.peer.version == family]
         for name in addresses
         if name in reports
     }
@@ -152,6 +163,7 @@ def _family(
             standings[name],
             reports[name].updated if name in reports else None,
             {other: cells[name, other] for other in addresses if other != name},
+            ports[name],
         )
         for name, address in addresses.items()
     )
@@ -169,18 +181,27 @@ def _family(
 
 
 def _outsiders(
-    family: Family, names: Mapping[IP, str], seen: Mapping[str, Mapping[IP, Seen]], expected: Expected
+    family: Family, names: Mapping[IP, str], seen: Mapping[str, Sequence[Seen]], expected: Expected
 ) -> tuple[Outsider, ...]:
-    found = [
-        Outsider(name, peer.peer, _shown(peer.state), peer.kind, peer.since)
-        for name, peers in seen.items()
-        for peer in peers.values()
-        if peer.peer not in names or (name, peer.peer) in expected.outside  # a stranger on another port of a node
-    ]
-    known = {(outsider.node, outsider.peer) for outsider in found}
-    for name, peer in sorted(expected.outside - known, key=str):
-        if peer.version == family:
-            found.append(Outsider(name, peer, NONE if name in seen else UNREPORTED))
+    ports: dict[tuple[str, IP], list[int]] = {}
+    for name, address, port in sorted(expected.outside, key=lambda each: each[2]):
+        if address.version == family:
+            ports.setdefault((name, address), []).append(port)
+    found = []
+    for name, peers in seen.items():
+        for peer in peers:
+            wanted = ports.get((name, peer.peer), [])
+            # A stranger on another port of a node is one, too; the mesh with that node is not.
+            if peer.peer not in names or (wanted and peer.kind != "mesh"):
+                of = wanted[0] if len(wanted) == 1 else None
+                found.append(Outsider(name, peer.peer, _shown(peer.state), peer.kind, peer.since, of))
+    known = Counter((outsider.node, outsider.peer) for outsider in found)
+    for (name, address), wanted in ports.items():
+        missing = len(wanted) - known[name, address]
+        if missing > 0:
+            state = NONE if name in seen else UNREPORTED
+            nothing = missing == len(wanted)
+            found += [Outsider(name, address, state, port=port if nothing else None) for port in wanted[:missing]]
     return tuple(sorted(found, key=lambda outsider: (in_order(outsider.node), int(outsider.peer))))
 
 
@@ -189,16 +210,18 @@ def _shown(state: str) -> str:
 
 
 def _cells(
-    addresses: Mapping[str, IP], seen: Mapping[str, Mapping[IP, Seen]], wanted: frozenset[Pair]
+    addresses: Mapping[str, IP], seen: Mapping[str, Sequence[Seen]], wanted: frozenset[Pair]
 ) -> dict[Pair, Cell]:
     cells = {}
     for name in addresses:
+        # Of several sessions with one address the mesh's is the one between the nodes.
+        peers = {peer.peer: peer for peer in sorted(seen.get(name, ()), key=lambda peer: peer.kind == "mesh")}
         for other, address in addresses.items():
             if name == other:
                 continue
             if name not in seen:
                 cells[name, other] = Cell(UNREPORTED if (name, other) in wanted else UNEXPECTED)
-            elif peer := seen[name].get(address):
+            elif peer := peers.get(address):
                 cells[name, other] = Cell(_shown(peer.state), peer.since)
             else:
                 cells[name, other] = Cell(NONE if (name, other) in wanted else UNEXPECTED)
@@ -237,4 +260,5 @@ def _described(row: Row, wrong: Sequence[Wrong], wanted: frozenset[Pair], cells:
     others = [one if one != row.name else other for one, other in down]
     moments = [since for other in others if (since := cells[other, row.name].since)]
     expected = len({ordered(*pair) for pair in wanted if row.name in pair})
-    return Odd(row.name, row.address, row.standing, len(down), expected, min(moments) if moments else None, row.updated)
+    since = min(moments) if moments else None
+    return Odd(row.name, row.address, row.standing, len(down), expected, since, row.updated, row.port)

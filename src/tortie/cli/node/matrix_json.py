@@ -58,6 +58,7 @@ def _family_json(family: FamilyMatrix, now: datetime) -> dict[str, Any]:
             {
                 "node": each.node,
                 "peer": str(each.peer),
+                "port": each.port,
                 "type": each.kind,
                 "state": each.state,
                 "up": each.state == UP,

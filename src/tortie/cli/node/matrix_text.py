@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final, NamedTuple
 
+from tortie.bgp.plan import BGP_PORT
 from tortie.cli.node.matrix import Cell, FamilyMatrix, Matrix, Odd, Outsider, Row
-from tortie.cli.node.suspects import Wrong
+from tortie.cli.node.suspects import Wrong, in_order
 from tortie.cli.tables import table
 
 # More rows than this are not read by anybody: only those with something wrong are shown.
@@ -18,6 +19,7 @@ _PAIRS_SHOWN: Final = 10
 _NAMES_SHOWN: Final = 4
 _HOLD: Final = timedelta(seconds=100)  # BGP's 90 s, and a little for the report
 _OWN: Final = "."
+_CALICO_NODE: Final = "a calico-node reports only where a CalicoNodeStatus asks it to"
 _TYPES: Final = {"mesh": "node-to-node mesh", "node": "node specific", "global": "global"}
 
 
@@ -46,6 +48,7 @@ def _family_text(family: FamilyMatrix, now: datetime, *, everything: bool) -> st
         blocks.append(_legend(shown))
     if not small:
         blocks.append([f"--all shows all {len(family.rows)} rows."])
+    blocks.append([line for each in _silent(family, now) for line in _lines(each)])
     for odd in _told_odd(family):
         what, *fix = _lines(sentence(odd, now))
         blocks.append([what, *([] if small else _views(family, odd)), *fix])
@@ -122,8 +125,30 @@ def _legend(rows: Sequence[Row]) -> list[str]:
 
 
 def _told_odd(family: FamilyMatrix) -> tuple[Odd, ...]:
-    """Where nobody has reported, that is one thing to say, and not one about each node."""
-    return () if _nobody_reports(family) else family.odd
+    """Each has a sentence of its own, except for several that have never reported."""
+    if len(_missing(family)) < 2:
+        return () if _nobody_reports(family) else family.odd
+    return tuple(odd for odd in family.odd if odd.standing != "missing")
+
+
+def _missing(family: FamilyMatrix) -> list[Odd]:
+    return [odd for odd in family.odd if odd.standing == "missing"]
+
+
+def _silent(family: FamilyMatrix, now: datetime) -> Iterator[Sentence]:
+    """That several nodes have never reported is one thing to say, and not one about each of them."""
+    missing = sorted(_missing(family), key=lambda odd: in_order(odd.name))
+    if len(missing) < 2 or _nobody_reports(family):
+        return
+    down = [odd for odd in missing if odd.down]
+    moments = [odd.since for odd in down if odd.since]
+    since = f" since {clock(min(moments), now)}" if moments else ""
+    told = "nobody says that they are down"
+    if down:
+        which = "them" if len(down) == len(missing) else _names([odd.name for odd in down])
+        told = f"sessions with {which} are down{since}"
+    what = f"No report from {_names([odd.name for odd in missing])}; {told}."
+    yield Sentence(what, f"were their agents ever started? `tortie node check` on each of them; {_CALICO_NODE}")
 
 
 def _nobody_reports(family: FamilyMatrix) -> bool:
@@ -136,12 +161,11 @@ def sentence(odd: Odd, now: datetime) -> Sentence:
     since = f" since {clock(odd.since, now)}" if odd.since else ""
     counted = _counted(odd)
     if odd.standing == "missing":
-        agent = "a calico-node reports only where a CalicoNodeStatus asks it to"
         if odd.down:
             what = f"{who} is the odd one: {counted}{since}, and it has never reported."
-            return Sentence(what, f"was its agent ever started? `tortie node timeline` {there}; {agent}")
+            return Sentence(what, f"was its agent ever started? `tortie node timeline` {there}; {_CALICO_NODE}")
         return Sentence(
-            f"{who} has not reported; nobody says that it is down.", f"`tortie node check` {there}; {agent}"
+            f"{who} has not reported; nobody says that it is down.", f"`tortie node check` {there}; {_CALICO_NODE}"
         )
     if odd.standing == "stale":
         report = f"its own report, of {clock(odd.updated, now)}, is older than that" if odd.updated else "it is silent"
@@ -151,7 +175,7 @@ def sentence(odd: Odd, now: datetime) -> Sentence:
         if odd.down:
             return Sentence(f"{who} is the odd one: {counted}{since}, and {report}.", fix)
         return Sentence(f"{who} has not reported what the others have seen since: {report}.", fix)
-    fix = f"`tortie node status` {there} tells what BIRD says; then TCP port 179 between it and the others"
+    fix = f"`tortie node status` {there} tells what BIRD says; then {_tcp((odd.port,))} between it and the others"
     if odd.down == odd.expected:
         what = f"{who} is the odd one: it is cut off, {counted}{since}; it still reaches the datastore."
         return Sentence(what, fix)
@@ -199,7 +223,7 @@ def _rest(family: FamilyMatrix, now: datetime) -> Iterator[Sentence]:
         yield Sentence("No node has reported yet, so nothing is known.", fix)
     if family.groups:
         parts = " | ".join(_names(part) for part in family.groups)
-        fix = "look at what lies between them: a router, a switch, a firewall that drops TCP port 179"
+        fix = f"look at what lies between them: a router, a switch, a firewall that drops {_tcp(family.ports)}"
         yield Sentence(f"The cluster is cut into parts that are whole in themselves: {parts}.", fix)
         return
     for each in family.unexplained[:_PAIRS_SHOWN]:
@@ -209,10 +233,14 @@ def _rest(family: FamilyMatrix, now: datetime) -> Iterator[Sentence]:
     if any(each.verdict == "disputed" for each in family.unexplained):
         yield Sentence(
             "Where one end is up and the other is not, packets pass one way only, or a report is seconds behind.",
-            "look again in a few seconds; then look for a firewall that drops TCP port 179 in one direction",
+            f"look again in a few seconds; then look for a firewall that drops {_tcp(family.ports)} in one direction",
         )
     elif family.unexplained:
         yield Sentence("No single node explains this.", "`tortie node status` on both ends tells what each BIRD says")
+
+
+def _tcp(ports: Sequence[int]) -> str:
+    return f"TCP port{'' if len(ports) == 1 else 's'} {_names([str(port) for port in ports])}"
 
 
 def _pair_text(family: FamilyMatrix, each: Wrong, now: datetime) -> str:
@@ -225,11 +253,17 @@ def _pair_text(family: FamilyMatrix, each: Wrong, now: datetime) -> str:
     return f"{one} <-> {other}: {', '.join(views)}"
 
 
+def _peer(each: Outsider) -> str:
+    if each.port in (None, BGP_PORT):
+        return str(each.peer)
+    return f"[{each.peer}]:{each.port}" if each.peer.version == 6 else f"{each.peer}:{each.port}"
+
+
 def _outsider_lines(outsiders: Sequence[Outsider], now: datetime) -> list[str]:
     rows = [
         (
             each.node,
-            str(each.peer),
+            _peer(each),
             _TYPES.get(each.kind, "-"),
             each.state,
             clock(each.since, now) if each.since else "-",

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
 from tortie.bgp.cluster import Cluster
-from tortie.bgp.plan import Secret
+from tortie.bgp.plan import BGP_PORT, Secret
 from tortie.bgp.sessions import plan, wanted_secrets
 from tortie.cli.node.suspects import Pair
 from tortie.model.network import IP, Family
@@ -20,6 +20,7 @@ class Member(NamedTuple):
 
     name: str
     addresses: tuple[IP, ...] = ()  # at most one of each family; none: it takes no part in BGP
+    port: int = BGP_PORT  # where it listens
 
     def address(self, family: Family) -> IP | None:
         return next((address for address in self.addresses if address.version == family), None)
@@ -44,13 +45,13 @@ class Expected(NamedTuple):
     """The sessions that the cluster's configuration asks for."""
 
     between: frozenset[tuple[Family, Pair]] = frozenset()  # (a, b): a shall have a session with the node b
-    outside: frozenset[tuple[str, IP]] = frozenset()  # with what is no node
+    outside: frozenset[tuple[str, IP, int]] = frozenset()  # with what is no node, and on which port
 
 
 def members_of(cluster: Cluster) -> list[Member]:
     return [
-        Member(speaker.name, tuple(ip for ip in (speaker.ipv4, speaker.ipv6) if ip is not None))
-        for speaker in cluster.speakers.values()
+        Member(name, tuple(ip for ip in (speaker.ipv4, speaker.ipv6) if ip is not None), cluster.port_of(name))
+        for name, speaker in cluster.speakers.items()
     ]
 
 
@@ -63,7 +64,7 @@ def expected_of(cluster: Cluster) -> Expected:
             if session.peer_node:
                 between.add((session.family, (name, session.peer_node)))
             else:
-                outside.add((name, session.peer))
+                outside.add((name, session.peer, session.peer_port))
     return Expected(frozenset(between), frozenset(outside))
 
 

@@ -34,13 +34,23 @@ def status(*, output: str, cluster: bool, everything: bool, root: str, **flags: 
 
 
 def as_json(found: NodeStatus) -> dict[str, Any]:
-    agent, bird = found.agent, found.bird
+    agent, bird, process = found.agent, found.bird, found.process
     return {
         "apiVersion": "tortie/v1",
         "kind": "NodeStatus",
         "healthy": found.healthy,
-        "process": {"running": found.process.running, "program": found.process.program, "pid": found.process.pid},
-        "agent": {"node": agent.node, "phase": agent.phase, "ready": agent.ready, "bgp": agent.routing}
+        "process": {
+            "running": None if process.hidden else process.running,  # nobody knows
+            "program": process.program,
+            "pid": process.pid,
+        },
+        "agent": {
+            "node": agent.node,
+            "phase": agent.phase,
+            "ready": agent.ready,
+            "notReady": [each._asdict() for each in agent.not_ready],
+            "bgp": agent.routing,
+        }
         if agent
         else None,
         "bird": {
@@ -49,10 +59,12 @@ def as_json(found: NodeStatus) -> dict[str, Any]:
             "status": {**bird.status._asdict(), "router_id": str(bird.status.router_id)} if bird.status else None,
             "otherSessions": list(bird.strangers),
             "error": _told(bird.trouble) if bird.trouble else None,
+            "sessionsFrom": None if bird.unknown else "agent" if bird.by_agent else "bird",
         },
         "ipv4": [_session(found, state) for state in bird.family(4)],
         "ipv6": [_session(found, state) for state in bird.family(6)],
         "notEstablished": [_blame(blame) for blame in found.blames],
+        "ownFault": found.own_fault._asdict() if found.own_fault else None,
         "unreachable": list(agent.unreachable) if agent else [],
         "refusals": [{**_told(each), "subject": each.subject} for each in agent.refusals] if agent else [],
     }
@@ -82,6 +94,7 @@ def _blame(blame: Blame) -> dict[str, Any]:
     return {
         "name": blame.session.name,
         "peer": str(blame.session.peer),
+        "port": blame.session.port,
         "node": blame.session.peer_node,
         "fault": blame.fault,
         "why": blame.why,

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
-from tortie.cli.node.bgp_standing import Blame, NodeStatus
+from tortie.cli.node.bgp_standing import Blame, NodeStatus, Reason
+from tortie.model.errors import TortieError
 from tortie.model.network import Family
 from tortie.model.spans import span
 
@@ -23,22 +24,32 @@ _FAULTS: Final = {"a peer": "the peer", "the network": "the network in between"}
 def as_text(found: NodeStatus, now: datetime) -> str:
     bird = found.bird
     lines = [f"Calico process is {'running' if found.process.running else 'not running'}."]
-    if not found.process.running:
+    if found.process.hidden:
+        lines = [
+            "Whether the Calico process runs cannot be seen.",
+            f"  why: {found.process.hidden}: permission denied",
+            "  fix: run this as root",
+        ]
+        if bird.absent or bird.denied:
+            return "\n".join(lines) + "\n\n"
+    elif not found.process.running:
         lines.append("  fix: `tortie node run` starts it; if it does run, --root has to be the same as there")
         if bird.absent:
             return "\n".join(lines) + "\n\n"
     if found.without_bgp:
-        return "\n".join([*lines, "", "It takes no part in BGP: CALICO_NETWORKING_BACKEND is not bird."]) + "\n\n"
-    if bird.trouble:
-        told = (("why", bird.trouble.why), ("fix", bird.trouble.fix))
-        lines += ["", bird.trouble.what, *(f"  {label}: {text}" for label, text in told if text)]
+        lines += ["", "It takes no part in BGP: CALICO_NETWORKING_BACKEND is not bird."]
+        return "\n".join([*lines, *_not_ready(found)]) + "\n\n"
+    if bird.trouble and bird.by_agent:
+        lines.append(f"  note: {bird.socket} is closed to this user; this is what the agent saw last")
+    elif bird.trouble:
+        lines += ["", *_told(bird.trouble), *_not_ready(found)]
         return "\n".join(lines) + "\n\n"
     if bird.not_the_nodes:
         own = (
             f"no session of a node, but {len(bird.strangers)} of its own" if bird.strangers else "no session of a node"
         )
         lines.append(f"  note: the BIRD at {bird.socket} has {own}; it seems to be this machine's, not the node's")
-    elif not found.process.running:
+    elif not found.process.running and not found.process.hidden:
         lines.append(f"  note: the BIRD at {bird.socket} runs without it, and nobody corrects what it does")
     if bird.strangers and not bird.not_the_nodes:
         lines.append(f"  note: BIRD has other sessions, too: {', '.join(bird.strangers)}")
@@ -47,7 +58,9 @@ def as_text(found: NodeStatus, now: datetime) -> str:
         lines += ["", f"IPv{family} BGP status"]
         lines += table(sessions, now) if sessions else [f"No IPv{family} peers found."]
         lines += _limited([_blamed(blame) for blame in found.blames if blame.session.peer.version == family])
-    return "\n".join([*lines, *_beside(found)]) + "\n\n"
+    if found.own_fault:
+        lines += ["", f"All sessions are down, so it is rather this node than its peers: {found.own_fault.fix}"]
+    return "\n".join([*lines, *_beside(found), *_not_ready(found)]) + "\n\n"
 
 
 def table(sessions: Sequence[SessionState], now: datetime) -> list[str]:
@@ -82,7 +95,7 @@ def shown_since(since: str, now: datetime) -> str:
 
 def _blamed(blame: Blame) -> str:
     session = blame.session
-    who = f"{session.peer} ({session.peer_node})" if session.peer_node else str(session.peer)
+    who = f"{session.where} ({session.peer_node})" if session.peer_node else session.where
     down = f" for {span(round(blame.down_s))}" if blame.down_s is not None else ""
     fault = _FAULTS.get(blame.fault, blame.fault)
     return f"{who} is not established{down}; the fault seems to lie with {fault}: {blame.why}; {blame.fix}"
@@ -91,11 +104,12 @@ def _blamed(blame: Blame) -> str:
 def _beside(found: NodeStatus) -> Iterator[str]:
     """What no table of sessions shows."""
     agent, status = found.agent, found.bird.status
-    if status and status.recovering:
+    reasons = found.reasons()
+    if status and status.recovering and not any(reason.name == "bgp" for reason in reasons):
         yield from ("", "BIRD recovers from a restart: it keeps its earlier routes until all peers have told theirs.")
     if agent is None:
         return
-    if agent.unreachable:
+    if agent.unreachable and not any(agent.unreachable[0] in reason.what for reason in reasons):
         yield from ("", "Networks that BGP has brought, and to which this machine has no way:")
         yield from _limited([f"  {network}" for network in agent.unreachable])
     if agent.refusals:
@@ -103,6 +117,19 @@ def _beside(found: NodeStatus) -> Iterator[str]:
         yield from _limited([f"  {each.what}: {each.why}; {each.fix}" for each in agent.refusals])
     if agent.sessions is None:
         yield from ("", f"The agent is in the phase {agent.phase} and has not decided on any session yet.")
+
+
+def _not_ready(found: NodeStatus) -> Iterator[str]:
+    reasons = found.reasons()
+    if reasons:
+        yield from ("", "The node is not ready:")
+    for reason in reasons:
+        yield from (f"  {line}" for line in _told(reason))
+
+
+def _told(trouble: TortieError | Reason) -> list[str]:
+    parts = (("why", trouble.why), ("fix", trouble.fix))
+    return [trouble.what, *(f"  {label}: {text}" for label, text in parts if text)]
 
 
 def _limited(lines: list[str]) -> list[str]:

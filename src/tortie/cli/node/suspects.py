@@ -47,8 +47,10 @@ def odd_nodes(
     """The nodes that together explain the most, worst first, and the sessions that none of them explains.
 
     A node is the odd one when it takes part in more of the trouble than any other. Where several are equal, one that is
-    silent is; or one that has lost every session, as long as others have not.
+    silent is; or one that has lost every session, as long as others have not. A node whose trouble is all with nodes
+    that have never reported is not: they are.
     """
+    missing = {name for name, standing in standings.items() if standing == "missing"}
     left = [each for each in wrong if each.verdict in ("down", "disputed")]
     sessions = Counter(name for pair in {ordered(*pair) for pair in wanted} for name in pair)
     odd: list[str] = []
@@ -59,7 +61,8 @@ def odd_nodes(
         silent = [name for name in worst if standings[name] != "fresh"]
         lost = [name for name in worst if sum(name in each.pair for each in wrong) == sessions[name]]
         if len(worst) == 1 and most > 1:
-            name = worst[0]
+            partners = {name for each in left if worst[0] in each.pair for name in each.pair} - {worst[0]}
+            name = min(partners, key=in_order) if partners <= missing and worst[0] not in missing else worst[0]
         elif silent and (len(silent) < len(worst) or most > 1):
             name = silent[0]
         elif most > 1 and lost and len(worst) < len(trouble):
