@@ -161,6 +161,14 @@ def test_columns_of_chinese_headings_stand_above_their_values(lab: Lab) -> None:
     assert wide.index("地") == rows[0].index("10.77.0.1")
 
 
+def test_a_terminal_that_knows_only_ascii_gets_only_that(lab: Lab) -> None:
+    plain = {"LANG": "C", "LC_ALL": "POSIX", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
+    drawn = lab("graph", **plain)
+    assert drawn.code == 0
+    assert drawn.stdout.isascii()
+    assert "\\u" not in drawn.stdout
+
+
 @pytest.mark.parametrize(
     ("form", "beginning"), [("ascii", "Lab demo"), ("mermaid", "---"), ("dot", "graph"), ("svg", "<svg")]
 )

@@ -12,6 +12,8 @@ from tortie.cli.lab.talk import Talk, print_json, spoken
 from tortie.lab.status import lab_view
 
 FORMS: Final = ("ascii", "mermaid", "dot", "svg", "json")
+# For a terminal that knows nothing but ASCII; each as wide as what it stands for.
+_PLAIN: Final = str.maketrans("✓✗…·│─┌┐└┘├┤→←–", "+x.-|-++++++><-")
 
 
 def graph(*, name: str | None, lang: str | None, output: str, color: str) -> int:
@@ -40,6 +42,8 @@ def graph(*, name: str | None, lang: str | None, output: str, color: str) -> int
             from tortie.lab.graph.ascii import ascii
 
             text = ascii(view, language=talk.language, width=shutil.get_terminal_size().columns)
+            if talk.tick() != "✓":
+                text = text.translate(_PLAIN)
         sys.stdout.write(text if text.endswith("\n") else text + "\n")
         return 0
 
