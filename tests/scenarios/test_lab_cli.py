@@ -161,6 +161,21 @@ def test_columns_of_chinese_headings_stand_above_their_values(lab: Lab) -> None:
     assert wide.index("地") == rows[0].index("10.77.0.1")
 
 
+def test_a_command_and_a_log_as_json(lab: Lab) -> None:
+    done = lab("exec", "-o", "json", "node-2", "--", "sh", "-c", "hostname; echo sorry >&2; exit 7")
+    assert done.code == 7
+    assert done.json == {
+        "machine": "node-2",
+        "command": ["sh", "-c", "hostname; echo sorry >&2; exit 7"],
+        "exit_code": 7,
+        "stdout": "node-2\n",
+        "stderr": "sorry\n",
+    }
+    log = lab("logs", "node-1", "-o", "json").json
+    assert any("Calico node started successfully" in line for line in log["lines"])
+    assert lab("logs", "node-1", "-o", "json", "-f").code == 2
+
+
 def test_a_terminal_that_knows_only_ascii_gets_only_that(lab: Lab) -> None:
     plain = {"LANG": "C", "LC_ALL": "POSIX", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
     drawn = lab("graph", **plain)

@@ -258,6 +258,11 @@ FAILURES: Final[dict[str, Kind]] = {
         Told("{flag} {text}: this cannot be meant", "it is no number of that kind", "for example {example}"),
         Told("{flag} {text}：无法理解", "这不是此处可用的数值", "例如 {example}"),
     ),
+    "no-json-follow": Kind(
+        2,
+        Told("-o json and --follow together", "a document that never ends is none", "leave one of them out"),
+        Told("-o json 与 --follow 不能同时使用", "没有结尾的文档不成其为文档", "去掉其中之一"),
+    ),
     "bad-choice": Kind(
         2,
         Told("{flag} {text}: there is no such choice", "there are {choices}", "use one of them"),

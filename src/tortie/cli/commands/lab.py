@@ -168,7 +168,7 @@ COMMAND = Command(
             summary="Open a shell in a machine of the lab.",
             run=shell,
             arguments=(_MACHINE,),
-            options=_USUAL,
+            options=(_NAME, output_option("text", "text"), *_SPEECH),
             examples="""
                 tortie lab shell node-1
             """,
@@ -181,7 +181,7 @@ COMMAND = Command(
                 Option(("-f", "--follow"), "follow", "Go on as it grows."),
                 Option(("--tail",), "tail", "Only the last lines.", "N"),
                 _NAME,
-                output_option("text", "text"),
+                output_option("text", "text", "json"),
                 *_SPEECH,
             ),
             examples="""

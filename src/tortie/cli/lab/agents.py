@@ -89,8 +89,13 @@ def logs(
         lines = None if tail is None else _lines(tail)
         path = _log_of(folder, machine)
         with open(path, "rb") as file:
-            for piece in _last_lines(file.read(), lines):
-                sys.stdout.buffer.write(piece)
+            written = b"".join(_last_lines(file.read(), lines))
+            if talk.json:
+                if follow:
+                    raise LabFailure("no-json-follow")
+                print_json({"machine": machine, "lines": written.decode(errors="replace").splitlines()})
+                return 0
+            sys.stdout.buffer.write(written)
             sys.stdout.flush()
             while follow and os.path.exists(path):
                 piece = file.read(_PIECE)
@@ -101,7 +106,7 @@ def logs(
                     time.sleep(_FOLLOW_S)
         return 0
 
-    return spoken(work, name=name, lang=lang, output=output, color=color, forms=_FORMS[:1])
+    return spoken(work, name=name, lang=lang, output=output, color=color, forms=_FORMS)
 
 
 def _lines(text: str) -> int:

@@ -8,7 +8,7 @@ import sys
 from contextlib import closing, suppress
 from typing import Final, cast
 
-from tortie.cli.lab.talk import Talk, spoken
+from tortie.cli.lab.talk import Talk, print_json, spoken
 from tortie.host.namespaces import Kind, enter
 from tortie.lab.failures import LabFailure
 
@@ -36,7 +36,7 @@ def shell(*, name: str | None, lang: str | None, output: str, color: str, machin
         words = (program, "--norc", "--noprofile") if os.path.basename(program) == "bash" else (program,)
         return _become(talk, machine, words, prompt)
 
-    return spoken(work, name=name, lang=lang, output=output, color=color, forms=_FORMS)
+    return spoken(work, name=name, lang=lang, output=output, color=color, forms=_FORMS[:1])
 
 
 def _become(talk: Talk, machine: str, command: tuple[str, ...], more: dict[str, str]) -> int:
@@ -52,12 +52,25 @@ def _become(talk: Talk, machine: str, command: tuple[str, ...], more: dict[str, 
     sys.stdout.flush()
     try:
         os.environ["PATH"] = environment["PATH"]
+        if talk.json:
+            return _tell_outcome(machine, command, environment)
         os.execvpe(command[0], list(command), environment)
     except OSError as error:
         code = 127 if isinstance(error, FileNotFoundError) else 126
         failure = LabFailure("not-executable", program=command[0], machine=machine, reason=error.strerror)
         failure.exit_code = code
         raise failure from None
+
+
+def _tell_outcome(machine: str, command: tuple[str, ...], environment: dict[str, str]) -> int:
+    import subprocess
+
+    done = subprocess.run(command, env=environment, capture_output=True, check=False)
+    # As a shell has it for a command that was ended by a signal.
+    code = 128 - done.returncode if done.returncode < 0 else done.returncode
+    told = {"stdout": done.stdout.decode(errors="replace"), "stderr": done.stderr.decode(errors="replace")}
+    print_json({"machine": machine, "command": list(command), "exit_code": code, **told})
+    return code
 
 
 def _show_own_sys() -> None:
