@@ -104,9 +104,11 @@ def _run(health: Health, sources: Sources, log_format: str, page: Page | None) -
 
     reading, datastore = sources.checked()
     assembly = Assembly(health, sources, reading, datastore, log_format, page, lambda: bool(_told_to_stop))
+    agent = assembly.run()
     try:
-        return asyncio.run(assembly.run())
+        return asyncio.run(agent)
     except Stopped:
+        agent.close()  # it may not have begun; Python would complain of that
         assembly.stop()
         return 0
     except TortieError:
