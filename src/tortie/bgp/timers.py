@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 from tortie.bgp.plan import Refusal
+from tortie.model.fields import Duration
 
 # What an OPEN can say: a restart in 12 bits, a hold time, which is three keepalives, in 16.
 RESTART_S: Final = range(1 << 12)
 KEEPALIVE_S: Final = range(1, (1 << 16) // 3 + 1)
 
-_UNITS: Final = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
-_PART: Final = re.compile(r"([0-9]*\.?[0-9]*)(ns|us|µs|μs|ms|s|m|h)")
 
-
-def whole_seconds(duration: str | None, possible: range, setting: str, refusals: list[Refusal]) -> int | None:
+def whole_seconds(duration: Duration | None, possible: range, setting: str, refusals: list[Refusal]) -> int | None:
     """A duration of Go's, rounded. Outside of what is possible the setting is passed over, and the session stays."""
     if duration is None:
         return None
-    seconds = sum(float(number) * _UNITS[unit] for number, unit in _PART.findall(duration))
+    seconds = duration.seconds
     if not duration.startswith("-") and possible[0] - 0.5 <= seconds < possible[-1] + 0.5:
         return int(seconds + 0.5)
     why = f"{duration} is not from {possible[0]} to {possible[-1]} seconds"

@@ -186,12 +186,20 @@ class Shaped(str):
         return cls(raw)
 
 
+_SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+
 class Duration(Shaped):
     """A span of time in Go's form: 90s, 1m30s, 500ms."""
 
     form = r"[-+]?(0|(([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)"
     what = "a duration"
     right = "a number with its unit, for example 30s, 1m30s or 500ms"
+
+    @property
+    def seconds(self) -> float:
+        parts = re.findall(r"([0-9]*\.?[0-9]*)(ns|us|µs|μs|ms|s|m|h)", self)
+        return (-1 if self.startswith("-") else 1) * sum(float(number) * _SECONDS[unit] for number, unit in parts)
 
 
 class MACAddress(Shaped):

@@ -108,6 +108,7 @@ class Assembly:
         machine = Machine()
         phases = Phases(self._health)
         news = KernelNews(machine.open_events)
+        stamp = Stamp(_now, lambda: str(uuid.uuid4()))
         converger = Converger(
             identity,
             settings,
@@ -115,11 +116,10 @@ class Assembly:
             machine=machine,
             phases=phases,
             log=self._log,
-            stamp=Stamp(_now, lambda: str(uuid.uuid4())),
+            stamp=stamp,
             random_ula=_random_ula,
             kernel_news=news.wait,
         )
-        stamp = Stamp(_now, lambda: str(uuid.uuid4()))
         report: MeshReport | None = None
         if settings.backend.value == "bird":
             self._mesh = Mesh(

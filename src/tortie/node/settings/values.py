@@ -34,7 +34,6 @@ _MODES: Final[dict[str, Mode]] = {
 }
 _BLOCK_SIZES: Final[dict[Family, range]] = {4: range(20, 33), 6: range(116, 129)}
 _LINK_LOCAL: Final = {4: ip_network("169.254.0.0/16"), 6: ip_network("fe80::/10")}
-_UNITS: Final = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 _SPAN_MAX: Final = 290 * 365 * 86400.0  # what Go's durations hold
 _SPAN_LENGTH_MAX: Final = 60
 _DECIMAL: Final = r"[-+]?(\d{1,15}\.?\d{0,15}|\.\d{1,15})"
@@ -94,10 +93,7 @@ def span(text: str) -> float:
     """The seconds that a duration of Go's stands for."""
     if len(text) > _SPAN_LENGTH_MAX:
         raise BadField(f"is not {Duration.what}", Duration.right)
-    Duration.parse(text)
-    sign = -1 if text.startswith("-") else 1
-    parts = re.findall(r"([0-9]*\.?[0-9]*)(ns|us|µs|μs|ms|s|m|h)", text)
-    seconds = sign * sum(float(number) * _UNITS[unit] for number, unit in parts)
+    seconds = Duration.parse(text).seconds
     if abs(seconds) > _SPAN_MAX:
         raise BadField("is longer than Go's durations can be", Duration.right)
     return seconds
