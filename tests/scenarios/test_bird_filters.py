@@ -194,7 +194,10 @@ def test_operations_on_import_change_the_route(birds: tuple[Bird, Bird]) -> None
     rule = {**inside(MARKED, "Equal"), "action": "Accept", "operations": OPERATIONS}
     node.configure(bird_text(plan_with(importV4=[rule])))
     eventually(
-        lambda: learnt(node, neighbour) == (ALL, ALL) and "large_community" in attributes(node, MARKED),
+        lambda: (
+            learnt(node, neighbour) == (ALL, ALL)
+            and "large_community" in attributes(node, MARKED, "protocol", OUTSIDE)  # each session is asked on its own
+        ),
         "the rule works",
     )
     found = attributes(node, MARKED, "protocol", OUTSIDE)
