@@ -72,6 +72,7 @@ PURE = (
     "lab/seeds.py",
     "lab/failures.py",
     "lab/status.py",
+    "lab/problem_words.py",
     "lab/words.py",
     "lab/topology.py",
     "lab/wires.py",

@@ -91,6 +91,19 @@ def test_a_file_with_faults_names_each_with_its_line(tortie: Tortie) -> None:
     assert tortie.run("lab", "up", "-f", "-", stdin=b"\xff\xfe").code == 2
 
 
+def test_faults_of_a_file_and_of_flags_in_chinese(tortie: Tortie) -> None:
+    file = tortie.file("bad.yaml", "apiVersion: tortie/v1\nkind: Lab\nnodes: [a, a]\n")
+    assert tortie.run("lab", "up", "-f", file, "--lang", "zh") == Ran(
+        2,
+        "",
+        f"错误：{file} 第 3 行：{file} 无效\n"
+        "  原因：字段 nodes[1].name = “a”有误（nodes[0] 的名称相同）\n"
+        "  办法：换一个名称\n",
+    )
+    done = tortie.run("lab", "up", "--nodes", "2", "--racks", "3", "--lang", "zh")
+    assert done == Ran(2, "", "错误：--racks 3 不可行\n  原因：3 个机架只有 2 个节点\n  办法：节点数不少于机架数\n")
+
+
 def test_an_unknown_machine_gets_the_list(lab: Lab) -> None:
     for command in (("exec", "node-9", "--", "true"), ("logs", "node-9"), ("stop", "node-9"), ("start", "node-9")):
         done = lab(*command)

@@ -9,15 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from tortie.lab.forms import API_VERSION, KIND, LabName, Topology
+from tortie.lab.forms import API_VERSION, KIND, Topology
 from tortie.lab.rules import NODES_MAX, RACKS_MAX, rules
 from tortie.model.errors import Invalid, Problem, UsageError
-from tortie.model.fields import BadField
 from tortie.model.manifest import Manifest, read_plain
 from tortie.model.shape import problems_in, value_of
 from tortie.model.wire import Document
 
-__all__ = ["Topology", "check_lab_name", "from_flags", "read_topology"]
+__all__ = ["Topology", "from_flags", "read_topology"]
 
 _FLAG_OF: Final = {"nodes: ": "--nodes ", "members: ": "--members ", "kind: ": "--store "}
 
@@ -60,14 +59,6 @@ def _as_flags(right: str) -> str:
     for field, flag in _FLAG_OF.items():
         right = right.replace(field, flag)
     return right
-
-
-def check_lab_name(name: str) -> str:
-    """The name, if a lab may have it: it is a folder's name and stands in file names and texts."""
-    try:
-        return LabName.parse(name)
-    except BadField as bad:
-        raise UsageError(f"a lab cannot be called {name!r}", f"it {bad}", bad.right) from None
 
 
 def _subject(manifest: Manifest) -> str:

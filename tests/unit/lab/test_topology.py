@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 from tests.support.topologies import read
 
-from tortie.lab.topology import check_lab_name, from_flags, read_topology
+from tortie.lab.problem_words import FORMS, in_chinese, told_in_chinese
+from tortie.lab.topology import from_flags, read_topology
 from tortie.model.errors import Invalid, Problem, UsageError
 from tortie.model.manifest import Unreadable
 
@@ -221,6 +223,55 @@ def test_what_cannot_be(text: str, field: str, why: str) -> None:
     assert problem.right
 
 
+# What would be right is often the very line to write, in any language.
+LINES = re.compile(r"[\w.]+: [\w-]+|--\w+ \w+|[0-9a-f.:]+(/\d+)?|tortie/v1")
+
+
+def assert_chinese(text: str) -> None:
+    chinese = in_chinese(text)
+    assert (chinese != text and re.search("[\u4e00-\u9fff]", chinese)) or LINES.fullmatch(text), text
+    assert not re.search(r"\b(is|the|and|or|for|example|has)\b", chinese), chinese
+
+
+@pytest.mark.parametrize("text", [text for text, _, _ in RULES])
+def test_every_rule_speaks_chinese(text: str) -> None:
+    (problem,) = problems(text)
+    assert_chinese(problem.why)
+    assert_chinese(problem.right)
+
+
+def test_several_problems_in_chinese() -> None:
+    with pytest.raises(Invalid) as refused:
+        read_topology("apiVersion: tortie/v1\nkind: Lab\nnodes: 2\nracks: 3\nstore: {members: 3}", "lab.yaml")
+    assert told_in_chinese(refused.value) == (
+        "lab.yaml 有 2 处错误",
+        "-  lab.yaml 第 4 行：字段 racks = “3”有误（3 个机架只有 2 个节点）；正确写法：节点数不少于机架数\n"
+        "-  lab.yaml 第 5 行：字段 store.members = “3”有误（内嵌存储是单个文件）；正确写法：kind: etcd，或 members: 1",
+        "逐行修正",
+    )
+
+
+def test_text_that_is_no_yaml_in_chinese() -> None:
+    with pytest.raises(Unreadable) as refused:
+        read_topology("nodes: 1\nnodes: 2", "lab.yaml")
+    assert told_in_chinese(refused.value) == (
+        "lab.yaml 第 2 行：不是有效的 YAML 或 JSON",
+        "字段 nodes 在此出现两次",
+        "检查该处的缩进、引号和冒号",
+    )
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_both_languages_have_the_same_values(form: str) -> None:
+    assert sorted(re.findall(r"\{\w+\}", form)) == sorted(re.findall(r"\{\w+\}", FORMS[form]))
+
+
+def test_what_has_no_translation_stays_as_it_is() -> None:
+    assert in_chinese("mapping values are not allowed in this context") == (
+        "mapping values are not allowed in this context"
+    )
+
+
 def test_a_file_of_another_kind() -> None:
     (problem,) = [each for each in _problems_of("kind: Lab\nnodes: 1") if each.field == "apiVersion"]
     assert problem.right == "tortie/v1"
@@ -254,13 +305,5 @@ def test_flags_that_cannot_be_are_named(flags: dict[str, object], what: str, why
     assert what in refused.value.what
     assert why in refused.value.why
     assert fix in refused.value.fix
-
-
-@pytest.mark.parametrize("name", ["", "Lab", "a/b", "..", "-a", "a" * 64])
-def test_names_that_a_lab_cannot_have(name: str) -> None:
-    with pytest.raises(UsageError):
-        check_lab_name(name)
-
-
-def test_names_that_a_lab_can_have() -> None:
-    assert [check_lab_name(name) for name in ("a", "lab-2", "a" * 63)] == ["a", "lab-2", "a" * 63]
+    for text in (refused.value.what, refused.value.why, refused.value.fix):
+        assert_chinese(text)

@@ -11,9 +11,10 @@ from typing import Any
 from tortie.cli.language import Language, choose_language, may_colour
 from tortie.lab.changes import Refused
 from tortie.lab.client import KeeperClient
-from tortie.lab.failures import LabFailure
+from tortie.lab.failures import LabFailure, Told
 from tortie.lab.registry import DEFAULT_NAME, LabFolder, all_labs, is_locked, lab_folder, labs_folder
 from tortie.lab.words import say
+from tortie.model.errors import TortieError
 
 _COLOURS = {"good": "32", "bad": "31", "faint": "2"}
 
@@ -82,18 +83,27 @@ def spoken(
     """Does the work of a command. Its failures are told in the language of whoever called it."""
     try:
         return work(Talk(name, lang, output, color, forms))
-    except (LabFailure, Refused) as error:
+    except TortieError as error:
         if output == "json" or choose_language(lang, os.environ) == "en":
             raise
         sys.stdout.flush()
-        what, *rest = error.told("zh")
+        what, *rest = _in_chinese(error)
         lines = [f"错误：{what}"]
         lines += [
             f"  {label}：" + text.replace("\n", "\n        ")
             for label, text in zip(("原因", "办法"), rest, strict=True)
+            if text
         ]
         sys.stderr.write("\n".join(lines) + "\n")
         return error.exit_code
+
+
+def _in_chinese(error: TortieError) -> Told:
+    if isinstance(error, LabFailure | Refused):
+        return Told(*error.told("zh"))
+    from tortie.lab.problem_words import told_in_chinese
+
+    return told_in_chinese(error)
 
 
 def say_aside(text: str) -> None:
