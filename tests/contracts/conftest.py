@@ -14,7 +14,7 @@ from tests.support.stores import Open, Play, Scenario
 from tortie.store.embedded import EmbeddedStore
 from tortie.store.etcd import EtcdConfig, EtcdStore
 
-DEADLINE_S = 30.0
+DEADLINE_S = 120.0
 
 
 @pytest.fixture(scope="session")

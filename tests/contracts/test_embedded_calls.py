@@ -113,7 +113,8 @@ def test_calls_that_time_out_again_and_again_do_not_pile_up_threads(store_path: 
             for _ in range(10):
                 with pytest.raises(Unreachable):
                     await put(store, "/key", b"late", timeout_s=0.02)
-            assert threads() <= before + 2
+            # One that has told its outcome still needs a moment to end; those that wait for the lock would stay.
+            eventually(lambda: threads() <= before + 2, "at most two threads are left")
         await store.close()
 
     prepared(store_path)

@@ -96,7 +96,7 @@ async def scenario(cluster: EtcdCluster) -> None:
     stores = [opened(cluster, shift) for shift in range(WRITERS)]
     diary, seen = Diary(), list[Change]()
     try:
-        async with asyncio.timeout(60), asyncio.TaskGroup() as tasks:
+        async with asyncio.timeout(200), asyncio.TaskGroup() as tasks:
             tasks.create_task(collect(stores[0], seen))
             async with asyncio.TaskGroup() as writers:
                 for number, store in enumerate(stores):

@@ -145,7 +145,8 @@ def test_unreachable_names_every_endpoint_and_what_happened_there() -> None:
         store = opened(refusing.replace("//", "//root:secret@"), hole)
         try:
             with pytest.raises(Unreachable) as caught:
-                await store.get("/a", timeout_s=1)
+                # Every endpoint's last attempt must have had time for what it shows.
+                await store.get("/a", timeout_s=3)
             return caught.value
         finally:
             await store.close()
@@ -153,7 +154,7 @@ def test_unreachable_names_every_endpoint_and_what_happened_there() -> None:
     refusing = f"http://127.0.0.1:{free_port()}"
     with black_hole() as hole:
         error = asyncio.run(scenario(refusing, hole))
-        assert error.what == f"datastore unreachable: etcd {refusing},{hole} gave no answer to read /a within 1.0 s"
+        assert error.what == f"datastore unreachable: etcd {refusing},{hole} gave no answer to read /a within 3.0 s"
         assert f"{refusing}: connection refused" in error.why
         assert f"{hole}: no answer within" in error.why
         assert "see whether etcd runs there" in error.fix
@@ -252,12 +253,13 @@ def test_a_reply_that_arrives_slowly_is_waited_for() -> None:
 
     async def scenario() -> None:
         writer = opened(etcd.endpoint)
-        async with Line(etcd.port, bytes_per_s=1_000_000) as line:
-            reader = opened(line.endpoint, f"http://127.0.0.1:{free_port()}")
+        async with Line(etcd.port, bytes_per_s=700_000) as line:
+            # One of four may be silent for a fifth of the time: less than all of it takes, and there is much left.
+            reader = opened(line.endpoint, *(f"http://127.0.0.1:{free_port()}" for _ in range(3)))
             try:
                 for number in range(5):
                     await put(writer, f"/{number}", b"x" * 500_000)
-                assert len((await reader.scan("/", timeout_s=6)).entries) == 5
+                assert len((await reader.scan("/", timeout_s=15)).entries) == 5
             finally:
                 await writer.close()
                 await reader.close()

@@ -66,7 +66,7 @@ def test_all_get_their_time(tmp_path: Path) -> None:
             "nobody": str(tmp_path / "nobody"),
             "nowhere": str(tmp_path / "no" / "where"),
         }
-        answers = ask_agents(sockets, "/status", 2.0)
+        answers = ask_agents(sockets, "/status", 5.0)
     assert answers == {
         "hanging": None,
         "good": {"node": "a"},

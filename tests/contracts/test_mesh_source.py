@@ -18,7 +18,7 @@ from tortie.node.mesh_source import MeshSource
 from tortie.store.contract import TIMEOUT_S, Change, Delete, Put, Revision, Snapshot, Unreachable
 from tortie.store.embedded import EmbeddedStore
 
-DEADLINE_S = 10.0
+DEADLINE_S = 60.0
 NODES = (node("node-1", "10.0.0.1/24"), node("node-2", "10.0.0.2/24"), node("node-3", "10.0.0.3/24"))
 
 

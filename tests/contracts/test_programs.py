@@ -40,6 +40,6 @@ def test_what_is_not_there_is_said_before_anything_is_started() -> None:
 def test_who_takes_too_long_is_killed_and_collected(tmp_path: Path) -> None:
     number = tmp_path / "pid"
     with pytest.raises(TimeoutError):
-        run(outcome_of(["sh", "-c", f"echo $$ > {number}; exec sleep 3600"], ENVIRONMENT, 1.0))
+        run(outcome_of(["sh", "-c", f"echo $$ > {number}; exec sleep 3600"], ENVIRONMENT, 3.0))  # enough to write it
     with pytest.raises(ChildProcessError):
         os.waitpid(int(number.read_text()), os.WNOHANG)

@@ -193,5 +193,6 @@ def test_a_bridge_with_a_real_port_is_real() -> None:
     with Namespace("br0") as machine, Namespace("network") as network:
         machine.veth("eth0", network, "port0")
         machine.bridge("br0", "eth0")
+        machine.wait_up("br0")  # without a carrier its address would not be taken
         machine.ip("addr", "add", "10.0.0.1/24", "dev", "br0")
         assert str(chosen(machine, "agreed").chosen) == "10.0.0.1/24"

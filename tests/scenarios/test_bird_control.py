@@ -68,7 +68,7 @@ class Bird:
     def answers(self) -> bool:
         try:
             return status_in(ask(self.socket, "show status")).router_id == ip_address(self.own)
-        except BirdUnreachable:
+        except (BirdUnreachable, BirdSilent):  # its socket is there before it reads its configuration
             return False
 
     def stop(self) -> None:
@@ -159,7 +159,7 @@ def test_established_and_yet_no_way_there(pair: tuple[Bird, Bird]) -> None:
     """A next hop that no route leads to: what `established` alone does not tell."""
     one, two = pair
     two.write(export="next hop keep; export filter { bgp_next_hop = 172.31.0.9; accept; };")
-    assert configured_in(ask(two.socket, "configure", restricted=False)).outcome != "refused"
+    assert configured_in(ask(two.socket, "configure", DEADLINE_S, restricted=False)).outcome != "refused"
 
     def is_unreachable() -> bool:
         return [route.kind for route in routes_in(ask(one.socket, "show route 10.244.2.0/26"))] == ["unreachable"]
@@ -423,7 +423,7 @@ def test_a_long_reply(bird: Bird) -> None:
 
     async def talk() -> None:
         conversation = Conversation(bird.socket)
-        assert (await conversation.configure()).outcome == "reconfigured"
+        assert (await conversation.configure(DEADLINE_S)).outcome == "reconfigured"
         found = await conversation.routes('where proto = "many"', DEADLINE_S)
         assert len({route.network for route in found}) == 5000
         conversation.close()
@@ -435,7 +435,7 @@ def test_routes_that_are_told_while_the_configuration_changes(bird: Bird) -> Non
     """BIRD breaks off such an answer; it is asked again."""
     routes = "".join(f"route 10.{number >> 8}.{number & 255}.0/24 blackhole; " for number in range(5000))
     bird.write(more=f"protocol static many {{ ipv4; {routes} }}\n")
-    assert configured_in(ask(bird.socket, "configure", restricted=False)).outcome == "reconfigured"
+    assert configured_in(ask(bird.socket, "configure", DEADLINE_S, restricted=False)).outcome == "reconfigured"
 
     async def talk() -> None:
         one, two = Conversation(bird.socket), Conversation(bird.socket)

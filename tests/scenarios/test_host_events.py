@@ -39,7 +39,10 @@ def settle() -> None:
 
     def settled() -> bool:
         link = observe().named("eth0")
-        return link is not None and link.is_up and any(address.cidr.version == 6 for address in link.addresses)
+        if link is None or not link.is_up:
+            return False
+        # The kernel tells of an address once it is no longer tentative.
+        return any(each.cidr.version == 6 and "tentative" not in each.flags for each in link.addresses)
 
     deadline = time.monotonic() + SOON_S
     while not settled():

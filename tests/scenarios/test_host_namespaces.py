@@ -6,6 +6,8 @@ import os
 from pathlib import Path
 
 import pytest
+from tests.support.birds import eventually
+from tests.support.lab import processes_naming
 from tests.support.netns import FILES, NAMED, Namespace
 
 from tortie.model.errors import TortieError
@@ -69,5 +71,5 @@ def test_nothing_is_left_behind_even_if_the_test_fails() -> None:
     assert not (NAMED / namespace.name).exists()
     assert not (FILES / namespace.name).exists()
     assert "somewhere" not in Path("/etc/hosts").read_text()
-    running = [path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline") if path.exists()]
-    assert not [line for line in running if line == b"sleep\0" + seconds.encode() + b"\0"]
+    # Whoever is killed takes a moment to end.
+    eventually(lambda: not processes_naming(f"sleep {seconds}"), "none of its processes is left")

@@ -130,7 +130,7 @@ def test_silence_is_no_answer_if_the_cable_was_pulled_meanwhile(network: Network
         network.switch.ip("link", "set", "port0", "down")
 
     with pytest.raises(TortieError) as caught:
-        network.ours.call(asked_while, pulled, timeout_s=3.0)
+        network.ours.call(asked_while, pulled, timeout_s=6.0)
     assert caught.value.why == "eth0 has no carrier"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -235,7 +236,7 @@ def test_routes_outlive_restarts_on_both_sides(cluster: Cluster, speaker: StartS
             cluster.inside(machine, "ip", "address", "add", address, "dev", "lo")
             stack.callback(cluster.inside, machine, "ip", "address", "del", address, "dev", "lo")
         ping = stack.enter_context(
-            cluster.start_in_router("ping", "-i", "0.1", "-I", "172.31.7.1", "10.244.0.1", stdout=subprocess.PIPE)
+            cluster.start_in_router("ping", "-q", "-i", "0.1", "-I", "172.31.7.1", "10.244.0.1", stdout=subprocess.PIPE)
         )
         stack.callback(ping.kill)
 
@@ -254,7 +255,8 @@ def test_routes_outlive_restarts_on_both_sides(cluster: Cluster, speaker: StartS
 
         ping.send_signal(signal.SIGINT)
         said = ping.communicate(timeout=PATIENCE_S)[0].decode()
-    assert " 0% packet loss" in said, said
+    sent, received = map(int, re.findall(r"(\d+) packets transmitted, (\d+) received", said)[0])
+    assert sent - received in (0, 1), said  # the very last may be under way still
 
 
 def test_a_route_reflector_instead_of_the_mesh(cluster: Cluster, speaker: StartSpeaker) -> None:

@@ -33,8 +33,18 @@ def lab(tmp_path: Path) -> Iterator[Lab]:
         yield lab
 
 
+# The last node finds no address and never gets ready: the command is still at work whenever it is interrupted.
+NEVER_UP = """
+apiVersion: tortie/v1
+kind: Lab
+nodes: [node-1, node-2, node-3, {name: node-4, settings: {IP_AUTODETECTION_METHOD: interface=nope}}]
+"""
+
+
 def begun(lab: Lab, step: str) -> subprocess.Popen[bytes]:
-    up = lab.start("up", "--nodes", "4")
+    file = lab.labs.parent / "never-up.yaml"
+    file.write_text(NEVER_UP)
+    up = lab.start("up", "-f", str(file))
     lab.wait(step, lambda: (lab.folder / STEPS[step]).exists() or up.poll() is not None)
     return up
 

@@ -36,7 +36,9 @@ def test_an_ordinary_user_has_the_same_lab(lab: Lab) -> None:
     assert lab("status").code == 0
     keeper = next(line for line in lab.processes() if "lab keep" in line)
     assert Path(f"/proc/{keeper.split()[0]}").stat().st_uid == NOBODY
-    assert "via 10.77.0.3 dev eth0" in lab.inside("node-1", "ip", "route", "get", "10.244.0.130")
+    # Sessions are established first, then routes come, and then they are the kernel's.
+    way = ("ip", "route", "get", "10.244.0.130")
+    lab.wait("node-1 has the route", lambda: "via 10.77.0.3 dev eth0" in lab.inside("node-1", *way))
     assert lab.inside("node-2", "hostname").strip() == "node-2"
     assert sorted(lab.inside("node-2", "ls", "/sys/class/net").split()) == ["eth0", "lo"]
     assert "node-to-node mesh" in lab.inside("node-2", "tortie", "node", "status")
@@ -56,6 +58,8 @@ def test_the_usual_place_is_the_users_own(scratch: Path) -> None:
     environment = Lab(folder_of_nobody(scratch)).environment
     del environment["TORTIE_LAB_DIR"]
     words = [*as_nobody(scratch), str(COMMAND), "lab"]
+    name = f"usual-{os.getpid()}"  # the place is one for all test runs of the machine
+    place = f"/tmp/tortie-{NOBODY}/labs/{name}"
 
     def run(*more: str) -> str:
         done = subprocess.run(
@@ -65,12 +69,12 @@ def test_the_usual_place_is_the_users_own(scratch: Path) -> None:
         return done.stdout
 
     try:
-        run("up", "--nodes", "1", "--name", "usual")
-        assert f"/tmp/tortie-{NOBODY}/labs/usual" in run("list")
+        run("up", "--nodes", "1", "--name", name)
+        assert place in run("list")
     finally:
-        run("down", "--name", "usual")
-    assert processes_naming(f"/tmp/tortie-{NOBODY}/labs/usual") == []
-    assert not os.path.exists(f"/tmp/tortie-{NOBODY}/labs/usual")
+        run("down", "--name", name)
+    assert processes_naming(place) == []
+    assert not os.path.exists(place)
 
 
 def test_where_the_kernel_forbids_it_the_setting_is_named(tmp_path: Path) -> None:

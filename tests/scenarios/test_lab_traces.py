@@ -22,7 +22,7 @@ from tortie.lab.traces import Remains, cgroup_name, remains
 from tortie.lab.wires import link_names
 
 NOWHERE = "/nonexistent/lab"
-DEADLINE_S = 10.0
+DEADLINE_S = 60.0
 
 
 @pytest.fixture

@@ -35,7 +35,9 @@ def test_three_nodes_come_up_answer_and_go(lab: Lab) -> None:
         *([f"node-{number}", f"10.77.0.{number}", "running", "yes", "2/2"] for number in (1, 2, 3)),
     ]
     assert "node-to-node mesh" in lab.inside("node-2", "tortie", "node", "status")
-    assert "via 10.77.0.3 dev eth0" in lab.inside("node-1", "ip", "route", "get", "10.244.0.130")
+    # Sessions are established first, then routes come, and then they are the kernel's.
+    way = ("ip", "route", "get", "10.244.0.130")
+    lab.wait("node-1 has the route", lambda: "via 10.77.0.3 dev eth0" in lab.inside("node-1", *way))
     assert lab.inside("node-3", "hostname").strip() == "node-3"
     inodes = {inode for inode, _ in json.loads((lab.folder / "lab.json").read_text())["namespaces"]}
     assert len(inodes) == 5
@@ -171,8 +173,9 @@ def test_a_real_etcd_is_the_store(lab: Lab, members: str) -> None:
 def test_racks_are_routed(lab: Lab) -> None:
     done = lab.up("--nodes", "4", "--racks", "2")
     assert "10/10 BGP sessions established" in done.stdout
-    assert "via 10.77.1.254" in lab.inside("node-1", "ip", "route", "get", "10.244.0.130")
-    assert "via 10.77.2.3" in lab.inside("router", "ip", "route", "get", "10.244.0.130")
+    way = ("ip", "route", "get", "10.244.0.130")
+    assert "via 10.77.1.254" in lab.inside("node-1", *way)
+    lab.wait("the router has learnt the route", lambda: "via 10.77.2.3" in lab.inside("router", *way))
     assert {node["rack"] for node in lab.status()["nodes"]} == {"rack-1", "rack-2"}
     before = {node["name"]: (node["pid"], node["rack"]) for node in lab.status()["nodes"]}
     assert "added node-5" in lab.up("--nodes", "5").stdout  # the racks stay, without being said again
@@ -192,14 +195,15 @@ def test_a_session_that_does_not_come_up_is_waited_for_and_named(lab: Lab) -> No
     assert applied.code == 0, applied
     lab.wait("the nodes try", lambda: lab.status()["sessions"] == {"up": 3, "expected": 9})
     lab.wait_ready()
-    done = lab("up", "--timeout", "2s")
+    # Long enough for the keeper to say that it has nothing to do: before that there is something else to be told.
+    done = lab("up", "--timeout", "4s")
     assert done.code == 3
     assert "✗ 3/9 BGP sessions established" in done.stdout
-    assert "6 of 9 BGP sessions of the lab demo are not established after 2 s" in done.stderr
+    assert "6 of 9 BGP sessions of the lab demo are not established after 4 s" in done.stderr
     assert re.search(r"10\.77\.0\.88:1791 - node-2: not established", done.stderr)
     assert "and 1 more" in done.stderr
-    assert "个 BGP 会话中有 6 个" in lab("up", "--timeout", "1s", "--lang", "zh").stderr
-    told = lab("up", "--timeout", "1s", "-o", "json")
+    assert "个 BGP 会话中有 6 个" in lab("up", "--timeout", "4s", "--lang", "zh").stderr
+    told = lab("up", "--timeout", "4s", "-o", "json")
     assert (told.code, told.json["ready"], len(told.json["missing"])) == (3, True, 6)
 
 
@@ -250,12 +254,12 @@ def test_a_lab_that_does_not_get_ready_in_time_says_what_it_waits_for(lab: Lab, 
         "apiVersion: tortie/v1\nkind: Lab\nnodes: [node-1, {name: node-2, settings: {IP_AUTODETECTION_METHOD: "
         "interface=nope}}]\n"
     )
-    done = lab("up", "-f", str(file), "--timeout", "4s")
+    done = lab("up", "-f", str(file), "--timeout", "12s")  # by then node-2 has seen what it lacks, and node-1 is ready
     assert done.code == 3
     assert "the lab demo is not ready after" in done.stderr
     assert re.search(r"node-2: .*\(fault: ", done.stderr)
-    assert lab("up", "-f", str(file), "--timeout", "1s", "-o", "json").json["ready"] is False
-    assert [node["ready"] for node in lab.status()["nodes"]] == [True, False]
+    assert lab("up", "-f", str(file), "--timeout", "4s", "-o", "json").json["ready"] is False
+    lab.wait("only node-1 is ready", lambda: [node["ready"] for node in lab.status()["nodes"]] == [True, False])
 
 
 def test_an_agent_that_cannot_start_ends_the_wait(lab: Lab, tmp_path: Path) -> None:

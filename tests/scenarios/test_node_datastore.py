@@ -64,6 +64,7 @@ def test_a_start_costs_the_same_round_trips_for_any_number_of_nodes(etcd: EtcdSe
                 key_of("nodes", f"other-{index}"), node(f"other-{index}", f"10.98.{index // 250}.{index % 250}/16")
             )
         with beside(tmp_path / str(count), etcd.endpoint) as agent:
+            agent.wait_log("Calico node started successfully")  # the record is complete before that
             agent.wait_ready()
             trips[count] = agent.command("timeline", "-o", "json").json["roundTrips"]
         store.run("delete", "node", "n1")
@@ -86,6 +87,7 @@ def test_a_killed_start_is_told_by_the_next(tmp_path: Path) -> None:
     assert "datastore" in shown.stdout
     with beside(tmp_path, f"http://127.0.0.1:{free_port()}") as agent:
         agent.wait_log("did not end by itself")
+        agent.wait_log("Hit error connecting to datastore - retry", times=2)  # by now its own record is written, too
     outcomes = [start["outcome"] for start in agent.command("timeline", "--all", "-o", "json").json["starts"]]
     assert outcomes == ["killed", "killed"]
 

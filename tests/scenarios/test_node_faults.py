@@ -20,6 +20,7 @@ from tests.support.etcd_server import EtcdServer, free_port, running_cluster, ru
 from tests.support.netns import Namespace, host_and_router
 
 GOOD = (200, 204)
+ATTEMPTS = 5  # at a moment that a busy machine may let pass
 
 # Deadlines that a test can wait for, put on PYTHONPATH: 15 s for a call and 10 s for DHCP are long.
 _HASTY = """
@@ -142,37 +143,54 @@ def test_a_write_of_which_nobody_knows_whether_it_happened(arrives: bool, etcd: 
     with beside(tmp_path / "calm", etcd.endpoint) as agent:
         agent.wait_ready()
     calm = normal(store.entries())
-    store.clear()
-    with Proxy("127.0.0.1", etcd.port, round_trip_s=1.0) as proxy, beside(tmp_path / "node", proxy.endpoint) as agent:
-        agent.wait("the write", lambda: agent.health()["phase"]["name"] == "register")
-        if arrives:
-            agent.wait("its arrival", lambda: len(store.entries()) > 1)
-        proxy.cut()
-        found = len(store.entries())
-        proxy.round_trip_s = 0.0
-        proxy.mend()
-        agent.wait_ready()
-        wait_one_story(agent)
+    for turn in range(ATTEMPTS):
+        store.clear()
+        with (
+            Proxy("127.0.0.1", etcd.port, round_trip_s=1.0) as proxy,
+            beside(tmp_path / f"node{turn}", proxy.endpoint) as agent,
+        ):
+            agent.wait("the write", lambda agent=agent: agent.health()["phase"]["name"] in ("register", "running"))
+            if arrives:
+                agent.wait("its arrival", lambda: len(store.entries()) > 1)
+            proxy.cut()
+            found = len(store.entries())
+            proxy.round_trip_s = 0.0
+            proxy.mend()
+            agent.wait_ready()
+            wait_one_story(agent)
+        assert normal(store.entries()) == calm
+        if (found > 0) is arrives:
+            break  # else this test came too late, and the write had arrived
     assert (found > 0) is arrives
-    assert normal(store.entries()) == calm
 
 
 def test_a_datastore_that_hangs_in_the_middle_of_the_write(etcd: EtcdServer, tmp_path: Path) -> None:
     store = Tortie(tmp_path, ETCD_ENDPOINTS=etcd.endpoint)
     code = hasty(tmp_path / "code")
-    with Proxy("127.0.0.1", etcd.port, round_trip_s=0.4) as proxy, beside(tmp_path, proxy.endpoint, **code) as agent:
-        agent.wait("the write", lambda: agent.health()["phase"]["name"] == "register")
-        etcd.pause()
-        try:
-            agent.wait_log("Reading again to see whether it was written")
-            assert agent.ask("/liveness")[0] in GOOD
-            assert agent.ask("/readiness")[0] == 503
-        finally:
-            etcd.resume()
-        agent.wait_ready()
-        wait_one_story(agent)
-    assert [key for key in store.entries() if "/nodes/" in key] == [key_of("nodes", "n1")]
-    assert len(store.entries()) == 10
+    told = "Reading again to see whether it was written"
+    for turn in range(ATTEMPTS):
+        store.clear()
+        with (
+            Proxy("127.0.0.1", etcd.port, round_trip_s=0.4) as proxy,
+            beside(tmp_path / f"node{turn}", proxy.endpoint, **code) as agent,
+        ):
+            agent.wait("the write", lambda agent=agent: agent.health()["phase"]["name"] in ("register", "running"))
+            etcd.pause()
+            try:
+                agent.wait(told, lambda agent=agent: told in agent.log or agent.ask("/readiness")[0] in GOOD)
+                hung = told in agent.log
+                if hung:
+                    assert agent.ask("/liveness")[0] in GOOD
+                    assert agent.ask("/readiness")[0] == 503
+            finally:
+                etcd.resume()
+            agent.wait_ready()
+            wait_one_story(agent)
+        assert [key for key in store.entries() if "/nodes/" in key] == [key_of("nodes", "n1")]
+        assert len(store.entries()) == 10
+        if hung:
+            break  # else this test came too late, and the write was over
+    assert hung
 
 
 def test_a_leader_that_dies_while_nodes_start(tmp_path: Path) -> None:

@@ -87,17 +87,24 @@ def test_a_first_start_registers_everything_and_leaves_a_record(host: Namespace,
 
 
 def test_a_second_start_changes_nothing_in_the_datastore(host: Namespace, tmp_path: Path) -> None:
+    def written() -> list[object]:
+        """With their revisions; its report of BGP may come at any time after the start."""
+        listing = store_of(agent).with_store(lambda store: store.scan(""))
+        return [entry for entry in listing.entries if entry.key != key_of("caliconodestatuses", "n1")]
+
     with NodeAgent(tmp_path, host, NODENAME="n1") as agent:
         agent.wait_ready()
         agent.stop()
-    before = store_of(agent).with_store(lambda store: store.scan(""))
+    before = written()
     with NodeAgent(tmp_path, host, NODENAME="n1") as agent:
         agent.wait_log("Calico node started successfully", times=2)
-    assert store_of(agent).with_store(lambda store: store.scan("")) == before
+    assert written() == before
 
 
 def test_the_log_speaks_json_when_asked(host: Namespace, tmp_path: Path) -> None:
-    with NodeAgent(tmp_path, host, "--log-format", "json", NODENAME="n1") as agent:
+    # Without BIRD, which would begin to talk before the agent is ended.
+    variables = {"NODENAME": "n1", "CALICO_NETWORKING_BACKEND": "vxlan"}
+    with NodeAgent(tmp_path, host, "--log-format", "json", **variables) as agent:
         agent.wait_log("Calico node started successfully")
     lines = [json.loads(line) for line in agent.log.splitlines()]
     assert {line["level"] for line in lines} <= {"info", "warning"}

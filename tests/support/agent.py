@@ -18,6 +18,7 @@ from tests.support.netns import Namespace
 from tortie.health.probe import ask
 
 DEADLINE_S = 60.0
+ANSWER_S = 30.0  # on a machine that is busy, or with an agent that a test slows down
 
 
 class NodeAgent:
@@ -86,7 +87,7 @@ class NodeAgent:
     def _ask(self, port: int, path: str) -> tuple[int, str]:
         def question() -> tuple[int, str]:
             try:
-                answer = ask("127.0.0.1", port, path, 5.0)
+                answer = ask("127.0.0.1", port, path, ANSWER_S)
                 return answer.status, answer.body
             except Exception as error:
                 return 0, str(error)

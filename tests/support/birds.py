@@ -17,7 +17,7 @@ from tests.support.netns import Namespace
 
 T = TypeVar("T")
 
-CONVERGENCE_S = 30.0  # for the slowest machine; sessions usually need one second
+CONVERGENCE_S = 60.0  # for the slowest machine; sessions usually need one second
 
 
 def bird_command(name: str = "bird") -> str:
@@ -57,7 +57,8 @@ class Bird:
             stdout=self._log,
             stderr=self._log,
         )
-        eventually(lambda: (folder / "bird.ctl").exists(), f"BIRD in {namespace.name} answers")
+        # Its socket is there before anybody listens on it, and before its configuration is read.
+        eventually(lambda: "up and running" in self.ask("show", "status"), f"BIRD in {namespace.name} answers")
 
     def stop(self) -> None:
         self._process.send_signal(signal.SIGKILL)

@@ -14,7 +14,7 @@ from collections.abc import Coroutine
 from contextlib import suppress
 from typing import Any, Self
 
-_HANGS_S = 10.0
+_HANGS_S = 30.0
 
 
 class Proxy:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import secrets
 import shutil
 import signal
 import socket
@@ -12,11 +13,11 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
-_START_S = 20.0
+_START_S = 60.0
 _READY = b"ready to serve client requests"
 _PORT_TAKEN = b"address already in use"
 
@@ -125,9 +126,13 @@ class EtcdServer:
 
     def etcdctl(self, *arguments: str, stdin: bytes = b"") -> bytes:
         """What etcd's own client says, independently of ours."""
-        command = [_tool("etcdctl"), f"--endpoints={self.endpoint}", *arguments]
+        # Its own patience, of a few seconds, is too short for a busy machine.
+        patience = [f"--dial-timeout={_START_S:.0f}s", f"--command-timeout={_START_S:.0f}s"]
+        command = [_tool("etcdctl"), f"--endpoints={self.endpoint}", *patience, *arguments]
         environment = os.environ | {"ETCDCTL_API": "3"}
-        done = subprocess.run(command, input=stdin, capture_output=True, env=environment, timeout=20, check=False)
+        done = subprocess.run(
+            command, input=stdin, capture_output=True, env=environment, timeout=2 * _START_S, check=False
+        )
         if done.returncode:
             raise AssertionError(f"etcdctl {' '.join(arguments)}: {done.stderr.decode()}")
         return done.stdout
@@ -230,10 +235,19 @@ def _started_cluster(folder: Path, members: int, tls: ServerTls | None, argument
 
 
 def free_port() -> int:
+    """Below those that the kernel gives to outgoing connections: one of these could take it while its server is down.
+
+    That need not even be somebody else's: a client that tries again and again may be given the port as its own.
+    """
+    lowest, above = 10_000, int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    for _ in range(1000 if above > lowest else 0):
+        port = lowest + secrets.randbelow(above - lowest)
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+        return int(probe.getsockname()[1])
 
 
 def _state(thread: Path) -> str:

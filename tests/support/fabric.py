@@ -16,7 +16,7 @@ from typing import Any
 from tortie.host.namespaces import Inside, Namespaces
 
 COMMAND_TIMEOUT_S = 30.0
-PING_S = 5.0
+PING_S = 30.0
 _AGAIN_S = 0.2
 _ECHO_4, _ECHO_6 = (8, 0), (128, 129)  # question, answer
 

@@ -34,7 +34,7 @@ T = TypeVar("T")
 
 NAMED = Path("/var/run/netns")  # where `ip netns` keeps them
 FILES = Path("/etc/netns")  # what `ip netns exec` puts over the files in /etc
-COMMAND_TIMEOUT_S = 30.0
+COMMAND_TIMEOUT_S = 120.0  # for the slowest machine; a hundred labs are built within one `call`
 
 _counter = itertools.count(1)
 
@@ -152,6 +152,16 @@ class Namespace:
         if up:
             self.ip("link", "set", name, "up")
             peer.ip("link", "set", peer_name, "up")
+            self.wait_up(name)
+            peer.wait_up(peer_name)
+
+    def wait_up(self, name: str) -> None:
+        """Until the kernel says that a link carries packets: it works that out a moment later, on its own time."""
+        deadline = time.monotonic() + COMMAND_TIMEOUT_S
+        while self.json("link", "show", "dev", name)[0]["operstate"] != "UP":
+            if time.monotonic() > deadline:
+                pytest.fail(f"{name} in {self.name} does not come up")
+            time.sleep(0.005)
 
     def bridge(self, name: str, *ports: str) -> None:
         self.ip("link", "add", name, "type", "bridge", "forward_delay", 0)

@@ -83,17 +83,17 @@ class Witness:
         self._thread.join()
 
     def _listen(self) -> None:
-        while not self._over.wait(0.03):
+        while not self._over.wait(0.01):  # some words stand there for a fifth of a second only
             try:
                 told = json.loads(ask_unix(self._socket, "/status", 5.0).body)
             except (NoAnswer, ValueError):
                 continue
+            self.now = told  # first: who has waited for a word must not find the state of before it
             for cause in told["not_ready"]:
                 self._said[f"{cause['what']}: {cause['why']}"] = cause["fault"]
             trouble = ((told["bgp"] or {}).get("bird") or {}).get("trouble")
             if trouble:
                 self._said.setdefault(f"{trouble['what']}: {trouble['why']}", "")
-            self.now = told
 
     def wait(self, what: str, is_so: Any) -> None:
         deadline = time.monotonic() + DEADLINE_S

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 REST: Final = "..."  # stands for lines that the page does not show
-_PATIENCE_S: Final = 30.0
+_PATIENCE_S: Final = 90.0
 _LOOK_S: Final = 0.2
 _COMMAND_S: Final = 120.0
 
@@ -30,6 +30,9 @@ _VARYING: Final = (
 _ONCE: Final = re.compile(
     r"tortie lab (up|down|start|stop)\b|&$|\bcat >|\bkill\b|-- bird |birdc .*down|/bgpd |ip addr add"
 )
+# After these somebody who listened on the router's BGP port is about to end, and the next one needs that port.
+_LISTENERS: Final = "tortie lab exec router -- ss -Hltn 'sport = :179'"
+_ENDS_A_SPEAKER: Final = re.compile(r"birdc .*down|\bkill\b")
 
 
 class Step(NamedTuple):
@@ -90,9 +93,12 @@ class Desk:
         while True:
             printed = self.type(step.command)
             if agrees(step.printed, printed):
-                return
+                break
             if _ONCE.search(step.command) or time.monotonic() > deadline:
                 assert settled(printed) == settled(step.printed), f"$ {step.command}\n{printed}"
+            time.sleep(_LOOK_S)
+        while _ENDS_A_SPEAKER.search(step.command) and self.type(_LISTENERS):
+            assert time.monotonic() < deadline, f"$ {step.command}\nsomebody still listens for BGP"
             time.sleep(_LOOK_S)
 
 

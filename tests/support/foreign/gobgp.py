@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from collections.abc import Sequence
 from typing import Any
 
-from tests.support.foreign.speaker import Learnt, Speaker, program
+from tests.support.birds import eventually
+from tests.support.foreign.speaker import PATIENCE_S, Learnt, Speaker, program
 
 
 class GoBgp(Speaker):
@@ -15,6 +17,15 @@ class GoBgp(Speaker):
     def speak(self) -> None:
         words = ("-f", "gobgpd.json", "-t", "json", "--api-hosts", "unix://api")
         self._run(program("gobgpd", "gobgpd"), *words, says="api")
+        # It takes questions before it has read its configuration, and refuses routes until then.
+        eventually(self._knows_its_neighbours, "gobgpd has read its configuration", PATIENCE_S)
+
+    def _knows_its_neighbours(self) -> bool:
+        words = (program("gobgp", "gobgpd"), "--target", "unix:api", "neighbor", "--json")
+        done = subprocess.run(
+            words, cwd=self.folder, stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE_S, check=False
+        )
+        return done.returncode == 0 and len(json.loads(done.stdout) or ()) == len(self.neighbours.addresses)
 
     def announce(self, network: str) -> None:
         self._gobgp("global", "rib", "add", network, *self._of_family())
