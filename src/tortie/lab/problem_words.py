@@ -11,7 +11,7 @@ import re
 from typing import Final
 
 from tortie.lab.failures import Told
-from tortie.model.errors import Invalid, Place, Problem, TortieError
+from tortie.model.errors import Invalid, Place, Problem, TortieError, UsageError
 from tortie.model.manifest import Unreadable
 
 FORMS: Final[dict[str, str]] = {
@@ -173,8 +173,11 @@ def in_chinese(text: str) -> str:
 
 
 def told_in_chinese(error: TortieError) -> Told:
+    """What is neither a file's fault nor a flag's is told as it is."""
     if isinstance(error, Invalid):
         return _invalid(error)
+    if not isinstance(error, Unreadable | UsageError):
+        return Told(error.what, error.why, error.fix)
     what = f"{_place(error.place)}不是有效的 YAML 或 JSON" if isinstance(error, Unreadable) else in_chinese(error.what)
     return Told(what, in_chinese(error.why), in_chinese(error.fix))
 

@@ -10,7 +10,7 @@ from tests.support.topologies import read
 
 from tortie.lab.problem_words import FORMS, in_chinese, told_in_chinese
 from tortie.lab.topology import from_flags, read_topology
-from tortie.model.errors import Invalid, Problem, UsageError
+from tortie.model.errors import Invalid, Problem, TortieError, UsageError
 from tortie.model.manifest import Unreadable
 
 EXAMPLES = sorted((Path(__file__).parents[3] / "examples" / "lab").glob("*.yaml"))
@@ -270,6 +270,8 @@ def test_what_has_no_translation_stays_as_it_is() -> None:
     assert in_chinese("mapping values are not allowed in this context") == (
         "mapping values are not allowed in this context"
     )
+    error = TortieError("no link", "the kernel says so", "look at dmesg, or at its log")
+    assert told_in_chinese(error) == ("no link", "the kernel says so", "look at dmesg, or at its log")
 
 
 def test_a_file_of_another_kind() -> None:
