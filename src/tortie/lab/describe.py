@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from tortie.lab.changes import Changes, MachineChange
-from tortie.lab.graph.measure import columns
 from tortie.lab.plan import LabPlan, Machine, PoolPlan, Segment
 from tortie.lab.planning import usual_settings
 from tortie.lab.rules import RACK_LABEL
 from tortie.lab.words import Language, Pair
+from tortie.model.measure import columns
 
 _TEXTS: Final = {
     "title": Pair("Lab {name}: {nodes}, store {store}", "实验环境 {name}：{nodes}，存储 {store}"),

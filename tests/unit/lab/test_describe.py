@@ -8,7 +8,7 @@ from tests.support.topologies import planned
 
 from tortie.lab.changes import changes
 from tortie.lab.describe import _TEXTS, describe, describe_changes
-from tortie.lab.graph.measure import columns
+from tortie.model.measure import columns
 
 
 def test_a_small_lab_reads_like_this() -> None:

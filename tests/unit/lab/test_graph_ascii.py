@@ -6,7 +6,7 @@ import pytest
 from tests.support.lab_views import CHINESE, EMPTY, LARGE, LONG, MANY, NASTY, RACKS, THREE, lab, without
 
 from tortie.lab.graph.ascii import ascii
-from tortie.lab.graph.measure import columns
+from tortie.model.measure import columns
 
 
 @pytest.mark.parametrize(("language", "width"), [("en", 80), ("zh", 80), ("en", 40), ("zh", 132)])

@@ -6,7 +6,6 @@ import pytest
 from tests.support.lab_views import CHINESE, EMPTY, LARGE, NASTY, RACKS, THREE, lab, without
 
 from tortie.lab.graph.folding import bundles, folded, ranges
-from tortie.lab.graph.measure import columns, cut_to_columns, cut_to_ems, ems, plain, wrapped
 from tortie.lab.graph.picture import (
     LabView,
     Link,
@@ -20,6 +19,7 @@ from tortie.lab.graph.picture import (
     overall,
     racks,
 )
+from tortie.model.measure import columns, cut_to_columns, cut_to_ems, ems, plain, wrapped
 
 
 def node(name: str, ready: bool | None = True) -> NodeView:

@@ -7,8 +7,8 @@ from xml.etree import ElementTree
 import pytest
 from tests.support.lab_views import CHINESE, MANY, NASTY, RACKS, THREE, lab, without
 
-from tortie.lab.graph.measure import plain
 from tortie.lab.graph.svg import svg
+from tortie.model.measure import plain
 
 SVG = "{http://www.w3.org/2000/svg}"
 

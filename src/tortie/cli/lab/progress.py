@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from tortie.cli.lab.talk import Talk, say_aside
-from tortie.lab.graph.measure import columns, cut_to_columns, plain
 from tortie.lab.raising import Raised
 from tortie.lab.status import LabStatus, Pair
+from tortie.model.measure import columns, cut_to_columns, plain
 
 _EACH_NODE_MAX: Final = 4  # more than that, and nobody would read them
 _NAMES_MAX: Final = 5

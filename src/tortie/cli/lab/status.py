@@ -9,10 +9,10 @@ from typing import Final
 
 from tortie.cli.lab.talk import Talk, print_json, spoken
 from tortie.lab.client import KeeperClient
-from tortie.lab.graph.measure import columns, plain
 from tortie.lab.observe import ask_agents
 from tortie.lab.registry import LabFolder
 from tortie.lab.status import SILENT, STARTING, STOPPED, LabStatus, NodeStatus, OtherStatus, Reason, lab_status
+from tortie.model.measure import columns, plain
 
 _ASK_S: Final = 3.0
 _UNHEALTHY: Final = 3

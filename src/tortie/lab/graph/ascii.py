@@ -10,7 +10,6 @@ from itertools import zip_longest
 from typing import Final
 
 from tortie.lab.graph.folding import Part, bundles, folded
-from tortie.lab.graph.measure import columns, cut_to_columns, padded, wrapped
 from tortie.lab.graph.picture import (
     LabView,
     Link,
@@ -26,6 +25,7 @@ from tortie.lab.graph.picture import (
     racks,
 )
 from tortie.lab.graph.words import Words, nodes_told, phase_told, sessions_told, words_of
+from tortie.model.measure import columns, cut_to_columns, padded, wrapped
 
 _MARK: Final[dict[Standing, str]] = {"ready": "✓", "not-ready": "✗", "starting": "…", "unknown": "·"}
 _SIGN: Final = {"up": "✓", "down": "✗", "one-sided": "!", "": "·"}

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from tortie.lab.graph.measure import wrapped
 from tortie.lab.graph.picture import (
     LabView,
     Link,
@@ -20,6 +19,7 @@ from tortie.lab.graph.picture import (
 )
 from tortie.lab.graph.selection import note_told, title_told, to_draw
 from tortie.lab.graph.style import LIGHT
+from tortie.model.measure import wrapped
 
 _FILL: Final[dict[Standing, tuple[str, str]]] = {
     "ready": (LIGHT.up_fill, LIGHT.up),

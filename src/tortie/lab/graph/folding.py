@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, Literal, NamedTuple
 
-from tortie.lab.graph.measure import columns, cut_to_columns
 from tortie.lab.graph.picture import Link, SessionState
+from tortie.model.measure import columns, cut_to_columns
 
 _BUNDLE_MIN: Final = 4  # sessions
 _RUN_MIN: Final = 3  # names

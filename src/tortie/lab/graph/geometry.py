@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, Literal, NamedTuple
 
-from tortie.lab.graph.measure import cut_to_ems, ems
 from tortie.lab.graph.picture import Link, NodeView, SessionState
+from tortie.model.measure import cut_to_ems, ems
 
 WIDTH: Final = 800.0
 MARGIN: Final = 24.0

@@ -25,7 +25,6 @@ from tortie.lab.graph.geometry import (
 )
 from tortie.lab.graph.heatmap import heatmap
 from tortie.lab.graph.labels import labels
-from tortie.lab.graph.measure import ems
 from tortie.lab.graph.picture import (
     LabView,
     Link,
@@ -41,6 +40,7 @@ from tortie.lab.graph.picture import (
 )
 from tortie.lab.graph.ring import RING_MAX, ring
 from tortie.lab.graph.words import Words, link_told, listed, nodes_told, phase_told, sessions_told
+from tortie.model.measure import ems
 
 _TOP: Final = 104.0
 _TROUBLES_MAX: Final = 8

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from tortie.lab.graph.measure import cut_to_columns
 from tortie.lab.graph.picture import (
     LabView,
     Link,
@@ -24,6 +23,7 @@ from tortie.lab.graph.picture import (
 )
 from tortie.lab.graph.selection import Drawn, note_told, title_told, to_draw
 from tortie.lab.graph.style import LIGHT
+from tortie.model.measure import cut_to_columns
 
 _BRACKETS: Final[dict[Role, tuple[str, str]]] = {
     "node": ("(", ")"),

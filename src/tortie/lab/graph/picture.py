@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-from tortie.lab.graph.measure import plain
+from tortie.model.measure import plain
 
 Role = Literal["node", "store", "router", "peer"]
 SessionState = Literal["up", "one-sided", "down"]
