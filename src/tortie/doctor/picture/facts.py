@@ -1,0 +1,400 @@
+"""What evidence can say, as typed values. Readers make them, causes judge by them; each knows its place.
+
+Empty strings and None mean: not said. Text stays as written; times are seconds since the epoch (UTC) or None.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from tortie.doctor.reading.exhibit import Place
+
+
+class Node(NamedTuple):
+    """A Kubernetes node as one exhibit shows it (get, describe, YAML, JSON)."""
+
+    place: Place
+    name: str
+    status: str = ""  # Ready, NotReady, Ready,SchedulingDisabled
+    roles: str = ""
+    age: str = ""
+    version: str = ""
+    internal_ip: str = ""
+    addresses: tuple[tuple[str, str], ...] = ()  # (type, address)
+    annotations: tuple[tuple[str, str], ...] = ()
+    labels: tuple[tuple[str, str], ...] = ()
+    taints: tuple[str, ...] = ()
+    pod_cidr: str = ""
+    os_image: str = ""
+    kernel: str = ""
+    runtime: str = ""
+    arch: str = ""
+
+    def annotation(self, key: str) -> str:
+        return dict(self.annotations).get(key, "")
+
+
+class Condition(NamedTuple):
+    """A condition of a node or pod."""
+
+    place: Place
+    owner: str
+    kind: str  # Ready, MemoryPressure, NetworkUnavailable
+    status: str  # True, False, Unknown
+    reason: str = ""
+    message: str = ""
+    heartbeat: float | None = None
+    transition: float | None = None
+
+
+class Pod(NamedTuple):
+    """A pod as one exhibit shows it."""
+
+    place: Place
+    name: str
+    namespace: str = ""
+    ready: int | None = None  # containers ready ...
+    containers: int | None = None  # ... of so many
+    status: str = ""  # Running, CrashLoopBackOff, Init:0/3, ContainerCreating, Evicted
+    restarts: int | None = None
+    age_s: float | None = None
+    ip: str = ""
+    node: str = ""
+    host_ip: str = ""
+    started: float | None = None  # Start Time of describe, status.startTime
+    owner: str = ""  # DaemonSet/calico-node
+
+    @property
+    def all_ready(self) -> bool:
+        return self.containers is not None and self.ready == self.containers
+
+
+class Container(NamedTuple):
+    """A container of a described pod, or of a pod or workload template in YAML or JSON."""
+
+    place: Place
+    pod: str
+    name: str
+    init: bool = False
+    image: str = ""
+    state: str = ""  # Running, Waiting, Terminated
+    reason: str = ""  # CrashLoopBackOff, PodInitializing, Completed
+    message: str = ""
+    started: float | None = None
+    exit_code: int | None = None
+    last_state: str = ""
+    last_reason: str = ""
+    last_exit_code: int | None = None
+    last_started: float | None = None
+    last_finished: float | None = None
+    ready: bool | None = None
+    restarts: int | None = None
+    limits: tuple[tuple[str, str], ...] = ()  # (cpu, 250m)
+    requests: tuple[tuple[str, str], ...] = ()
+    command: str = ""
+    mounts: tuple[str, ...] = ()  # mount paths
+
+
+class Probe(NamedTuple):
+    """A probe definition, from describe, YAML, JSON or a grep of them."""
+
+    place: Place
+    kind: str  # liveness, readiness, startup
+    action: str = ""  # exec command line, or URL of an httpGet
+    initial_delay_s: float = 0.0
+    timeout_s: float = 1.0
+    period_s: float = 10.0
+    success: int = 1
+    failure: int = 3
+    owner: str = ""  # pod or workload
+    container: str = ""
+
+
+class Event(NamedTuple):
+    """A Kubernetes event, from describe, get events, YAML, JSON, or a bare pasted message of kubelet's."""
+
+    place: Place
+    reason: str  # Unhealthy, Killing, FailedCreatePodSandBox
+    message: str
+    kind: str = ""  # Warning, Normal
+    object: str = ""  # pod/calico-node-x
+    source: str = ""  # component
+    host: str = ""  # node of the component
+    age_s: float | None = None  # since it was last seen
+    count: int = 1  # type: ignore[assignment] # a tuple has a method of that name, and nobody needs it here
+    over_s: float | None = None  # since it was first seen
+
+
+class LogLine(NamedTuple):
+    """A line of a program's log: Calico's three generations, klog, logfmt, JSON, journal, syslog, kernel, bird."""
+
+    place: Place
+    message: str  # after the position
+    time: float | None = None
+    clock: str = ""  # whose clock: host or source
+    level: str = ""  # DEBUG INFO WARNING ERROR FATAL PANIC
+    program: str = ""  # startup, felix, confd, bird, kubelet, dockerd, kernel, cni-installer, tunnel-ip-allocator ...
+    file: str = ""  # startup.go
+    host: str = ""
+    pod: str = ""
+
+
+class Setting(NamedTuple):
+    """One value of a configuration: an environment variable, sysctl, ConfigMap key, field of a resource or file."""
+
+    place: Place
+    scope: str  # env, sysctl, configmap, felixconfig, bgpconfig, ippool, installation, kubelet, containerd, cni, file
+    name: str
+    value: str
+    owner: str = ""  # calico-node, default, the file
+    host: str = ""
+
+
+class Version(NamedTuple):
+    """calico, kubernetes (server), kubelet, kernel, docker, containerd, ipset, iptables, etcd, operator."""
+
+    place: Place
+    component: str
+    version: str  # v3.20.0, 1.25.4, 4.14.148-server
+    host: str = ""
+
+
+class Session(NamedTuple):
+    """One BGP session as one side shows it (calicoctl node status, birdcl show protocols)."""
+
+    place: Place
+    peer: str  # address
+    state: str  # up, start, down
+    info: str = ""  # Established, Passive, Connect Socket: Network unreachable
+    kind: str = ""  # node-to-node mesh, node specific, global
+    since: str = ""
+    host: str = ""  # where it was asked
+    name: str = ""  # Mesh_10_0_0_1
+
+
+class Registered(NamedTuple):
+    """An address that a node registered with Calico, or was seen to choose."""
+
+    place: Place
+    node: str  # empty when nothing says whose
+    address: str  # without prefix length
+    length: int | None = None
+    via: str = ""  # annotation, calicoctl, log
+    interface: str = ""
+    asn: str = ""
+
+
+class CalicoNode(NamedTuple):
+    """A name that Calico's datastore lists as a node."""
+
+    place: Place
+    name: str
+
+
+class Interface(NamedTuple):
+    """A link and its addresses (ip addr, ip link, ip -br, ifconfig, /sys/class/net)."""
+
+    place: Place
+    name: str
+    host: str = ""
+    index: int | None = None  # type: ignore[assignment]
+    state: str = ""  # UP DOWN UNKNOWN
+    mtu: int | None = None
+    addresses: tuple[str, ...] = ()  # 10.0.0.1/24
+    mac: str = ""
+    kind: str = ""  # vxlan, ipip, bridge, veth
+
+
+class Route(NamedTuple):
+    """A route, or the answer of `ip route get`."""
+
+    place: Place
+    destination: str  # default, 10.0.0.0/26, 10.96.0.1
+    host: str = ""
+    via: str = ""
+    device: str = ""
+    protocol: str = ""
+    kind: str = ""  # blackhole, unreachable, local
+    table: str = ""
+    text: str = ""
+
+
+class RoutingRule(NamedTuple):
+    place: Place
+    priority: int
+    selector: str  # from 10.0.0.5
+    table: str
+    host: str = ""
+
+
+class PortTest(NamedTuple):
+    """Somebody tried a TCP or UDP port: nc, telnet, curl, /dev/tcp, openssl s_client."""
+
+    place: Place
+    address: str
+    port: int
+    result: str  # open, refused, timeout, unreachable, closed, tls-error, http-<code>
+    host: str = ""  # tried from here
+    tool: str = ""
+    text: str = ""
+
+
+class Ping(NamedTuple):
+    place: Place
+    address: str
+    ok: bool
+    host: str = ""
+    size: int | None = None  # payload, when given
+    text: str = ""
+
+
+class Listener(NamedTuple):
+    """A listening socket (ss, netstat, lsof)."""
+
+    place: Place
+    port: int
+    address: str = ""
+    program: str = ""
+    host: str = ""
+
+
+class Process(NamedTuple):
+    place: Place
+    command: str
+    pid: int | None = None
+    cpu: float | None = None
+    host: str = ""
+
+
+class Load(NamedTuple):
+    """Load averages, with the number of cores where it is shown."""
+
+    place: Place
+    one: float
+    five: float | None = None
+    fifteen: float | None = None
+    cores: int | None = None
+    host: str = ""
+
+
+class Unit(NamedTuple):
+    """A systemd unit (systemctl status, is-active, show)."""
+
+    place: Place
+    name: str
+    active: str  # active, inactive, failed, activating
+    detail: str = ""  # running, auto-restart; exit status
+    host: str = ""
+
+
+class HostFile(NamedTuple):
+    """A file seen in a listing."""
+
+    place: Place
+    folder: str
+    name: str
+    host: str = ""
+    mode: str = ""
+    modified: float | None = None
+    link_to: str = ""
+
+
+class Disk(NamedTuple):
+    """A line of df."""
+
+    place: Place
+    mount: str
+    used_percent: int
+    inodes: bool = False
+    host: str = ""
+
+
+class Pool(NamedTuple):
+    """An IPPool."""
+
+    place: Place
+    name: str
+    cidr: str
+    block_size: int | None = None
+    ipip: str = ""
+    vxlan: str = ""
+    disabled: bool | None = None
+    selector: str = ""
+    nat: bool | None = None
+
+
+class PoolUse(NamedTuple):
+    """A row of `calicoctl ipam show`."""
+
+    place: Place
+    grouping: str  # IP Pool, Block
+    cidr: str
+    total: int
+    used: int
+    free: int
+
+
+class Workload(NamedTuple):
+    """A DaemonSet, Deployment or StatefulSet row: how many are wanted and there."""
+
+    place: Place
+    kind: str
+    name: str
+    namespace: str = ""
+    desired: int | None = None
+    current: int | None = None
+    ready: int | None = None
+
+
+class Number(NamedTuple):
+    """A command whose whole answer is a number: `... | wc -l`, `grep -c`."""
+
+    place: Place
+    command: str
+    value: int
+    host: str = ""
+
+
+class Certificate(NamedTuple):
+    """Dates or names of a certificate (openssl x509, kubeadm certs check-expiration)."""
+
+    place: Place
+    subject: str = ""
+    not_before: float | None = None
+    not_after: float | None = None
+    names: tuple[str, ...] = ()
+    endpoint: str = ""  # what openssl s_client connected to, or the file
+
+
+class Clock(NamedTuple):
+    """What a machine's clock showed (date, timedatectl)."""
+
+    place: Place
+    time: float | None = None
+    synchronised: bool | None = None
+    host: str = ""
+
+
+class Statement(NamedTuple):
+    """Something a person says to have seen, in English or Chinese. `kind` names it, see reading/statements.py."""
+
+    place: Place
+    kind: str  # load-high, ping-works-tcp-not, cross-node-dead, rebooted, upgraded, firewall-off ...
+    text: str
+    values: tuple[str, ...] = ()
+
+
+class Document(NamedTuple):
+    """A YAML or JSON document, kept whole for causes that need a corner of it."""
+
+    place: Place
+    kind: str  # DaemonSet, Node, IPPool, conflist ...
+    name: str
+    body: dict[str, object]
+
+
+Fact = (
+    Node | Condition | Pod | Container | Probe | Event | LogLine | Setting | Version | Session | Registered
+    | CalicoNode | Interface | Route | RoutingRule | PortTest | Ping | Listener | Process | Load | Unit | HostFile
+    | Disk | Pool | PoolUse | Workload | Number | Certificate | Clock | Statement | Document
+)  # fmt: skip

@@ -1,0 +1,224 @@
+"""Everything that all exhibits say, in one place: facts by type, signs by key, and the questions causes ask."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TypeVar
+
+from tortie.doctor.picture.facts import (
+    CalicoNode,
+    Container,
+    Event,
+    Interface,
+    Node,
+    Number,
+    Pod,
+    Pool,
+    Probe,
+    Registered,
+    Session,
+    Setting,
+    Statement,
+    Version,
+)
+from tortie.doctor.reading.archives import Skipped
+from tortie.doctor.reading.exhibit import Exhibit
+from tortie.doctor.signs import Hit, Sign
+
+T = TypeVar("T")
+N = TypeVar("N", Node, Pod, Pool)
+
+# Calico's own agents go by these names, whoever packaged them.
+AGENTS = ("calico-node", "canal", "kube-calico", "tortie-node")
+NAMESPACE = "kube-system"
+
+
+class Picture:
+    """Facts are only added; two exhibits that disagree both stay, and the questions below say which one they take."""
+
+    def __init__(self, exhibits: Iterable[Exhibit] = ()) -> None:
+        self.exhibits: list[Exhibit] = list(exhibits)
+        self.skipped: tuple[Skipped, ...] = ()  # what was handed over and could not be read
+        self._facts: dict[type, list[object]] = {}
+        self._hits: dict[str, list[Hit]] = {}
+
+    def add(self, facts: Iterable[object]) -> None:
+        for fact in facts:
+            self._facts.setdefault(type(fact), []).append(fact)
+
+    def add_hits(self, hits: Iterable[Hit]) -> None:
+        for hit in hits:
+            self._hits.setdefault(hit.sign, []).append(hit)
+
+    def of(self, kind: type[T]) -> list[T]:
+        """All facts of a type, in the order of the evidence."""
+        return self._facts.get(kind, [])  # type: ignore[return-value]
+
+    def hits(self, *signs: Sign | str) -> list[Hit]:
+        """All hits of these signs. Prose counts: a person quotes what was seen."""
+        keys = [sign if isinstance(sign, str) else sign.key for sign in signs]
+        return [hit for key in keys for hit in self._hits.get(key, ())]
+
+    def hit(self, *signs: Sign | str) -> Hit | None:
+        return next(iter(self.hits(*signs)), None)
+
+    def lines_taken(self) -> dict[str, set[int]]:
+        """By source, the numbers of lines that some fact or sign stands on."""
+        taken: dict[str, set[int]] = {}
+        everything = [*self._facts.values(), *self._hits.values()]
+        for place in (item.place for items in everything for item in items):  # type: ignore[attr-defined]
+            taken.setdefault(place.source, set()).update(range(place.first, place.last + 1))
+        return taken
+
+    # What was typed
+
+    def commands(self, *words: str) -> list[Exhibit]:
+        """Exhibits whose command contains all of these words, as the command line has them."""
+        return [exhibit for exhibit in self.exhibits if exhibit.command and all(w in exhibit.command for w in words)]
+
+    def numbers(self, *words: str) -> list[Number]:
+        """Answers of commands that only print a number (`wc -l`, `grep -c`), whose command contains all words."""
+        return [number for number in self.of(Number) if all(word in number.command for word in words)]
+
+    def said(self, *kinds: str) -> list[Statement]:
+        """What people say to have seen."""
+        return [statement for statement in self.of(Statement) if statement.kind in kinds]
+
+    # Pods and containers
+
+    def agents(self) -> list[Pod]:
+        """Rows about pods of Calico's node agent, oldest exhibit first; one pod may have several."""
+        return [pod for pod in self.of(Pod) if is_agent(pod.name)]
+
+    def agents_now(self) -> list[Pod]:
+        """Each agent pod as the last exhibit that shows it has it."""
+        return [pod for pod in self.pods_now() if is_agent(pod.name)]
+
+    def pods_now(self, *prefixes: str) -> list[Pod]:
+        """Each pod: what the exhibits say of it, later ones filling and replacing."""
+        pods: dict[str, Pod] = {}
+        for pod in self.of(Pod):
+            if not prefixes or pod.name.startswith(prefixes):
+                pods[pod.name] = _renewed(pods[pod.name], pod) if pod.name in pods else pod
+        return list(pods.values())
+
+    def containers(self, name: str = "", *, init: bool | None = None) -> list[Container]:
+        return [
+            container
+            for container in self.of(Container)
+            if (not name or container.name == name) and (init is None or container.init == init)
+        ]
+
+    def probe(self, kind: str) -> Probe | None:
+        """The last definition shown of the agent's probe of this kind; another program's only when there is no such."""
+        probes = [probe for probe in self.of(Probe) if probe.kind == kind]
+        agent = [probe for probe in probes if not probe.owner or is_agent(probe.owner)]
+        return next(reversed(agent or probes), None)
+
+    def events(self, *reasons: str) -> list[Event]:
+        return [event for event in self.of(Event) if not reasons or event.reason in reasons]
+
+    # Nodes and addresses
+
+    def nodes_now(self) -> dict[str, Node]:
+        """Each Kubernetes node: what the exhibits say of it, later ones filling and replacing."""
+        nodes: dict[str, Node] = {}
+        for node in self.of(Node):
+            nodes[node.name] = _renewed(nodes[node.name], node) if node.name in nodes else node
+        return nodes
+
+    def pools_now(self) -> list[Pool]:
+        """Each pool, by its range; a grep may show a range without a name."""
+        pools: dict[str, Pool] = {}
+        for pool in self.of(Pool):
+            key = pool.cidr or next((p.cidr for p in pools.values() if p.name == pool.name), pool.name)
+            pools[key] = _renewed(pools[key], pool) if key in pools else pool
+        return list(pools.values())
+
+    def internal_ips(self) -> dict[str, str]:
+        """Node name to InternalIP: of nodes, else of their host-network pods (agents, kube-proxy)."""
+        ips = {pod.node: pod.ip or pod.host_ip for pod in self._host_pods() if pod.node}
+        ips |= {pod.node: pod.host_ip for pod in self.of(Pod) if pod.node and pod.host_ip}
+        ips |= {name: node.internal_ip for name, node in self.nodes_now().items() if node.internal_ip}
+        return {name: ip for name, ip in ips.items() if ip}
+
+    def _host_pods(self) -> Iterator[Pod]:
+        for pod in self.of(Pod):
+            if is_agent(pod.name) or pod.name.startswith(("kube-proxy", "kube-apiserver", "etcd-")):
+                yield pod
+
+    def owner_of(self, ip: str) -> str:
+        """The node whose InternalIP this is, or empty."""
+        return next((name for name, own in self.internal_ips().items() if own == ip), "")
+
+    def registered(self) -> list[Registered]:
+        return self.of(Registered)
+
+    def interfaces(self, host: str = "") -> list[Interface]:
+        return [link for link in self.of(Interface) if not host or link.host == host]
+
+    def interface_with(self, ip: str) -> Interface | None:
+        """The link that carries an address."""
+        return next((link for link in self.of(Interface) if any(a.split("/")[0] == ip for a in link.addresses)), None)
+
+    def calico_nodes(self) -> list[str]:
+        return list(dict.fromkeys(node.name for node in self.of(CalicoNode)))
+
+    # Sessions
+
+    def sessions(self) -> list[Session]:
+        return self.of(Session)
+
+    def sessions_down(self) -> list[Session]:
+        """Sessions that are not up in the last exhibit that shows them from that side."""
+        last = {(session.host, session.peer): session for session in self.of(Session)}
+        return [session for session in last.values() if session.state != "up"]
+
+    # Settings and versions
+
+    def settings(self, name: str, scope: str = "") -> list[Setting]:
+        return [s for s in self.of(Setting) if s.name == name and (not scope or s.scope == scope)]
+
+    def setting(self, name: str, scope: str = "") -> Setting | None:
+        """The last value shown."""
+        return next(reversed(self.settings(name, scope)), None)
+
+    def value(self, name: str, scope: str = "") -> str:
+        setting = self.setting(name, scope)
+        return setting.value if setting else ""
+
+    def versions(self, component: str) -> list[Version]:
+        return [version for version in self.of(Version) if version.component == component]
+
+    def version(self, component: str) -> tuple[int, ...] | None:
+        """The last version shown, as numbers: (3, 20, 0). None when nothing says."""
+        numbers = [numbers for version in self.versions(component) if (numbers := version_numbers(version.version))]
+        return numbers[-1] if numbers else None
+
+    @property
+    def namespace(self) -> str:
+        """Where the agent runs, for commands."""
+        return next((pod.namespace for pod in self.agents() if pod.namespace), self._namespace_typed())
+
+    def _namespace_typed(self) -> str:
+        typed = any("calico-system" in exhibit.command for exhibit in self.exhibits)
+        return "calico-system" if typed else NAMESPACE
+
+
+def _renewed(known: N, newer: N) -> N:
+    """Everything that the newer fact says, and what only the older one said. A state comes whole from one of them."""
+    said = {key: value for key, value in newer._asdict().items() if value not in ("", None, ())}
+    if "status" not in said and "place" in said:
+        said.pop("place")
+    replaced: N = known._replace(**said)
+    return replaced
+
+
+def is_agent(name: str) -> bool:
+    return name.startswith(AGENTS)
+
+
+def version_numbers(text: str) -> tuple[int, ...]:
+    """The leading numbers of a version: v3.20.0-1 is (3, 20, 0)."""
+    digits = text.lstrip("v").split("-")[0].split("+")[0].split(".")
+    return tuple(int(part) for part in digits if part.isdecimal())

@@ -1,0 +1,65 @@
+"""Bytes to lines that are safe to show: decoded, without terminal escapes and control characters, of bounded length."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+LINE_MAX: Final = 16_384  # characters of a line that are read; what is beyond is left out, and said so
+CUT: Final = " …(cut)"
+
+# Sequences that colour, move the cursor, rename windows or hide text: CSI, OSC and friends, single shifts.
+_ESCAPES: Final = re.compile(
+    r"\x1b\[[0-?]{0,64}[ -/]{0,8}[@-~]|\x1b[\]PX^_][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)?|\x1b[ -/]{0,8}[0-~]"
+    r"|\x9b[0-?]{0,64}[@-~]"
+)
+# Control characters except the tab, and what turns text around or is not seen.
+_CONTROLS: Final = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]"
+)
+_BARE: Final = re.compile(r"\[(?:\d{1,3};){0,3}\d{1,3}m")  # colours whose escape character a chat has eaten
+
+
+def decode(content: bytes) -> str:
+    """Text whatever its encoding: UTF-8, UTF-16 with a mark, or the Chinese encodings that editors still write."""
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return content.decode("utf-16", "replace")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        pass
+    wrong = content.decode("utf-8", "replace")
+    if wrong.count("\ufffd") * 20 > len(wrong):
+        try:
+            return content.decode("gb18030")
+        except UnicodeDecodeError:
+            return wrong
+    return wrong
+
+
+def is_text(head: bytes) -> bool:
+    """Whether a file's first bytes are those of a text."""
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return True
+    return b"\x00" not in head
+
+
+def lines_of(text: str) -> tuple[str, ...]:
+    """Lines as an editor counts them: only line feeds end a line, a carriage return before them is dropped."""
+    rows = text.split("\n")
+    if rows and rows[-1] == "":
+        rows.pop()
+    return tuple(clean(row) for row in rows)
+
+
+def clean(line: str) -> str:
+    if len(line) > LINE_MAX:
+        line = line[:LINE_MAX] + CUT
+    if line.isprintable():
+        return line if "[" not in line or "m" not in line else _BARE.sub("", line)
+    line = line.rstrip("\r")
+    if "\r" in line:  # a progress bar wrote over itself: what was seen last stays
+        line = line.rsplit("\r", 1)[1]
+    if "\x1b" in line or "\x9b" in line:
+        line = _ESCAPES.sub("", line)
+    return _CONTROLS.sub("", _BARE.sub("", line)).replace("\u00a0", " ")

@@ -1,0 +1,234 @@
+"""A source cut into exhibits: at prompts, fences, bare commands, and where a person begins or ends to speak."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from tortie.doctor.reading.commands import effective, typed_bare, unfinished
+from tortie.doctor.reading.exhibit import Exhibit, Source
+from tortie.doctor.reading.prompts import Prompt, prompt
+from tortie.doctor.reading.prose import FAR_EAST, STAMPED, command_named, host_named, left_out, machine, speaks
+from tortie.doctor.reading.wrapped import clean, joined
+
+_FENCE = re.compile(r"^ {0,8}(?:>\s?)?(?P<marks>`{3,}|~{3,})(?P<rest>[^`]*)$")
+_MARKUP = re.compile(r"^\s*</?(?:details|summary|pre|code|p|br|div|blockquote)\b[^>]*>\s*$", re.IGNORECASE)
+_JOURNAL_HOST = re.compile(
+    r"^(?:[A-Z][a-z]{2}|\d{1,2}月) {1,2}\d{1,2} \d\d:\d\d:\d\d ([A-Za-z][\w.-]*) [\w./@-]+(?:\[\d+\])?:"
+)
+_HEREDOC = re.compile(r"<<-?\s*['\"]?([A-Za-z_]\w*)['\"]?")
+_MOST_CONTINUED = 30  # lines that one command line may go on for
+_MOST_HEREDOC = 400
+
+
+def cut(source: Source) -> Iterator[Exhibit]:
+    """Every line belongs to exactly one exhibit, or is a command line, a fence or blank."""
+    yield from _Cutter(source).run()
+
+
+class _Cutter:
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.lines = tuple(clean(source.lines))
+        self.known = _hosts(self.lines)
+        self.fence = ""
+        self.heading_host = ""  # what the last heading said
+        self.heading_done = False  # its output was there: what comes after a blank line is something else
+        self.named = ""  # the command that prose announced
+        self.pending: list[int] = []  # indexes of lines of the exhibit in the making
+        self.inside = False  # the exhibit in the making has a line that is not blank
+        self.prose = False
+        self.host = source.host
+        self.command = ""
+        self.bare = False  # the command stands there without a prompt
+        self.typed: tuple[int, ...] = ()
+
+    def run(self) -> Iterator[Exhibit]:
+        index, lines = 0, self.lines
+        while index < len(lines):
+            line = lines[index]
+            if not line:
+                self.pending.append(index)
+                index += 1
+                continue
+            if self._goes_on(line):
+                self.pending.append(index)
+                index += 1
+                continue
+            fence = _FENCE.match(line) if "``" in line or "~~" in line else None
+            if fence and self._is_fence(fence):
+                if not self._announced():
+                    yield from self._close()
+                if self.fence and self.heading_done:
+                    self.heading_host = ""
+                index += 1
+                continue
+            if _MARKUP.match(line) and not self.fence:
+                yield from self._close()
+                index += 1
+                continue
+            shown = prompt(line)
+            bare = shown is None and self._bare(line, index)
+            if bare:
+                shown = Prompt("", line)
+            if shown is not None:
+                yield from self._close()
+                index = self._open(shown, index)
+                self.bare = bare
+                continue
+            yield from self._line(line, index)
+            index += 1
+        yield from self._close()
+
+    def _goes_on(self, line: str) -> bool:
+        """A stamped line below output: by far the most frequent line of all, and never anything else."""
+        return not self.prose and bool(self.pending or self.command) and self.inside and STAMPED.match(line) is not None
+
+    def _is_fence(self, fence: re.Match[str]) -> bool:
+        """A fence opens, or closes the one that is open: then it has no language and at least as many marks."""
+        marks = fence["marks"]
+        if not self.fence:
+            self.fence = marks
+            return True
+        if marks[0] == self.fence[0] and len(marks) >= len(self.fence) and not fence["rest"].strip():
+            self.fence = ""
+            self.named = ""
+            self.heading_done = True
+            return True
+        return False
+
+    def _announced(self) -> bool:
+        """Does a fence open whose content is the output of the bare command above it?"""
+        return bool(self.fence and self.bare and self.command) and not self.inside
+
+    def _bare(self, line: str, index: int) -> bool:
+        """A command without a prompt stands where a block begins; kubectl and calicoctl may do so in its middle."""
+        if line[0] in " \t|+" or line[-1] in ":：" or not typed_bare(line):
+            return False
+        begins = self.prose or index == 0 or not self.lines[index - 1] or not self.inside
+        return begins or line.startswith(("kubectl ", "calicoctl ", "oc "))
+
+    def _open(self, shown: Prompt, index: int) -> int:
+        """A command begins at this line: returns the index after its last line."""
+        command, stop = self._whole(shown.command, index + 1)
+        if self.heading_done and not self.fence and index and not self.lines[index - 1]:
+            self.heading_host = ""
+        inside = effective(command) if "ssh" in command else None
+        self.host = (inside.host if inside else "") or shown.host or self.heading_host or self.source.host
+        self.command = command
+        self.typed = tuple(self.source.number(i) for i in range(index, stop))
+        self.prose = False
+        self.named = ""
+        return stop
+
+    def _whole(self, command: str, index: int) -> tuple[str, int]:
+        """The command with the lines it goes on for."""
+        heredoc = _HEREDOC.search(command)
+        if heredoc:
+            for stop in range(index, min(len(self.lines), index + _MOST_HEREDOC)):
+                if self.lines[stop].strip() == heredoc[1]:
+                    return "\n".join([command, *self.lines[index : stop + 1]]), stop + 1
+        text = command
+        for stop in range(index, min(len(self.lines), index + _MOST_CONTINUED) + 1):
+            if not unfinished(text):
+                return text, stop
+            if stop >= len(self.lines) or not self.lines[stop] or prompt(self.lines[stop]):
+                break
+            more = self.lines[stop].strip()
+            more = more[2:] if more.startswith("> ") else more
+            text = f"{text.removesuffix(chr(92)).rstrip()} {more}"
+        backslash = command.endswith("\\")
+        return command.removesuffix("\\").rstrip() if backslash else command, index
+
+    def _line(self, line: str, index: int) -> Iterator[Exhibit]:
+        """A line of output or prose goes to the exhibit in the making, or begins the next one."""
+        fresh = not self.inside
+        paragraph = fresh or not self.lines[index - 1]
+        prose = self._speaks(line, index, fresh, paragraph)
+        if prose != self.prose and not (fresh and not self.command):
+            yield from self._close(keep_heading=not prose)
+        self.prose = prose
+        if prose:
+            self.named = command_named(line)
+            self.heading_host = host_named(line, self.known) or ("" if paragraph else self.heading_host)
+            self.heading_done = False
+        elif fresh or not self.command:
+            self.command = self.command or self.named
+            self.host = self.host or self.heading_host
+        self.pending.append(index)
+        self.inside = True
+
+    def _speaks(self, line: str, index: int, fresh: bool, paragraph: bool) -> bool:
+        if left_out(line) and not self.prose and not fresh:
+            return False
+        if FAR_EAST.search(line):
+            return speaks(line)
+        if self.fence:
+            return False
+        if self.prose and not paragraph:
+            announced = self.lines[index - 1].endswith((":", "："))
+            return speaks(line) or not (announced or machine(line))
+        if self.command and not paragraph:
+            return False
+        if fresh and self.command and self.lines[index - 1]:
+            return False
+        if speaks(line):
+            return True
+        return paragraph and (bool(command_named(line)) or self._heading(line, index))
+
+    def _heading(self, line: str, index: int) -> bool:
+        """A short line alone between blanks, above output: a person's heading."""
+        below = next(filter(None, self.lines[index + 1 : index + 3]), "")
+        fenced = below.lstrip().startswith(("```", "~~~"))
+        alone = fenced or index + 1 >= len(self.lines) or not self.lines[index + 1]
+        short = len(line) <= 60 and len(line.split()) <= 6 and not line.startswith((" ", "\t"))
+        named = (
+            line.endswith((":", "："))
+            or bool(host_named(line, self.known))
+            or line.lower().startswith(("node ", "on ", "host "))
+        )
+        return alone and short and (fenced or named or line.startswith("#"))
+
+    def _close(self, keep_heading: bool = True) -> Iterator[Exhibit]:
+        indexes = self.pending
+        while indexes and not self.lines[indexes[-1]]:
+            indexes.pop()
+        start = next((i for i, index in enumerate(indexes) if self.lines[index]), len(indexes))
+        indexes = indexes[start:]
+        if indexes or (self.command and not self.prose):
+            yield self._exhibit(indexes)
+            self.heading_done = self.heading_done or not self.prose
+        self.pending = []
+        self.inside = False
+        self.prose = False
+        self.command = ""
+        self.typed = ()
+        self.host = self.source.host
+        if not keep_heading:
+            self.heading_host = ""
+
+    def _exhibit(self, indexes: list[int]) -> Exhibit:
+        source = self.source
+        lines = tuple(self.lines[index] for index in indexes)
+        if not self.prose:
+            lines = joined(lines)
+        # A command that printed nothing is found at its own line.
+        first = source.number(indexes[0]) if indexes else self.typed[-1] if self.typed else 1
+        numbers = tuple(source.number(index) for index in indexes) if source.numbers else ()
+        command = "" if self.prose else self.command
+        return Exhibit(source.name, first, lines, self.host, command, self.prose, numbers, self.typed)
+
+
+def _hosts(lines: tuple[str, ...]) -> frozenset[str]:
+    """Hosts that prompts and journals name; headings may name them again."""
+    found = set()
+    for line in lines[:20000]:
+        if "@" in line[:40] or line[:1] == "[":
+            shown = prompt(line)
+            if shown and shown.host:
+                found.add(shown.host)
+        elif line[:1].isupper() and line[3:4] == " ":
+            journal = _JOURNAL_HOST.match(line)
+            if journal:
+                found.add(journal[1])
+    return frozenset(found)

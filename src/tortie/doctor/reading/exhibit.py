@@ -1,0 +1,57 @@
+"""A piece of evidence as a person pasted it: which lines of which source, from which host, after which command."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Place(NamedTuple):
+    """Where something stands: lines count from 1, both ends belong to it."""
+
+    source: str
+    first: int
+    last: int
+
+    def __str__(self) -> str:
+        lines = str(self.first) if self.first == self.last else f"{self.first}-{self.last}"
+        return f"{self.source}:{lines}"
+
+
+class Source(NamedTuple):
+    """One readable text: a file, a member of an archive, standard input. Its lines are cleaned, and none is lost.
+
+    A source cut down to its interesting lines (a large log) says in `numbers` which lines these were.
+    """
+
+    name: str
+    lines: tuple[str, ...]
+    numbers: tuple[int, ...] = ()  # the original number of each line, when some were left out
+    host: str = ""  # the node it belongs to, when a bundle's path says so
+
+    def number(self, index: int) -> int:
+        return self.numbers[index] if self.numbers else index + 1
+
+
+class Exhibit(NamedTuple):
+    """Lines that belong together. `lines[0]` is line `first` of the source (`numbers` as in Source)."""
+
+    source: str
+    first: int
+    lines: tuple[str, ...]
+    host: str = ""  # from the prompt, ssh, or the bundle's path; empty when nothing says
+    command: str = ""  # the whole command line as typed, continuation lines joined; empty when none is shown
+    prose: bool = False  # a person speaks here; everything else is output, log or document
+    numbers: tuple[int, ...] = ()
+    command_lines: tuple[int, ...] = ()  # line numbers of prompt and command: never searched for signs
+
+    def number(self, index: int) -> int:
+        return self.numbers[index] if self.numbers else self.first + index
+
+    def place(self, start: int, stop: int | None = None) -> Place:
+        """The place of `lines[start:stop]`, of one line without `stop`."""
+        end = start if stop is None else max(start, stop - 1)
+        return Place(self.source, self.number(start), self.number(end))
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self.lines)

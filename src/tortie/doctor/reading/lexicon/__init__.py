@@ -1,0 +1,21 @@
+"""The words of people for what they saw, English and Chinese; readers/statements.py says what the kinds mean."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tortie.doctor.reading.lexicon import cluster, history, machines, traffic
+from tortie.doctor.reading.lexicon.rule import Rule
+
+RULES: Final[tuple[Rule, ...]] = (*machines.RULES, *traffic.RULES, *cluster.RULES, *history.RULES)
+
+# One observation, several names that causes ask for.
+ALIASES: Final = {
+    "ip-changed": ("address-changed",),
+    "hostname-changed": ("host-renamed",),
+    "cloned-vm": ("vm-cloned",),
+    "proxy-used": ("behind-proxy",),
+    "new-nodes-only": ("new-nodes-fail",),
+}
+
+__all__ = ["ALIASES", "RULES", "Rule"]

@@ -1,0 +1,111 @@
+"""What people say about the control plane: API server, datastore, certificates, the end of a start."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tortie.doctor.reading.lexicon.rule import Rule
+
+RULES: Final = (
+    Rule(
+        "datastore-far",
+        "region|rtt|latency|round trip|singapore|地域|区域|机房|跨|延迟|far",
+        r"(?:etcd|datastore|masters?|control plane|api ?server)~(?:in another|different|other|"
+        r"remote) (?:region|continent|data ?cent(?:er|re)|site|zone)|(?:etcd|datastore|masters?|"
+        r"api ?server)~(?:sits?|lives?|is|are|runs?) in (?-i:[A-Z])[a-z]+|\brtt\b~\d{2,} ?ms|"
+        r"round.trip~\d{2,} ?ms|latency~\d{3,} ?ms|(?:etcd|master|datastore|apiserver)~(?:都)?在~(?:区域|"
+        r"地域|机房|region)|跨(?:地域|区域|机房|region|国)|延迟~\d{2,} ?ms",
+    ),
+    Rule(
+        "killed-no-terminating",
+        "terminating|log|日志",
+        r"\bno\b~(?:\"|')?terminating|without~terminating|(?:log|output)s?~(?:simply|just|suddenly|"
+        r"abruptly)~(?:stops?|ends?|cuts? off)|(?:log|output)s? (?:stops?|ends?) (?:there|here|right)|"
+        r"(?:no|without) (?:any )?errors? in (?:the |its )?logs?|(?:log|日志)~(?:里|中)?~(?:没有|看不到|"
+        r"未见|无) ?(?:terminating|报错|错误|error|异常)|日志~(?:就断了|到这里|就结束了|就停了|就没了)|"
+        r"就结束了",
+        False,
+    ),
+    Rule(
+        "api-direct-ok",
+        "6443|api ?server|apiserver",
+        r"(?:6443)~(?:works?|is fine|fine|answers?|reachable|open\b|ok\b|200|connects?|正常|能通|可以|"
+        r"通的|没问题|返回 ?ok)|(?:direct(?:ly)?|real address)~(?:api ?server)~(?:works?|fine|answers|ok)|"
+        r"api ?server~(?:directly|at its own address|by its (?:real|node) address)~(?:works?|fine|answers|"
+        r"reachable|ok)|直接访问~(?:api ?server|6443)~(?:正常|可以|没问题|能通|通)",
+    ),
+    Rule(
+        "kube-proxy-missing",
+        "kube-proxy|kubeproxy",
+        r"(?:no|without(?: a)?|never installed|did not install|didn't install|not installed|not deployed|"
+        r"removed|deleted) kube-proxy|kube-proxy~(?:is|was|were|are|has)?~(?:not running|missing|"
+        r"not there|crash\w*|failing|down\b|not installed|not deployed|没起来|没有起来|起不来|没部署|"
+        r"没有部署|未部署|挂了|异常|没有运行|被删)|(?:没有?|未|忘了?)(?:部署|安装|装|启动|运行)~kube-proxy",
+        False,
+    ),
+    Rule(
+        "certs-renewed",
+        "renew|certs?|证书|续",
+        r"(?:certs?|certificates?)~(?:renewed|rotated|re-?issued|re-?generated|续期|更新|续签|更换)|"
+        r"renewed~(?:certs?|certificates?)|certs? renew|(?:更新|续签|续期|更换)了?~证书",
+    ),
+    Rule(
+        "etcd-moved",
+        "etcd",
+        r"(?:replaced|moved|migrated|relocated)~etcd|etcd~(?:was|were|has been|have been)? ?(?:replaced|"
+        r"moved|migrated|relocated|re-?addressed)|etcd~(?:迁移|搬|换到|更换|换了)|(?:迁移|更换|"
+        r"替换)了?~etcd",
+    ),
+    Rule(
+        "etcd-disk-slow",
+        "etcd|fsync|disk",
+        r"etcd~(?:spinning|slow (?:disks?|storage|drives?)|hdds?|slow\b|high latency|磁盘~慢|很慢|延迟~高|"
+        r"机械盘|机械硬盘)|fsync~(?:takes?|took|latency|\d+ ?ms)|slow (?:disks?|storage)~etcd",
+    ),
+    Rule(
+        "etcd-member-restored",
+        "etcd|fsck",
+        r"(?:restored?|recovered)~etcd~(?:member|snapshot|backup|data|from)|(?:restored?|"
+        r"recovered) (?:one |an? )?etcd|fsck~etcd|etcd~(?:fsck|restored|recovered)~|etcd~(?:恢复|还原|"
+        r"修复)",
+    ),
+    Rule(
+        "etcd-down",
+        "etcd|api ?server|apiserver|quorum",
+        r"etcd~(?:members?|cluster|nodes?|instances?)?~(?:is|are|was|were|went)? ?(?:\bdown\b|dead|"
+        r"lost quorum|not running|crash\w*|挂了|起不来|没起来|宕)|quorum~lost|lost quorum|"
+        r"(?<!calico-)(?:api ?server)(?: is| was)? ?(?:\bdown\b|not running|挂了|没起来|起不来)",
+        False,
+    ),
+    Rule(
+        "etcd-health-ok",
+        "etcd",
+        r"etcd\w*~(?:endpoint )?health~(?:is fine|ok|fine|healthy|true|正常)|etcd~(?:itself )?(?:is|are|"
+        r"looks?) (?:healthy|fine|ok)|etcd~(?:本身|集群|自身)?~(?:健康|正常|没问题)|(?:访问|"
+        r"access)~etcd~(?:正常|works)",
+    ),
+    Rule(
+        "lb-ok-masters-not",
+        "lb|load balancer|负载均衡|haproxy|nginx|slb",
+        r"(?:through|via|over|by)~(?:lb|load ?balancer|haproxy|vip|slb)~(?:works?|fine|ok|"
+        r"answers)~(?:direct|masters?)~(?:not|fails?|(?:can ?not|can't|could not|couldn't|unable to|"
+        r"fails? to|do(?:es)? not|doesn't|don't|never|nothing)|times? out|refused)|(?:走|通过|"
+        r"经过?)~(?:负载均衡|lb|slb|haproxy|nginx)~(?:可以|正常|能通|通)~(?:直连|直接)~(?:不|失败|超时|"
+        r"无法)",
+        False,
+    ),
+    Rule(
+        "no-default-route",
+        "default|gateway|网关|默认路由",
+        r"(?:no|without(?: a| any)?|has no|have no|lacks? a|missing) (?:default )?(?:gateway|"
+        r"default route)|(?:isolated|air-?gapped)~(?:without|no) (?:default )?gateway|(?:没有|无|缺少|"
+        r"没配)~(?:默认路由|默认网关|网关)",
+        False,
+    ),
+    Rule(
+        "pods-cidr-overlap",
+        "overlap|重叠|冲突",
+        r"(?:pod|service)~(?:cidr|range|network|subnet|网段)~(?:overlaps?|the same as|collides?|重叠|"
+        r"冲突)|网段~(?:重叠|冲突)",
+    ),
+)

@@ -1,0 +1,173 @@
+"""What people say about before and where: upgrades, new machines, which nodes, which cloud; and what they want."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tortie.doctor.reading.lexicon.rule import Rule
+
+RULES: Final = (
+    Rule(
+        "upgraded",
+        "upgrad|updat|升|bumped|更换|换成|moving from",
+        r"\bupgrad(?:ed|ing|e)\b|(?:was|were|been|got|we) updated|bumped~(?:to|version|image)|升级|"
+        r"从 ?v?\d[\w.]*~升(?:级)?到|升到|更换\w*版本到|moving from~\d~(?:->|to)",
+    ),
+    Rule(
+        "installed-fresh",
+        "fresh|new cluster|just install|first time|刚装|新环境|新集群|新建|部署完|刚部署|新装|tutorial|"
+        "教程|installed|set up",
+        r"\bfresh(?:ly)?\b~(?:cluster|install\w*|setup|set up|deploy\w*|nodes?|centos|ubuntu|rhel)|(?:new|"
+        r"brand.new|test|lab) cluster (?:set up|installed|just)|just (?:installed|set up|deployed|created|"
+        r"bootstrapped)|(?:first|initial) (?:install|deployment)|set up with|刚(?:刚)?(?:装|部署|搭|建)|"
+        r"新环境|新集群|新搭|新装|部署完|照着教程|全新",
+    ),
+    Rule(
+        "node-removed-without-drain",
+        "drain|removed|deleted|删|下线|移除|reclaim|回收|spot",
+        r"(?:removed|deleted|terminated|destroyed|took)~nodes?~(?:without|no|never)~(?:drain|clean|reset|"
+        r"calicoctl|delete)|without drain\w*|nodes?~(?:reclaimed|preempted|terminated by|"
+        r"replaced by the autoscaler)|spot (?:nodes?|instances?)|竞价实例|(?:没有|未|没)(?:先)? ?drain|"
+        r"(?:直接)(?:删|移除|下线)~(?:节点|node|机器)|(?:节点|机器|实例)~(?:被)?回收",
+        False,
+    ),
+    Rule(
+        "node-deleted",
+        "delet|remov|删",
+        r"(?:deleted|removed) (?:the |this |that )?nodes?\b|(?:删掉|删除|移除|剔除)了?~(?:节点|node)",
+    ),
+    Rule(
+        "docker-network-created",
+        "docker|compose",
+        r"docker.compose|docker network create|created? (?:a |another )?docker (?:network|bridge)|(?:创建|"
+        r"建)了?~docker ?网络",
+    ),
+    Rule(
+        "two-installs",
+        "operator|manifest|both|twice|两套|canal|同时",
+        r"(?:both|two)~(?:operator|manifest|canal|calicos|calico installations)~(?:and)?~(?:manifest|"
+        r"operator|calico|installed)?|installed~(?:twice|two times)|calico twice|两套|同时用~(?:operator|"
+        r"manifest)|重复安装",
+    ),
+    Rule(
+        "cni-replaced",
+        "weave|flannel|cilium|kube-router|canal|romana|cni",
+        r"(?:used|had|was|were|ran|running|migrated from|switched from|replaced|removed|uninstalled|"
+        r"coming from|before)~(?:weave|flannel|cilium|kube-router|romana|contiv|antrea|kube-ovn)|(?:weave|"
+        r"flannel|cilium|kube-router|romana|contiv|antrea|kube-ovn)~(?:before|previously|was removed|"
+        r"was installed|earlier|was used|uninstalled|has been removed)|(?:之前|原来|原先|以前|"
+        r"曾)~(?:weave|flannel|cilium|kube-router|antrea|kube-ovn)|(?:weave|flannel|cilium|kube-router|"
+        r"antrea|kube-ovn)~(?:换成|切换|换到|迁移到|卸载|删)",
+    ),
+    Rule(
+        "new-nodes-only",
+        "new|added|新",
+        r"(?:only )?(?:the )?(?:new|newly added|freshly added|recently added|added|joined)~(?:nodes?|"
+        r"machines?|workers?|instances?)~(?:crash|fail|(?:can ?not|can't|could not|couldn't|unable to|"
+        r"fails? to|do(?:es)? not|doesn't|don't|never|nothing)|not ready|loops?|stuck|affected|restart)|"
+        r"(?:old|existing) (?:nodes?|ones|machines?)~(?:are |is )?(?:fine|ok|unaffected|work|healthy)|"
+        r"(?:new|additional|fourth|third|second) (?:node|machine|worker)~(?:never|cannot|crash|fail|"
+        r"not ready)|新(?:加|增|起来?|补|扩|机器|节点|上线)~(?:节点|机器|几台|node|实例|加到|"
+        r"加入)?~(?:起不来|crash|失败|没法|无法|不行|有问题|异常|notready|重启)|老(?:的)?(?:节点|机器|"
+        r"镜像的节点)~(?:正常|没事|没问题)",
+        False,
+    ),
+    Rule(
+        "only-some-nodes",
+        "only|只有|others?|其他|其它|一台|一个|two nodes|some|rest|one node|有些|有的|个别",
+        r"\bonly (?:on )?(?:the )?(?:one|two|three|some|few|these|those|this|\d|\S*\d\S*|node|nodes|"
+        r"worker|machine|certain)|(?:all |every |the )?(?:other|rest of the|remaining)(?: \w+)? (?:nodes?|"
+        r"ones?|workers?|machines?|hosts?)~(?:are |is |work|run|stay)?~(?:fine|ok|healthy|good|normal|"
+        r"unaffected|ready)|others (?:are|work) (?:fine|ok)|(?:on )?(?:one|two|three|some|"
+        r"certain) (?:of the )?(?:nodes?|workers?|machines?)~(?:never|not|are 0/|fail|crash|stuck|loops?)|"
+        r"只有~(?:节点|机器|台|node|上|有问题)|(?:其他|其它|别的)~(?:节点|机器|node|主机|"
+        r"服务器)?~(?:都)?(?:正常|没事|没问题|ok|成功)|有(?:些|的|个别) ?(?:节点|node|机器)~(?:不|无法|"
+        r"失败|异常)|(?:一台|某台|有台|两个节点|两台|几台)[^，。；]{0,20}(?:起不来|不通|失败|无法|有问题|"
+        r"异常|crash|notready|没法)",
+        False,
+    ),
+    Rule(
+        "one-node-only",
+        "one|一台|某台|有台|一个|this node|that node",
+        r"only (?:on )?(?:one|this|that|a single) (?:nodes?|workers?|machines?|hosts?)|\bon one (?:node|"
+        r"worker|machine|host)\b|one (?:of the |of our )?(?:nodes?|workers?|machines?|hosts?)~(?:never|"
+        r"not|fails?|crash|stuck|loops?)|(?:一台|某台|有台|某个|有一个|只有一个)(?:机器|节点|node|服务器|"
+        r"主机)",
+        False,
+    ),
+    Rule(
+        "all-nodes",
+        "all|every|所有|全部|都",
+        r"\b(?:on |of )?(?:all|every|each)(?: of)?(?: the| our| my)? (?:nodes?|hosts?|machines?|workers?|"
+        r"calico(?:-node)? pods?)\b(?! (?:other|fine))~(?:fail|crash|not|0/|down|stuck|same|affected|"
+        r"suddenly|loop)|(?:fail|crash\w*|not ready|down|stuck|restart\w*|suddenly)~on (?:all|"
+        r"every) (?:nodes?|hosts?|machines?)|both~(?:nodes?|calico-node pods?)~(?:stay|fail|not|0/|crash)|"
+        r"(?:所有|全部|每个|每台)的?(?:节点|机器|node|主机|calico-node)~(?:都|全)?~(?:不|失败|异常|起不来|"
+        r"有问题|挂|重启|crash|notready|一样)",
+        False,
+    ),
+    Rule(
+        "only-workers-fail",
+        "worker|master|control plane|node",
+        r"(?:masters?|control.plane)~(?:is|are|nodes?)?~(?:fine|ok|healthy|good|works?)~(?:workers?|"
+        r"nodes?)~(?:fail|not|crash|(?:can ?not|can't|could not|couldn't|unable to|fails? to|"
+        r"do(?:es)? not|doesn't|don't|never|nothing)|stuck|down|loop)|only (?:the )?workers?|"
+        r"(?:workers?)~(?:fail|crash|not ready)~masters?~(?:fine|ok|work)|master~(?:正常|没问题|没事|"
+        r"可以)~(?:worker|node|节点|工作节点)~(?:不|失败|异常|起不来|有问题)",
+        False,
+    ),
+    Rule(
+        "works-after-restart",
+        "restart|重启|delet|helps",
+        r"restart\w*~(?:helps?|fixe[sd]|solve[sd]|works?|makes? it work|brings? it back|recovers?|cures?)|"
+        r"(?:works?|fine|recovers?|ok|gone)(?: again)?~(?:after|once|when|until)~(?:restart\w*|"
+        r"delet\w+ the pod|re-?creat\w+)|重启~(?:之?后|就|了)~(?:正常|好了|恢复|可以了|没问题)(?!节点)",
+    ),
+    Rule(
+        "heals-by-itself",
+        "itself|own|自己|自动|自行|一会|after a",
+        r"(?:recovers?|heals?|comes? back|fixe[sd]|goes? away|resolves?|works? again)~(?:by itself|"
+        r"on its own|automatically|itself|by themselves)|(?:after (?:a while|some time|"
+        r"a few minutes)~(?:works? again|recovers?|is fine|comes? back|gone))|(?:自己|自动|自行|过一会儿?|"
+        r"过一段时间)~(?:恢复|好了|正常)",
+    ),
+    Rule(
+        "nodes-network",
+        "address|network|网|地址|10.|192.|172.|nic|interface",
+        r"(?:nodes?|hosts?|machines?|servers?|all)~(?:are |is |have |has |live |sit |use )?(?:in|on|"
+        r"within|with|have)? ?(?:the |a )?(?:\d{1,3}\.){1,3}(?:x|\*|\d{1,3})?(?:\.(?:x|"
+        r"\*))?(?:/\d{1,2})?(?: addresses| network| subnet| range)|(?:nodes?|hosts?|machines?|"
+        r"servers?)~(?:in|on|within) (?:the )?(?:\d{1,3}\.){2,3}(?:x|\*|\d{1,3})(?:\.(?:x|"
+        r"\*))?(?:/\d{1,2})?|(?:机器|节点|主机|服务器|网卡|node)~(?:\d{1,3}\.){1,3}(?:x|\*|0)(?:\.(?:x|\*|"
+        r"0))?(?:/\d{1,2})?|(?:机器|节点|主机|服务器)~\d{1,3} ?开头|(?:machines?|nodes?|hosts?)~(?:start|"
+        r"begin) with \d{1,3}",
+    ),
+    Rule(
+        "cloud",
+        "aws|azure|openstack|gcp|gce|aliyun|阿里云|腾讯云|华为云|云主机|ec2|eks|gke|aks|vsphere|vmware|"
+        "hetzner|digitalocean|cloud",
+        r"\b(?:aws|azure|openstack|gcp|gce|google cloud|aliyun|alibaba cloud|ec2|eks|gke|aks|hetzner|"
+        r"digitalocean|vsphere|vmware|oracle cloud)\b|阿里云|腾讯云|华为云|云主机|(?:public|"
+        r"private) cloud|cloud (?:vms?|instances?|hosts?|servers?)",
+    ),
+    Rule(
+        "asks-if-normal",
+        "?|？|normal|wrong|problem|正常",
+        r"is (?:this|that|it) (?:normal|ok|expected|a problem|bad|fine|harmless)|(?:anything|"
+        r"something) wrong (?:with|here)|should (?:i|we) (?:worry|be worried|care)|"
+        r"is there anything wrong|(?:正常吗|有问题吗|要紧吗|有影响吗|需要处理吗|是不是正常|算正常)",
+        False,
+    ),
+    Rule(
+        "complains",
+        "",
+        r"not ready|notready|crash|0/1|0/2|1/2|\bfail(?:s|ed|ing|ures?)?\b|(?:can ?not|can't|could not|"
+        r"couldn't|unable to|fails? to|do(?:es)? not|doesn't|don't|never|nothing) (?:\w+ ){0,2}(?:start|"
+        r"run|work|get ready|join|resolve|reach|come up|leave|leaves|gets? ready)|\bstuck\b|\bloops?\b|"
+        r"broken|restarts? (?:every|again|over|all)|\bdead\b|unreachable|times? out|\bdown\b|error|"
+        r"lose connectivity|stay(?:s)? (?:0/|pending|containercreating|init)|never gets?|起不来|不通|失败|"
+        r"无法|不能|报错|异常|(?:反复|一直|不断|频繁|就|老是|经常|总是|隔)[^，。](0, 8)重启|卡住|没法|"
+        r"不了|拉不起来|不 ?ready|分配不到|有问题|挂了|超时",
+        False,
+    ),
+)

@@ -1,0 +1,141 @@
+"""What people say about machines: their load, runtime, clock, names, addresses, and what befell them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tortie.doctor.reading.lexicon.rule import Rule
+
+RULES: Final = (
+    Rule(
+        "load-high",
+        "load|负载",
+        r"\bload\b~(?:dozens|times (?:higher|more|that)|\bhigh|above|over \d{2,}|exceed|spik|"
+        r"through the roof|\b\d{3,})|(?:high|heavy|huge|extreme|excessive|massive) (?:cpu |system |"
+        r"io )?load\b|overloaded|负载~(?:高|飙|打满|过大|很大|爆|几十倍|上百)|高负载",
+    ),
+    Rule(
+        "load-high",
+        "cpu|io|i/o|磁盘",
+        r"\b(?:cpu|io|i/o|disk)s?\b~(?:pegged|at 100|100 ?%|saturat|maxed|exhausted|打满|跑满|占满|爆满|"
+        r"飙|用满)|磁盘 ?io~高",
+    ),
+    Rule(
+        "load-normal",
+        "load|负载|idle|空闲",
+        r"\bload\b(?: average)? (?:is|was|looks?|are) (?:normal|low|fine|ok|small)|(?:machines?|nodes?|"
+        r"hosts?) (?:is|are|was) (?:almost |mostly )?idle|负载(?:都|也|很|是|一切)?(?:正常|不高|很低|"
+        r"没问题)|空闲|no load\b|not loaded",
+        False,
+    ),
+    Rule(
+        "runtime-broken",
+        "docker|containerd|crictl|dockerd|runtime|cri-o|容器运行时",
+        r"(?:docker|containerd|crictl|cri-o|runtime)(?: ps| info| images)?~(?:hangs?\b|hung|stuck|frozen|"
+        r"never returns|no answer|not respond|unresponsive|cannot connect|can't connect|cannot reach|"
+        r"can't reach|卡住|卡死|卡着|无响应|没有响应|没响应|不响应|无法连接|连接不上|连不上|一直没有返回|"
+        r"不返回|超时)",
+        False,
+    ),
+    Rule(
+        "swap-disabled-in-fstab",
+        "fstab",
+        r"fstab~(?:swap)~(?:注释|删|去掉|comment|removed|disabled)|(?:swap)~(?:注释|删|comment|removed|"
+        r"disabled|out)~fstab|comment(?:ed)?~swap~fstab|fstab~comment~swap",
+    ),
+    Rule(
+        "swap-on",
+        "swap",
+        r"swap~(?:is|was|got|has been|came back)? ?(?:on again|still on|enabled|re-?enabled|active again|"
+        r"back)|swap~(?:没关|又被?启用|又打开|没有关|未关|重新启用|还开着|是开着)|forgot to (?:turn|"
+        r"switch) off swap|swap is on\b",
+        False,
+    ),
+    Rule(
+        "rebooted",
+        "reboot|restart|重启|power|开机",
+        r"\breboot(?:ed|ing)?\b|(?:node|machine|server|host|vm|cluster)s?~(?:was|were|got|has been|"
+        r"have been) restarted|restarted (?:the )?(?:node|machine|server|host|vm|cluster)|after (?:a |"
+        r"the )?(?:restart|power cycle) of (?:the )?(?:node|machine|server|host|cluster)|(?:节点|机器|"
+        r"服务器|主机|虚拟机|集群|系统|物理机|(?<!calico-)(?<!calico )node\b)[^，。；]{0,16}重启(?:之?后|"
+        r"过|了|完)|重启(?:了|过|完)?[^，。；]{0,8}(?:节点|机器|服务器|主机|虚拟机|物理机)(?!上?的)|"
+        r"(?:服务器|机器|节点)~，重启后",
+    ),
+    Rule(
+        "power-cut",
+        "power|断电|停电|掉电|racked",
+        r"power (?:cut|outage|failure|loss)|lost power|re-?racked|断电|停电|掉电",
+    ),
+    Rule(
+        "machine-off",
+        "power|shut|宕|关机|断电|down|死机|假死",
+        r"(?:powered|switched|shut) (?:off|down)|(?:machine|server|host|hypervisor|node)~(?:is|has been|"
+        r"was) (?:powered off|shut down|switched off|dead|hung|gone for good)|宕机|关机|死机|断电|"
+        r"机器挂了|下电",
+    ),
+    Rule(
+        "ip-changed",
+        "ip|address|dhcp|地址",
+        r"(?:\bip\b|address)(?:es)?~(?:has |have |had |was |were )?(?:changed|been changed|renumbered|"
+        r"re-?assigned)|chang(?:ed|ing) (?:the |its |our |node |server )*(?:ip|address)|dhcp~(?:gave|"
+        r"handed|assigned|lease)~new|new (?:ip|address)~(?:from|by|via) dhcp|moved~(?:to another|"
+        r"to a new) (?:subnet|network)|(?:ip|地址)~(?:变了|变更|变化|换了|改了|更换|改变|变成)|(?:修改|"
+        r"更换|换|改|变更)(?:了|过)?~(?:ip|地址|网段)",
+    ),
+    Rule(
+        "hostname-changed",
+        "renam|hostname|主机名|命名",
+        r"renamed (?:the |this |our |a )?(?:host|node|machine|server|vm)|(?:host|node|machine|"
+        r"server)s?~(?:was|were|been|got) renamed|chang(?:ed|ing) (?:the |its )?(?:host ?name|node name)|"
+        r"host ?name~(?:was|has been|got) (?:changed|modified)|(?:改|修改|更换|换|变更)(?:了|过)?~主机名|"
+        r"主机名~(?:改了|变了|修改|变更|更换)|重命名|重新命名",
+    ),
+    Rule(
+        "cloned-vm",
+        "clon|template|克隆|模板|copied|snapshot|复制",
+        r"\bcloned?\b~(?:vm|machine|from|node|image|of)|(?:vm|machine|node)s?~(?:is|are|was|were|"
+        r"been) (?:a )?(?:cloned?|copied)|cop(?:y|ied) of (?:the |a )?(?:vm|machine|node|template)|"
+        r"copied (?:the |a )?(?:vm|template|machine)|from (?:the same|one|a) (?:vm )?template|克隆|"
+        r"(?:模板|镜像)~复制|复制~虚拟机",
+    ),
+    Rule(
+        "host-reinstalled",
+        "reinstall|rebuil|重装|reset|初始化|re-install|re-imag|reimag",
+        r"re-?install(?:ed|ing)? (?:the |this |that )?(?:node|host|machine|server|os|system)|(?:node|host|"
+        r"machine|server)~(?:was|were|been) (?:re-?installed|rebuilt|re-?imaged)|rebuilt (?:the |"
+        r"this )?(?:node|host|machine)|kubeadm reset|重装|重新初始化|重做系统",
+    ),
+    Rule(
+        "nic-added",
+        "nic|网卡|interface",
+        r"(?:added|attached|installed|got) (?:a |another )?(?:second|new|additional|extra|another|"
+        r"further) (?:nic|network card|network interface|interface|network adapter)|second nic~(?:added|"
+        r"attached)|(?:新?加|新增|添加|多)了?~(?:一块|一张|个)?~网卡",
+    ),
+    Rule(
+        "clock-wrong",
+        "clock|time|ntp|时间|时钟|chrony",
+        r"\bclock~(?:ahead|behind|wrong|off by|drift|skew|jump|stepp|reset|slow|fast|in the (?:past|"
+        r"future)|not (?:in sync|synchroni[sz]ed))|(?:system |node |its |the )time~(?:is|was)~(?:wrong|"
+        r"off by|ahead|behind|in the (?:past|future)|not (?:in sync|synchroni[sz]ed))|(?:ntpd?|"
+        r"chronyd?)~(?:not running|stopped|dead|disabled|not (?:in sync|synchroni[sz]ed))|time~(?:out of|"
+        r"not in) sync|(?:时间|时钟)~(?:不对|不同步|不一致|慢了|快了|错误|不准|偏差|跳|未同步|没有同步|"
+        r"差了)",
+        False,
+    ),
+    Rule(
+        "kubelet-stopped",
+        "kubelet",
+        r"kubelet~(?:is|was|has)?~(?:not running|stopped|dead|down|crash|keeps? restarting|restart loop|"
+        r"won't start|does not start|fails to start|没起来|没有起来|没启动|起不来|一直重启|挂了|停了|"
+        r"无法启动|启动失败|不断重启)",
+        False,
+    ),
+    Rule(
+        "disk-full",
+        "disk|磁盘|space",
+        r"(?:disk|root (?:fs|filesystem|partition)|/var)~(?:is|was|ran|got)? ?(?:full|out of space|"
+        r"100 ?%)|no space left|磁盘~(?:满|不足)",
+        False,
+    ),
+)

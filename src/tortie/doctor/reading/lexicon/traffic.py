@@ -1,0 +1,211 @@
+"""What people say about traffic: which passes, which does not, and what filters it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tortie.doctor.reading.lexicon.rule import Rule
+
+RULES: Final = (
+    Rule(
+        "bgp-open-lost",
+        "open|handshake|握手",
+        r"(?:only|just) sees? the (?:tcp )?handshake|\bOPEN\b~(?:retransmit|never arrives|is lost|not arrive|重传)"
+        r"|只看到(?:三次)?握手|抓不到 ?open|retransmit\w*~\bopen\b",
+        False,
+    ),
+    Rule(
+        "same-node-ok",
+        "same|同|own node",
+        r"(?:same|own|one) (?:node|host|machine)~(?:works?|is fine|are fine|fine|ok\b|succeed|can (?:talk|"
+        r"reach|ping)|no problem|reachable)|(?:works?|fine|ok|reachable|talk)~(?:on|within|"
+        r"inside) (?:the same|one|a single) (?:node|host)|(?:同一?(?:个|台)?(?:节点|主机|机器)|同节点|"
+        r"本节点|节点内)~(?:的?通|正常|没问题|可以|能|ok)",
+    ),
+    Rule(
+        "cross-node-dead",
+        "node|节点|host|跨|machine|主机",
+        r"(?:pods?|containers?|traffic|connections?|communication|networking)~(?:different|other|another|"
+        r"across|between)~(?:nodes?|hosts?|machines?)~(?:(?:can ?not|can't|could not|couldn't|unable to|"
+        r"fails? to|do(?:es)? not|doesn't|don't|never|nothing)|fails?\b|is dead|are dead|broken|"
+        r"times? out|unreachable|lost|not working|drops?)|(?:can ?not|can't|could not|couldn't|unable to|"
+        r"fails? to|do(?:es)? not|doesn't|don't|never|nothing)~(?:reach|talk|ping|communicate|connect|"
+        r"works?|answers?|get)~(?:pods?|containers?|anything)?~(?:on|of|to|across|between)~(?:different|"
+        r"other|another|all other)~(?:nodes?|hosts?|machines?)|cross-(?:node|host)~(?:fails?|dead|broken|"
+        r"not work|does not|doesn't|unreachable|times? out|cannot)|nothing outside (?:its|"
+        r"their) own (?:node|host) answers|跨(?:节点|主机|机器|node)~(?:不通|不了|失败|超时|不能|无法|"
+        r"ping ?不通|不可达|访问不|有问题)|(?:不同|其他|别的|另一)(?:个|台)?(?:节点|主机|机器|"
+        r"node)~(?:(?:pods?|containers?|容器|服务)|之间)?~(?:不通|无法(?:互相)?(?:访问|通信|通讯|ping)|"
+        r"不能(?:互相)?(?:访问|通信|ping)|访问不(?:了|到)|ping ?不通)",
+        False,
+    ),
+    Rule(
+        "ping-works-tcp-not",
+        "ping|icmp",
+        r"(?:nothing|none) but (?:ping|icmp) works|only (?:ping|icmp) works|(?:ping|icmp)\w*~(?:works?|"
+        r"is fine|are fine|ok|fine|succeeds?|goes through|passes|answers?|replies)[^.;。；]{0,30}(?:but|"
+        r"while|yet|whereas|however)~(?:tcp|udp|curl|http|dns|telnet|nc\b|connections?|wget|ssh|"
+        r"port)~(?:(?:can ?not|can't|could not|couldn't|unable to|fails? to|do(?:es)? not|doesn't|don't|"
+        r"never|nothing)|fails?|hangs?|times? ?out|timeout|not|dead|blocked|refused)|ping~(?:得?通|正常|"
+        r"没问题|可以)[^。；;]{0,20}(?:tcp|udp|curl|http|telnet|端口|dns|访问)~(?:不通|不行|超时|失败|"
+        r"不了|无法|卡)|只有 ?(?:ping|icmp)~(?:通|可以|正常)|(?:tcp|udp|curl|http|telnet)~(?:不通|超时|"
+        r"失败|不行)[^。；;]{0,12}ping~(?:得?通|正常|没问题)",
+        False,
+    ),
+    Rule(
+        "ping-works-port-179-not",
+        "179",
+        r"ping~(?:works?|fine|ok|通|正常)~179~(?:(?:can ?not|can't|could not|couldn't|unable to|fails? to|"
+        r"do(?:es)? not|doesn't|don't|never|nothing)|not|fails?|times? ?out|refused|blocked|closed|不通|"
+        r"连不上|超时|不行|拒绝)",
+        False,
+    ),
+    Rule(
+        "port-179-open",
+        "179",
+        r"179~(?:is |are |端口)?~(?:open\b|reachable|can be reached|works?\b|connects?|succeeds?|是通的|"
+        r"可以连通|能连通|能通|可以通|连通正常|通的|是开的|已放行)|(?:telnet|nc)~179~(?:works?|is fine|"
+        r"succeeds|ok|通)",
+    ),
+    Rule(
+        "firewall-blocks-179",
+        "179",
+        r"(?:firewalls?|security groups?|acls?|iptables|安全组|防火墙)~(?:not allow|doesn't allow|blocks?|"
+        r"drops?|rejects?|denies|only (?:opens?|allows?)|without|没有放行|未放行|没放行|没开|没有开|"
+        r"未开放|拦截|屏蔽|只开放|只放行)~179|(?:firewall|security group|安全组|防火墙)~179~(?:is|"
+        r"was)? ?(?:not allowed|blocked|closed|missing|没有放行|未放行|没放行|没开|被拦截|没有开)",
+        False,
+    ),
+    Rule(
+        "ping-fails",
+        "ping|不通|reach",
+        r"(?:does not|doesn't|do not|did not|didn't|don't|no longer|never|not) (?:\w+ ){0,2}(?:answer|"
+        r"respond|repl)\w*~pings?\b|(?:cannot|can't|not) be pinged|(?:can ?not|can't|unable to) ping|"
+        r"ping~(?:fails?|times? out|gets no (?:answer|reply)|100 ?% (?:packet )?loss)|ping~不通|ping 不到|"
+        r"无法 ?ping|不能 ?ping",
+        False,
+    ),
+    Rule(
+        "ping-works",
+        "ping|ssh",
+        r"can (?:all )?ping (?:each other|it|the|all|one another|every)|(?:ping|icmp)(?: to \S+|"
+        r" between ~)? (?:works?|is fine|is ok|succeeds)|pings? fine|(?:answers?|responds? to) ping|"
+        r"can ssh (?:in)?to|ssh (?:to \S+ )?(?:works|is fine)|(?:可以|能够?|都能)(?:互相|相互)? ?ping ?通|"
+        r"ping ?(?:得|是|都)?通(?!不)|能 ?ssh|可以 ?ssh|ping~(?:正常|没问题)",
+    ),
+    Rule(
+        "large-packets-stall",
+        "large|big|mtu|大包|大文件|stall|hang|image pull|tls|transfer|卡",
+        r"(?:large|big|bigger|larger|full-size|jumbo)~(?:packets?|requests?|transfers?|responses?|files?|"
+        r"downloads?|payloads?|bodies)~(?:stall|hang|hung|fail|time|never|stuck|do not|don't|are lost|"
+        r"dropped|get lost)|(?:small|short|tiny)~(?:packets?|requests?|ping\w*|responses?)~(?:work|fine|"
+        r"ok|pass|go through|succeed)[^.。]{0,40}(?:but|while|yet|,)~(?:large|big|long|tls|image|transfer|"
+        r"download)|(?:image pulls?|tls handshakes?|file transfers?|downloads?|large copies)~(?:stall|"
+        r"hang|stuck|freeze)|大包~(?:不通|卡|丢|超时|失败|不行|过不去)|小包~(?:通|正常|没问题|"
+        r"可以)[^。]{0,20}大~(?:不|卡|丢|失败)|(?:大文件|传文件|拉镜像)~(?:卡|超时|失败|不动)",
+        False,
+    ),
+    Rule(
+        "sent-not-received",
+        "tcpdump|captur|packets|抓",
+        r"(?:packets?|requests?|syns?|echo requests?|traffic)~(?:leav|sent|go out|going out|"
+        r"seen on the sender)~(?:nothing|never|not|no packet|none|don't|do not)~(?:arriv|reach|seen|show|"
+        r"captur|receiv)|(?:nothing|no packets?|never|none)~(?:arrives?|is received|are received|reaches|"
+        r"seen)~(?:on|at) (?:the )?(?:other|receiv|destination|target|peer)|(?:发送端|源端|本端|"
+        r"源节点)~抓~(?:包)[^。]{0,20}(?:接收端|对端|目标|目的)~(?:抓不到|没有|收不到|没抓到)|"
+        r"对端(?:完全)?(?:收不到|抓不到)",
+        False,
+    ),
+    Rule(
+        "service-dead",
+        "service|cluster ?ip|clusterip|svc|服务|vip",
+        r"(?:cluster ?ips?|service (?:ips?|address(?:es)?|vips?)|services?|kubernetes service|"
+        r"svc)~(?:(?:can ?not|can't|could not|couldn't|unable to|fails? to|do(?:es)? not|doesn't|don't|"
+        r"never|nothing)|neither|unreachable|times? ?out|timeout|not reachable|not work|dead|fails?|"
+        r"refused|no answer)|(?:reach|access|connect to|curl|ping)~(?:cluster ?ips?|service ips?|"
+        r"services)~(?:fails?|times? out|not)|(?:service|svc|cluster ?ip|服务)~(?:不通|访问不(?:了|到)|"
+        r"无法访问|不能访问|超时|连不上)|无法访问~(?:service|svc|服务|cluster ?ip)",
+        False,
+    ),
+    Rule(
+        "nodeport-dead",
+        "nodeport|node port|30",
+        r"node ?ports?~(?:(?:can ?not|can't|could not|couldn't|unable to|fails? to|do(?:es)? not|doesn't|"
+        r"don't|never|nothing)|unreachable|times? ?out|not reachable|not work|dead|fails?|refused|不通|"
+        r"访问不(?:了|到)|无法访问|不能访问|超时|连不上)|\b3[0-2]\d{3}\b~(?:unreachable|cannot|"
+        r"not reachable|不通|无法访问|访问不)|(?:无法访问|访问不了|不通)[^。]{0,20}(?:node ?port|"
+        r"\b3[0-2]\d{3}\b)",
+        False,
+    ),
+    Rule(
+        "host-pod-dead",
+        "own pods|local pods|own pod|本机|本节点",
+        r"(?:node|host|machine)s?~(?:can ?not|can't|could not|couldn't|unable to|fails? to|do(?:es)? not|"
+        r"doesn't|don't|never|nothing)~(?:ping|reach|connect|curl|access)~(?:its|their) (?:own|"
+        r"local)~pods?|(?:can ?not|can't|could not|couldn't|unable to|fails? to|do(?:es)? not|doesn't|"
+        r"don't|never|nothing)~(?:reach|ping)~local pods? from (?:the )?(?:node|host)|(?:本机|本节点|"
+        r"宿主机)~(?:ping ?不通|访问不(?:了|到)|不通|无法访问)~(?:本机|本节点|自己|上面)?~(?:pods?|"
+        r"containers?|容器|服务)",
+        False,
+    ),
+    Rule(
+        "network-lost-sometimes",
+        "lose|loses|lost|intermittent|sometimes|now and then|occasional|偶尔|偶发|间歇|时不时|sporadic|"
+        "from time to time",
+        r"(?:now and then|sometimes|intermittently|occasionally|sporadically|from time to time|every few|"
+        r"randomly|for a while)~(?:lose|lost|drops?|dead|no network|connectivity|unreachable|disconnect)|"
+        r"(?:lose|loses|losing|lost)~(?:network|connectivity|connection)~(?:now and then|sometimes|"
+        r"for a while|intermittently|occasionally|randomly|from time to time|first minute)|(?:偶尔|偶发|"
+        r"间歇|时不时|有时)~(?:断|不通|丢|中断|失联)|网络~(?:偶尔|时断时续|间歇)",
+    ),
+    Rule(
+        "offload-off-helps",
+        "ethtool|offload|卸载|checksum",
+        r"(?:ethtool|offload\w*|checksum\w*)~(?:off|disabled?|disabling)~(?:works?|helps?|fixe[sd]|fine|"
+        r"solved|gone|recovered)|(?:works?|fixed|helps?|fine)~(?:after|when|once|with)~(?:ethtool|"
+        r"offload\w*|checksum\w*)~(?:off|disabl)|(?:关|禁用)~(?:卸载|offload|checksum|校验)~(?:好|正常|"
+        r"恢复|通)",
+    ),
+    Rule(
+        "firewall-off",
+        "firewall|防火墙|ufw|iptables",
+        r"(?:firewalld?|ufw|iptables|防火墙)(?:s)?~(?:\boff\b|disabled|stopped|turned off|switched off|"
+        r"inactive|关闭|关了|关掉|停了|停掉|停用|禁用|都关|已关)",
+    ),
+    Rule(
+        "firewall-off",
+        "firewall|防火墙|ufw",
+        r"\bno firewalls?\b|without (?:any |a )?firewall|(?:没有|无)(?:任何)?防火墙|(?:disabled|stopped|"
+        r"turned off|switched off|关闭了?|关掉了?|停掉?了?|禁用了?) ?(?:the )?(?:firewalld?|ufw|防火墙)",
+        False,
+    ),
+    Rule(
+        "selinux-off",
+        "selinux",
+        r"selinux~(?:\boff\b|disabled|permissive|turned off|关闭|关了|关掉|都关|已关|禁用)|(?:disabled|"
+        r"turned off|关闭了?|关掉了?|禁用了?)~selinux",
+    ),
+    Rule(
+        "firewalld-stop-helps",
+        "firewalld|firewall|防火墙",
+        r"(?:when|after|once|if) ~(?:stop\w*|disabl\w*|turn\w* off|flush\w*)~(?:firewalld?|iptables|"
+        r"ufw)~(?:works?|fine|ok|recover|ready|established|reachable|helps?)|"
+        r"stopping (?:the )?firewalld?~(?:helps?|fixes|repairs|solves)|(?:关闭|关掉|停掉?|"
+        r"停止)了?~(?:firewalld?|防火墙)~(?:就)?(?:正常|好了|恢复|通了|可以)",
+    ),
+    Rule(
+        "policy-applied",
+        "policy|策略|policies",
+        r"(?:appl(?:ied|ying)|creat(?:ed|ing)|add(?:ed|ing)|roll(?:ed|ing) out|introduc(?:ed|"
+        r"ing))~(?:global ?network ?polic(?:y|ies)|network ?polic(?:y|ies)|host ?endpoints?|default-deny|"
+        r"deny-all)|(?:应用|创建|下发|添加|加)了?~(?:globalnetworkpolicy|networkpolicy|网络策略|"
+        r"hostendpoint)",
+    ),
+    Rule(
+        "proxy-used",
+        "proxy|代理",
+        r"(?:behind|through|via|using|uses?) (?:a |an |our |the )?(?:corporate |company |http |https |"
+        r"web )?prox(?:y|ies)\b|https?_proxy~(?:set|configured|is|exported)|(?:corporate|company) proxy|"
+        r"(?:配置|设置|使用|用|走|开)了?~(?:http ?)?代理(?!服务器异常)|代理环境",
+    ),
+)

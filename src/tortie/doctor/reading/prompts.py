@@ -1,0 +1,73 @@
+"""Shell prompts of every habit: what stands before the command, and which host it names."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from tortie.doctor.reading.commands import plausible, program_of, spoken
+
+_ENVIRONMENT = re.compile(r"^\([\w.-]{1,30}\) ")
+_NAME = r"[A-Za-z0-9][\w.-]{0,80}"
+# A user and a host together are a prompt whatever follows; each group is linear.
+_SURE = re.compile(
+    rf"^ {{0,8}}(?:\[(?P<u1>[\w.-]{{1,40}})@(?P<h1>{_NAME})(?:[: ][^\]\n]{{0,120}})?\] ?[$#%>]"
+    rf"|(?P<u2>[\w.-]{{1,40}})@(?P<h2>{_NAME})(?::[^$#%\n]{{0,120}}?| [~/][^$#%\n]{{0,120}}?)? ?[$#%])(?: "
+    rf"+(?P<command>.*)|(?P<close>\S.*)?)$"
+)
+# These need a known program behind them.
+_MAYBE = re.compile(
+    rf"^(?:\[(?P<h1>{_NAME})(?: [^\]\n]{{0,80}})?\] ?[$#]"
+    rf"|(?P<shell>(?:ba|z|da|k)?sh)(?:-[\d.]+)?[$#]"
+    rf"|(?P<h2>{_NAME})(?::[~/][^ $#\n]{{0,120}}(?: [\w.-]+)?| [~/][^ $#\n]{{0,120}})? ?[$#]"
+    rf"|[~/][\w./~-]{{0,80}} ?[$#]|[#%❯»λ]|[➜→] {{1,3}}\S{{1,80}}(?: git:\(\S+\))?(?: ✗)?"
+    rf"|PS [A-Za-z]:[^>\n]{{0,120}}>|[╰└]─+[$#➤>❯]+) {{0,4}}(?P<command>\S.*)$"
+)
+_DOLLAR = re.compile(r"^ {0,8}\$ +(?P<command>\S.*)$")
+_EMPTY = re.compile(r"^ {0,4}\$$")
+_BIRD = re.compile(r"^bird(?:6)?> ?(?P<command>.*)$")
+_SHELLS = ("bash", "sh", "zsh", "dash", "ksh", "mysql", "sqlite")
+_STARTS = frozenset("[$#~/(%❯»λ➜→╰└ ")
+
+
+class Prompt(NamedTuple):
+    """A prompt and what was typed at it; the command may be empty."""
+
+    host: str
+    command: str
+
+
+def prompt(line: str) -> Prompt | None:
+    """What a line that begins with a prompt says; None for every other line."""
+    if not line or not ("$" in line or "#" in line or ">" in line or "%" in line or line[0] in _STARTS):
+        return None
+    bare = _ENVIRONMENT.sub("", line, count=1) if line[0] == "(" else line
+    match = _SURE.match(bare)
+    if match:
+        command = _clean(match["command"] or match["close"] or "")
+        if match["close"] and not plausible(command):
+            return None
+        return Prompt(match["h1"] or match["h2"], command)
+    match = _DOLLAR.match(bare)
+    if match:
+        command = _clean(match["command"])
+        first = command.split()[0] if command else ""
+        likely = plausible(command) or (bool(program_of(first)) and not spoken(command))
+        return Prompt("", command) if likely or not command else None
+    if _EMPTY.match(bare):
+        return Prompt("", "")
+    match = _BIRD.match(bare)
+    if match:
+        return Prompt("", f"birdcl {match['command']}".rstrip())
+    match = _MAYBE.match(bare)
+    if match and not bare.startswith("##"):
+        command = _clean(match["command"])
+        if plausible(command):
+            host = match["h1"] or match["h2"] or ""
+            return Prompt("" if host in _SHELLS else host, command)
+    return None
+
+
+def _clean(command: str) -> str:
+    """A line that was given up with ^C was not run."""
+    return "" if command.endswith(("^C", "^D", "^Z")) else command.strip()

@@ -1,0 +1,183 @@
+"""Who speaks: a person, or a machine? And what a person's heading says about the output below it."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from tortie.doctor.reading.commands import OWN_LINE, plausible, typed_bare, word_set
+
+_LOOKED_AT: Final = 2000  # characters of a line that tell who speaks
+FAR_EAST = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]")
+_FAR_EAST_MARK = re.compile(r"[，。？！；、]")
+# How lines of logs, tables and documents begin or look.
+STAMPED = re.compile(
+    r"\s{0,3}(?:\d{4}[-/]\d\d[-/]\d\d[ T]|[IWEF]\d{4} \d\d:|time=\"|\[\s*\d+\.\d+\]|\[[A-Z][a-z]{2} [A-Z][a-z]{2} "
+    r"|(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) [ \d]\d \d\d:\d\d|\d{1,2}月 {1,2}\d{1,2} \d\d:\d\d"
+    r"|\d\d:\d\d:\d\d[. ]|bird6?: |level=|ts=|msg=)"
+)
+_FRAME = re.compile(r"\s*(?:[|+{}\[\]└├│●<]|-{3,}|={3,}|\"[\w./-]+\":|[}\])],?$)")
+_COLUMNS = re.compile(r"\S(?: {3,}|\t+)\S.*?\S(?: {2,}|\t+)\S")
+_FIELD = re.compile(r"\s*(?:- )?[\w./()-]+(?: [\w()/-]+){0,2}:(?:\s{2,}\S.*)?$")
+_KEY_VALUE = re.compile(r"\s*(?:- )?[\w./-]+(?:: |\s?=\s?)\S*$")
+_SETTING = re.compile(r"^[\w./-]+=\S")
+_MESSAGE = re.compile(
+    r"\s{0,8}(?:[-*] )?:?(?:(?:\(combined from similar events\): )?(?:Readiness|Liveness|Startup) probe|Error\b|"
+    r"error\b|ERROR|"
+    r"Warning\b|WARN|Normal\b|FATAL|panic|fatal|Failed to|failed to|Unable to|unable to|Can't|Get \"?http|dial "
+    r"tcp|x509|rpc error"
+    r"|Back-off|network: |NetworkPlugin|networkPlugin|runtime network|container runtime|calico/node is|"
+    r"caliconode is|Calico process"
+    r"|None of the BGP|The BGP backend|No IPv[46]|IPv[46] BGP|Calico node |Kubelet |kubelet, |cni plugin|cni "
+    r"config|PING "
+    r"|\d+ bytes from|\d+ packets|From \d|Connection |Trying |curl: |ping: |nc: |Ncat: |ssh: |bash: |-bash: |"
+    r"sh: |cp: |cat: |ls: "
+    r"|modprobe: |sysctl: |iptables|ipset |Warning: |Skipping |Using |Starting |Created |Wrote |Installed |"
+    r"plugin type="
+    r"|Pod sandbox|Container \w+ |Successfully |Terminating|Neither --|Is the agent running|The connection to "
+    r"the server"
+    r"|Unauthorized|Forbidden|Killed process|Memory cgroup|Out of memory|Checking |System doesn't meet|Are you "
+    r"sure that IP Virtual"
+    r"|configmap/|daemonset\.|deployment\.|serviceaccount/|clusterrole|customresource|node/|pod/|hint: |Hint: |"
+    r"WARNING"
+    r"|etcdserver: |Loaded: |Active: |Main PID|Setting |Kernel's RPF|Threshold time|BIRD |BGP |felix is not|"
+    r"Felix is not"
+    r"|failed calling webhook|failed \(add\)|add cmd|error adding|stat /)"
+)
+_ERROR_TEXT = re.compile(r"(?:error|err)=|code = \w+ desc =|\w: [a-z/\"(][^.?!]{3,80}: [a-z\"/]|msg=\"|level=")
+_WORDS = re.compile(r"[A-Za-z][A-Za-z'’-]*")
+_BULLET = re.compile(r"^\s{0,6}(?:[-*•·]|\d{1,2}[.)、]|#{1,6}|>)\s+")
+_NUMBERED = re.compile(r"#{2,6} \w|\d{1,2}、")
+_CHAT = re.compile(r"^(?:\[[\d: -]{4,20}\] ?|\d{1,2}:\d\d(?: [AP]M)? )?@?[A-Z]?[\w .-]{1,24}: \S")
+_SMALL: Final = word_set(
+    "the is are was were be been being and but or nor which that this these those will would should could can cannot "
+    "can't won't doesn't don't isn't aren't wasn't weren't didn't couldn't hasn't haven't not no of from with "
+    "without "
+    "when after before because since while until also it its we i you he she they my our your their there here then "
+    "than so still only have has had does did do on in at to for as by an a all any some every each what why how who "
+    "where if into onto up down out over under again now never always just even both between i'm i've it's we've "
+    "nothing something anything everything nobody please thanks hello hi"
+)
+_PERSON: Final = word_set("i we my our us you your please thanks i'm i've we've we're hello hi help anyone somebody")
+# What tools say on a Chinese system; not a person's words.
+_TRANSLATED = re.compile(
+    r"^\s*(?:总用量|总计|内存[:：]|交换[:：]|文件系统|来自 |正在 ?ping|正在 ?Ping|没有匹配|启动时间|\d{1,2}月 |"
+    r"警告[:：]|错误[:：]|提示[:：]|目标|默认)"
+    r"|(?:没有那个文件或目录|未找到命令|拒绝连接|连接被拒绝|连接超时|没有到主机的路由|权限不够|不允许的操作|"
+    r"目标主机不可达|网络不可达|无效的参数|"
+    r"无法访问的主机|设备或资源忙|地址已在使用)\)?。?$"
+)
+_LEFT_OUT = re.compile(r"省略|略去|以下略|omitted|truncated|snip(?:ped)?\b|^\s*(?:\.{3,}|…+|。{3,}|-{2,}8<)")
+
+
+def machine(line: str) -> bool:
+    """Lines that no person writes as text: stamped, framed, in columns, fields, known messages."""
+    line = line[:_LOOKED_AT]
+    return bool(
+        STAMPED.match(line)
+        or _FRAME.match(line)
+        or _MESSAGE.match(line)
+        or _COLUMNS.search(line)
+        or _FIELD.match(line)
+        or _KEY_VALUE.match(line)
+        or _SETTING.match(line)
+        or line.startswith(("    ", "\t"))
+    )
+
+
+def left_out(line: str) -> bool:
+    """A mark that something was cut out of an output: it stays with the output."""
+    return len(line) < 60 and _LEFT_OUT.search(line) is not None
+
+
+def speaks(line: str) -> bool:
+    """Does a person speak in this line?"""
+    line = line[:_LOOKED_AT]
+    if FAR_EAST.search(line):
+        return _speaks_chinese(line)
+    if _NUMBERED.match(line):
+        return True
+    text = _BULLET.sub("", line)
+    if STAMPED.match(line) or _FRAME.match(text) or _COLUMNS.search(text) or line.startswith(("      ", "\t")):
+        return False
+    tokens = [word.lower().replace("’", "'") for word in _WORDS.findall(text)]
+    if len(tokens) < 3:
+        return False
+    small = sum(token in _SMALL for token in tokens)
+    if any(token in _PERSON for token in tokens) and small >= 2 and not _MESSAGE.match(text):
+        return True
+    if _MESSAGE.match(text) or _SETTING.match(text) or _ERROR_TEXT.search(text):
+        return False
+    if _FIELD.match(text) or _KEY_VALUE.match(text):
+        return False
+    ended = text.rstrip().endswith((".", "?", "!", ":"))
+    return (
+        small >= 2
+        or (ended and len(tokens) >= 4 and (small >= 1 or _CHAT.match(text) is not None))
+        or (len(tokens) >= 5 and small >= 1)
+    )
+
+
+def _speaks_chinese(line: str) -> bool:
+    if STAMPED.match(line) or _FRAME.match(line) or _TRANSLATED.search(line):
+        return False
+    if _MESSAGE.match(line) and len(FAR_EAST.findall(line)) * 5 < len(line):
+        return False  # `Active: active (running) since 二 2022-03-01` is systemd's
+    if _COLUMNS.search(line) and not _FAR_EAST_MARK.search(line):
+        return False
+    return not (_SETTING.match(line) or '="' in line or "level=" in line)
+
+
+_LONGEST_HEADING: Final = 120
+_TICKED = re.compile(r"`([^`]{2,300})`")
+_HEADING = re.compile(r"^(?:[#*\s>-]{0,6}(?:\d{1,2}[、.] ?)?)(?P<text>.{1,80}?)(?P<colon>[:：])?\**\s*$")
+_HOST = re.compile(r"(?<![A-Za-z0-9_./@-])[A-Za-z][A-Za-z0-9.-]{0,62}(?![A-Za-z0-9_/@])")
+_NOT_A_HOST = re.compile(
+    r"(?:calico|kube|canal|coredns|etcd|felix|typha|tigera|pod|ipv|eth|ens|eno|enp|bond|tunl|br-|docker|cali|"
+    r"veth|vxlan|"
+    r"v\d|k8s$|k3[sd]|rke\d?$|http|tcp|udp|bgp|x509|bird\d?|ip\d|centos|ubuntu|rhel|debian|node$|log|yaml|json|conf)",
+    re.IGNORECASE,
+)
+_HOST_BEFORE = re.compile(
+    r"(?:^|\b)(?:on|node|host|machine|worker|master|server|from|节点|机器|主机|在|登录|登陆)\s*$", re.IGNORECASE
+)
+
+
+def command_named(line: str) -> str:
+    """The one command that a person says to have run, when its output is to follow: 查看 `ip a`：, journalctl -u x:"""
+    text = line.rstrip()
+    if not text.endswith((":", "：")) or len(text) > _LOOKED_AT:
+        return ""
+    ticked: list[str] = [command for command in _TICKED.findall(text) if plausible(command)]
+    if len(ticked) == 1:
+        return ticked[0]
+    bare = text.rstrip(":： ").lstrip("#*> ")
+    return bare if not ticked and (typed_bare(bare) or bare in OWN_LINE) else ""
+
+
+def host_named(line: str, known: frozenset[str]) -> str:
+    """The host that a short heading names: `node-4:`, `kubelet log on n2:`, 在 test-node1 上执行：; empty in doubt."""
+    match = _HEADING.match(line) if len(line) <= _LONGEST_HEADING else None
+    if not match:
+        return ""
+    text = match["text"].strip("*` ")
+    found: set[str] = {name.rstrip(".") for name in _HOST.findall(_TICKED.sub(r" \1 ", text))}
+    sure = [name for name in found if name in known]
+    if len(sure) == 1 and (match["colon"] or len(text) <= len(sure[0]) + 12):
+        return sure[0]
+    titled = bool(match["colon"]) or (line.startswith("#") and " " not in text)
+    if sure or not titled or len(text.split()) > 8:
+        return ""
+    likely = [name for name in found if any(c.isdigit() for c in name) and not _NOT_A_HOST.match(name)]
+    if len(likely) != 1:
+        return ""
+    before = text.split(likely[0])[0]
+    named: str = likely[0]
+    return named if text == named or _HOST_BEFORE.search(before) else ""
+
+
+def hosts_in(text: str) -> tuple[str, ...]:
+    """Words of a sentence that look like names of machines: a letter first, a digit somewhere, no known other thing."""
+    names = (name.rstrip(".-") for name in _HOST.findall(text))
+    likely = (name for name in names if any(c.isdigit() for c in name) and not _NOT_A_HOST.match(name))
+    return tuple(dict.fromkeys(likely))

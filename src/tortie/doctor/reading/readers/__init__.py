@@ -1,0 +1,47 @@
+"""Readers: each knows some forms by their content and turns an exhibit's lines into typed facts.
+
+A reader is a module with `read(exhibit) -> Iterator[Fact]`. It takes what it recognises and ignores the rest, so that
+several may read one exhibit; the places of their facts are the lines that were understood.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Final
+
+from tortie.doctor.picture.facts import Fact
+from tortie.doctor.reading.exhibit import Exhibit
+
+Reader = Callable[[Exhibit], Iterator[Fact]]
+
+READERS: Final = (
+    "kubectl_tables",  # get pods, nodes, ds, events, crd, ep ... as tables, cut and piped ones too
+    "describe",  # describe pod, node, ds, whole or a part of it
+    "documents",  # YAML and JSON: resources, lists, fragments such as a livenessProbe alone
+    "settings",  # environment variables, sysctl, jsonpath answers, greps of manifests, key: value fragments
+    "logs",  # every form of log line
+    "statements",  # what people say in prose
+    "calicoctl",  # node status, get nodes/ippool/bgppeer ... tables, ipam show/check, checksystem
+    "bird",  # birdcl show protocols
+    "ip",  # ip addr, link, route, rule, neigh; ifconfig; /sys/class/net
+    "sockets",  # ss, netstat, lsof
+    "trials",  # nc, telnet, curl, ping, /dev/tcp, openssl s_client
+    "host",  # uptime, top, free, df, ps, nproc, swapon, date, timedatectl, getenforce, mount, lsmod
+    "firewall",  # iptables, nft, firewalld, ufw, ipvsadm, ipset
+    "files",  # ls, find, stat, cat of small files
+    "units",  # systemctl, crictl, docker ps
+    "certificates",  # openssl x509, kubeadm certs check-expiration
+    "numbers",  # answers that are one number
+)
+
+
+@cache
+def readers() -> tuple[Reader, ...]:
+    return tuple(importlib.import_module(f"{__name__}.{name}").read for name in READERS)
+
+
+def read(exhibit: Exhibit) -> Iterator[Fact]:
+    for reader in readers():
+        yield from reader(exhibit)

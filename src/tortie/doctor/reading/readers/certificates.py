@@ -1,0 +1,121 @@
+"""Certificates and tokens: openssl x509 and s_client, kubeadm certs check-expiration, decoded service account tokens.
+
+Certificate.endpoint is what s_client connected to or the file that was read; kubeadm's table gives the certificate's
+name as subject. Settings: scope `token`, name exp, iat, nbf, sub or iss, value as written (host_times.moment reads
+it), owner the file the token came from; scope `tls`, name the endpoint, value openssl's verdict (`10 (certificate has
+expired)`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from tortie.doctor.picture.facts import Certificate, Fact, Setting
+from tortie.doctor.reading.exhibit import Exhibit
+from tortie.doctor.reading.readers.host_commands import option, rows, segments, words_after
+from tortie.doctor.reading.readers.host_patterns import Pattern
+from tortie.doctor.reading.readers.host_times import moment
+
+_START: Final = Pattern(r"(?:notBefore ?=|Not Before ?:|NotBefore:) ?([A-Z][a-z]{2} [^;]+)")
+_END: Final = Pattern(r"(?:notAfter ?=|Not After ?:|NotAfter:) ?([A-Z][a-z]{2} [^;]+)")
+_SUBJECT: Final = Pattern(r"^(?:subject ?[=:]|Subject:|\d+ s:) ?(.+)$")
+_NAMES: Final = Pattern(r"(?:DNS|IP Address|IP):([^\s,]+)")
+_KUBEADM: Final = Pattern(
+    r"^(?:!?MISSING! )?([\w./-]+)\s+([A-Z][a-z]{2} \d{1,2}, \d{4} \d\d:\d\d [A-Z]{2,4})\s+(<invalid>|\d+[ydhm]\w*)"
+)
+_CLAIM: Final = Pattern(r'"(exp|iat|nbf|sub|iss)":\s*"?([^",}\s]+)')
+_VERDICT: Final = Pattern(r"Verif(?:y return code|ication error): ?(.+)$")
+
+
+def read(exhibit: Exhibit) -> Iterator[Fact]:
+    text = exhibit.text
+    dated = "otBefore" in text or "otAfter" in text or "Not Before" in text or "Not After" in text
+    if dated or "Alternative Name" in text or "DNS:" in text or "IP Address:" in text:
+        yield from _certificates(exhibit)
+    if " UTC " in text or "<invalid>" in text:
+        yield from _kubeadm(exhibit)
+    if '"exp"' in text or '"iat"' in text:
+        yield from _tokens(exhibit)
+    if "Verify return code" in text or "Verification error" in text:
+        endpoint = _endpoint(exhibit.command)
+        for index, line in rows(exhibit):
+            if verdict := _VERDICT.search(line):
+                yield Setting(exhibit.place(index), "tls", endpoint, verdict[1], "", exhibit.host)
+
+
+def _endpoint(command: str) -> str:
+    for segment in segments(command):
+        for part in segment.split("|"):
+            words = words_after(part, "openssl")
+            where = option(words, "-connect") or option(words, "-in")
+            if where and where != "/dev/stdin":
+                return where
+    reading = re.search(r"(/[\w./-]+\.(?:crt|pem|cert))", command)
+    return reading[1] if reading else ""
+
+
+class _Found:
+    """A certificate while its lines come in."""
+
+    def __init__(self) -> None:
+        self.first, self.last = -1, -1
+        self.subject = ""
+        self.start: float | None = None
+        self.end: float | None = None
+        self.names: tuple[str, ...] = ()
+
+    @property
+    def told(self) -> bool:
+        return self.start is not None or self.end is not None or bool(self.names)
+
+    def seen(self, index: int) -> None:
+        self.first, self.last = (index if self.first < 0 else self.first), index
+
+
+def _certificates(exhibit: Exhibit) -> Iterator[Fact]:
+    endpoint = _endpoint(exhibit.command)
+    found = _Found()
+    for index, line in rows(exhibit):
+        subject = _SUBJECT.match(line)
+        start, end = _START.search(line), _END.search(line)
+        again = (subject and found.subject) or (start and found.start) or (end and found.end)
+        if again and found.told:
+            yield _fact(exhibit, found, endpoint)
+            found = _Found()
+        if subject:
+            found.subject = subject[1].strip()
+            found.seen(index)
+        if start:
+            found.start = moment(start[1])
+            found.seen(index)
+        if end:
+            found.end = moment(end[1])
+            found.seen(index)
+        if line.startswith(("DNS:", "IP Address:", "IP:")):
+            found.names = tuple(_NAMES.groups(line))
+            found.seen(index)
+    if found.told:
+        yield _fact(exhibit, found, endpoint)
+
+
+def _fact(exhibit: Exhibit, found: _Found, endpoint: str) -> Certificate:
+    place = exhibit.place(found.first, found.last + 1)
+    return Certificate(place, found.subject, found.start, found.end, found.names, endpoint)
+
+
+def _kubeadm(exhibit: Exhibit) -> Iterator[Fact]:
+    for index, line in rows(exhibit):
+        match = _KUBEADM.match(line)
+        if match:
+            yield Certificate(exhibit.place(index), match[1], None, moment(match[2]))
+
+
+def _tokens(exhibit: Exhibit) -> Iterator[Fact]:
+    source = re.search(r"(/[\w.-]+/[\w./-]*(?:kubeconfig|token)[\w./-]*)", exhibit.command)
+    for index, line in rows(exhibit):
+        if len(line) > 4000:
+            continue
+        for match in _CLAIM.finditer(line):
+            yield Setting(exhibit.place(index), "token", match[1], match[2], source[1] if source else "", exhibit.host)

@@ -1,0 +1,120 @@
+"""Rows of kubectl tables with a header, as facts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from tortie.doctor.picture.facts import Event, Fact, Node, Pod, Pool, Setting, Version, Workload
+from tortie.doctor.reading.exhibit import Place
+from tortie.doctor.reading.readers.kubectl_words import KINDS, bare_name, some
+from tortie.doctor.reading.readers.times import age_s, event_ages
+
+Row = dict[str, str]
+
+
+def pod_row(place: Place, row: Row, namespace: str) -> Iterator[Fact]:
+    ready, _, of = row.get("READY", "").partition("/")
+    if not (ready.isdecimal() and of.isdecimal() and row.get("STATUS")):
+        return
+    restarts = row.get("RESTARTS", "").split(" ")[0]
+    yield Pod(
+        place, bare_name(row.get("NAME", "")), row.get("NAMESPACE", namespace), int(ready), int(of), row["STATUS"],
+        int(restarts) if restarts.isdecimal() else None, age_s(row.get("AGE", "")),
+        some(row.get("IP", "")), some(row.get("NODE", "")),
+    )  # fmt: skip
+
+
+def node_row(place: Place, row: Row) -> Iterator[Fact]:
+    if "Ready" not in row.get("STATUS", "") and row.get("STATUS") != "Unknown":
+        return
+    name = bare_name(row.get("NAME", ""))
+    internal, external = some(row.get("INTERNAL-IP", "")), some(row.get("EXTERNAL-IP", ""))
+    addresses = tuple(pair for pair in (("InternalIP", internal), ("ExternalIP", external)) if pair[1])
+    labels = tuple(tuple(p.split("=", 1)) for p in row.get("LABELS", "").split(",") if "=" in p)
+    yield Node(
+        place, name, row["STATUS"], some(row.get("ROLES", "")), row.get("AGE", ""), row.get("VERSION", ""), internal,
+        addresses, labels=labels, os_image=row.get("OS-IMAGE", ""), kernel=row.get("KERNEL-VERSION", ""),  # type: ignore[arg-type]
+        runtime=row.get("CONTAINER-RUNTIME", ""),
+    )  # fmt: skip
+    for component, column in (("kubelet", "VERSION"), ("kernel", "KERNEL-VERSION")):
+        if row.get(column):
+            yield Version(place, component, row[column], name)
+    runtime, _, version = row.get("CONTAINER-RUNTIME", "").partition("://")
+    if version:
+        yield Version(place, runtime, version, name)
+
+
+def event_row(place: Place, row: Row) -> Iterator[Fact]:
+    reason = row.get("REASON", "")
+    if not re.match(r"[A-Z]\w+$", reason):
+        return
+    ages = event_ages(row.get("LAST_SEEN", row.get("AGE", "")))
+    thing = row.get("OBJECT") or (f"{row['KIND'].lower()}/{row.get('NAME', '')}" if "KIND" in row else "")
+    source, _, host = row.get("SOURCE", "").partition(",")
+    count = row.get("COUNT", "")
+    yield Event(
+        place, reason, row.get("MESSAGE", ""), row.get("TYPE", ""), thing, source.strip(), host.strip(), ages.last_s,
+        int(count) if count.isdecimal() else ages.times, age_s(row.get("FIRST_SEEN", "")) or ages.over_s,
+    )  # fmt: skip
+
+
+def workload_row(place: Place, row: Row, asked: str, namespace: str) -> Iterator[Fact]:
+    kind, _, name = row.get("NAME", "").rpartition("/")
+    kind = KINDS.get(kind.split(".")[0], "") or asked
+    if not kind or kind == "Pod":
+        kind = "DaemonSet" if "NODE_SELECTOR" in row else "Deployment" if "AVAILABLE" in row else ""
+        kind = kind or ("DaemonSet" if name.startswith(("calico-node", "kube-proxy", "canal")) else "ReplicaSet")
+    ready, _, of = row.get("READY", row.get("AVAILABLE", "")).partition("/")
+    desired = row.get("DESIRED", of)
+    if not (ready.isdecimal() and desired.isdecimal()):
+        return
+    current = row.get("CURRENT", "")
+    yield Workload(
+        place, kind, name, row.get("NAMESPACE", namespace), int(desired), int(current) if current.isdecimal() else None,
+        int(ready),
+    )  # fmt: skip
+
+
+def endpoints_row(place: Place, row: Row) -> Iterator[Fact]:
+    if row.get("NAME") and "ENDPOINTS" in row:
+        yield Setting(place, "endpoints", row.get("NAME", ""), some(row["ENDPOINTS"]), row.get("NAMESPACE", ""))
+
+
+def service_row(place: Place, row: Row) -> Iterator[Fact]:
+    if "CLUSTER-IP" in row:
+        yield Setting(place, "service", bare_name(row.get("NAME", "")), row["CLUSTER-IP"], row.get("NAMESPACE", ""))
+
+
+def tigera_row(place: Place, row: Row) -> Iterator[Fact]:
+    for column in ("AVAILABLE", "PROGRESSING", "DEGRADED"):
+        if row.get(column) in ("True", "False", "Unknown"):
+            yield Setting(place, "tigerastatus", column.capitalize(), row[column], row.get("NAME", ""))
+
+
+def apiservice_row(place: Place, row: Row) -> Iterator[Fact]:
+    if row.get("AVAILABLE", "")[:4] in ("True", "Fals"):
+        yield Setting(place, "apiservice", row.get("NAME", ""), row["AVAILABLE"])
+
+
+def created_row(place: Place, row: Row, asked: str) -> Iterator[Fact]:
+    name = row.get("NAME", "")
+    scope = asked if asked.startswith(("crd", "clusterrole")) else "crd" if name.count(".") >= 2 else "resource"
+    yield Setting(place, scope, bare_name(name), "present")
+
+
+def pool_row(place: Place, row: Row) -> Iterator[Fact]:
+    if "/" in row.get("CIDR", ""):
+        disabled = row.get("DISABLED", "").lower()
+        yield Pool(
+            place, row.get("NAME", ""), row["CIDR"], None, row.get("IPIPMODE", row.get("IPIP", "")),
+            row.get("VXLANMODE", row.get("VXLAN", "")), None if not disabled else disabled == "true",
+            row.get("SELECTOR", ""),
+        )  # fmt: skip
+
+
+def top_row(place: Place, row: Row) -> Iterator[Fact]:
+    owner = row.get("POD") or row.get("NAME", "")
+    for column, value in row.items():
+        if column.startswith(("CPU", "MEMORY")) and value[:1].isdecimal():
+            yield Setting(place, "top", column.split("(")[0].lower(), value, owner)

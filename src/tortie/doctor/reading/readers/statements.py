@@ -1,0 +1,216 @@
+"""What people say to have seen: statements out of prose, English and Chinese, by a small lexicon (reading/lexicon).
+
+A guess is not an observation ("maybe the firewall", 怀疑是防火墙), nor is a question, a condition or an instruction;
+negation is respected. The values of a statement are the hosts and addresses that its sentence names, unless said below.
+
+| kinds | said |
+|---|---|
+| load-high, load-normal, runtime-broken, swap-on, swap-disabled-in-fstab, disk-full, clock-wrong, kubelet-stopped | state of a machine |
+| rebooted, power-cut, machine-off, ip-changed = address-changed, hostname-changed = host-renamed | what befell it |
+| cloned-vm = vm-cloned, host-reinstalled, nic-added, docker-network-created | how it was made or changed |
+| cross-node-dead, same-node-ok, host-pod-dead, service-dead, nodeport-dead, network-lost-sometimes | which traffic |
+| ping-works, ping-fails, ping-works-tcp-not, ping-works-port-179-not, port-179-open, large-packets-stall | tried |
+| sent-not-received, bgp-open-lost, offload-off-helps, firewalld-stop-helps, works-after-restart, heals-by-itself | tried |
+| firewall-off, selinux-off, firewall-blocks-179, policy-applied, proxy-used = behind-proxy | filters |
+| datastore-far, api-direct-ok, kube-proxy-missing, certs-renewed, lb-ok-masters-not, no-default-route | control plane |
+| etcd-moved, etcd-disk-slow, etcd-member-restored, etcd-down, etcd-health-ok, killed-no-terminating | datastore, start |
+| upgraded (values: what, from, to; what is calico, kubernetes, kernel, os or empty), after-kubernetes-upgrade | before |
+| installed-fresh, node-deleted, node-removed-without-drain, two-installs, cni-replaced (values: names) | before |
+| new-nodes-only = new-nodes-fail, only-some-nodes , one-node-only, all-nodes, only-workers-fail | where |
+| nodes-network (values: prefixes such as `10.` or `192.168.110.`, or CIDRs), cloud (values: names), pods-cidr-overlap | where |
+| complains (something does not work), asks-if-normal | what the person wants |
+"""  # noqa: E501
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from tortie.doctor.picture.facts import Statement
+from tortie.doctor.reading.exhibit import Exhibit
+from tortie.doctor.reading.lexicon import ALIASES, RULES, Rule
+from tortie.doctor.reading.prose import FAR_EAST, hosts_in
+
+_LONGEST = 1000  # characters of one sentence that are looked at
+_END = re.compile(r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)(?<!vs\.)(?<!etc\.)\s+|(?<=[。！？；])|;\s+")
+_GUESS = re.compile(
+    r"\b(?:maybe|perhaps|probably|possibly|presumably|i (?:think|guess|suspect|assume|believe|suppose)|we "
+    r"(?:think|suspect|assume)|"
+    r"my guess|might be|may be|could be (?:a|an|the|due|because|that|related|caused)|not sure|wonder|seems? to "
+    r"be caused|suspect)\b"
+    r"|怀疑|可能|也许|或许|应该是|估计|猜测|是不是|会不会|感觉是|难道|猜想",
+    re.IGNORECASE,
+)
+_CONDITION = re.compile(
+    r"\b(?:if|whether|unless|in case|do you|did you|have you|please (?:check|try|make sure)|make sure|try to)\b|"
+    r"如果|假如|是否|请(?:检查|确认)|建议|要是",
+    re.IGNORECASE,
+)
+_NEGATED_BEFORE = re.compile(
+    r"(?:\b(?:no|not|never|without|neither|nor|cannot)|n't|没有?|未|并未|不是?|无|并非|并不)\s*(?:\w+\s+)?$",
+    re.IGNORECASE,
+)
+_NEGATION = re.compile(
+    r"\b(?:not|never|no|without|isn't|wasn't|aren't|weren't|didn't|hasn't)\b|没(?!问题|事)|未|不(?!到|断|久|仅|"
+    r"少)|并非",
+    re.IGNORECASE,
+)
+_TURN = re.compile(r"[,;] ?(?:but|however|yet)\b|，?但|不过", re.IGNORECASE)
+_CERTAIN = ("asks-if-normal", "complains", "firewalld-stop-helps")  # said in questions and conditions, too
+_ASKING = ("asks-if-normal", "complains")
+_FROM_TO = re.compile(
+    r"v?(\d+(?:\.\d+){1,2})\s*(?:to|->|→|=>|升(?:级)?到|升级为|到|至|更新到)\s*v?(\d+(?:\.\d+){0,2})", re.IGNORECASE
+)
+_TO = re.compile(r"(?:to|到|至|成)\s*(?:version |版本 ?|calico |kubernetes |k8s )?v?(\d+(?:\.\d+){0,2})", re.IGNORECASE)
+_WHAT = (
+    ("kernel", re.compile(r"kernel|内核", re.IGNORECASE)),
+    ("calico", re.compile(r"calico|tigera|canal|felix", re.IGNORECASE)),
+    (
+        "kubernetes",
+        re.compile(
+            r"kubernetes|k8s|\beks\b|\brke2?\b|kubeadm|\bgke\b|\baks\b|microk8s|k3s|openshift|cluster|集群",
+            re.IGNORECASE,
+        ),
+    ),
+    ("os", re.compile(r"fedora|centos|ubuntu|coreos|rhel|debian|rocky|suse|flatcar", re.IGNORECASE)),
+)
+_PREFIX = re.compile(
+    r"(?<![\d.])((?:\d{1,3}\.){1,3})(?:x|\*|0)?(?:\.(?:x|\*|0))?(/\d{1,2})?(?![\d])|(\d{1,3}) ?开头|with (\d{1,3})\b"
+)
+_CLOUDS = re.compile(
+    r"aws|ec2|eks|azure|aks|openstack|gcp|gce|gke|google cloud|aliyun|alibaba cloud|阿里云|腾讯云|华为云|"
+    r"hetzner|digitalocean|vsphere|vmware|云主机",
+    re.IGNORECASE,
+)
+_CNIS = re.compile(r"weave|flannel|cilium|kube-router|romana|contiv|antrea|kube-ovn", re.IGNORECASE)
+_ADDRESS = re.compile(r"(?<![\d.])(?:\d{1,3}\.){3}\d{1,3}(?![\d.])")
+
+
+class Sentence(NamedTuple):
+    """A sentence of prose and the lines it stands on."""
+
+    text: str
+    first: int
+    last: int
+
+    @property
+    def asks(self) -> bool:
+        return self.text.rstrip().endswith(("?", "？", "吗", "么"))
+
+
+def read(exhibit: Exhibit) -> Iterator[Statement]:
+    if not exhibit.prose:
+        return
+    for sentence in sentences(exhibit.lines):
+        place = exhibit.place(sentence.first, sentence.last + 1)
+        for kind, values in said(sentence):
+            yield Statement(place, kind, sentence.text, values)
+
+
+def sentences(lines: tuple[str, ...]) -> Iterator[Sentence]:
+    """Sentences with their lines. English goes on over line ends, Chinese and lists do not."""
+    pending: list[tuple[int, str]] = []
+    for index, line in enumerate((*lines, "")):
+        text = line.strip()
+        alone = bool(FAR_EAST.search(text)) or text.startswith(("-", "*", "#", ">", "•"))
+        if pending and (not text or alone):
+            yield from _split(pending)
+            pending = []
+        if text and alone:
+            yield from _split([(index, text)])
+        elif text:
+            pending.append((index, text))
+
+
+def _split(rows: list[tuple[int, str]]) -> Iterator[Sentence]:
+    text = " ".join(row for _, row in rows)[: _LONGEST * 4]
+    starts: list[tuple[int, int]] = []
+    offset = 0
+    for index, row in rows:
+        starts.append((offset, index))
+        offset += len(row) + 1
+    begin = 0
+    for end in [match.end() for match in _END.finditer(text)] + [len(text)]:
+        piece = text[begin:end].strip()
+        if piece:
+            first = [index for start, index in starts if start <= begin][-1]
+            last = [index for start, index in starts if start < max(end, begin + 1)][-1]
+            yield Sentence(piece[:_LONGEST], first, last)
+        begin = end
+
+
+def said(sentence: Sentence) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The kinds that a sentence states, with their values; each kind once."""
+    text = sentence.text
+    low = text.lower()
+    certain = _certain(text)
+    found: dict[str, tuple[str, ...]] = {}
+    for rule in RULES:
+        if rule.kind in found or (sentence.asks and rule.kind not in _ASKING):
+            continue
+        if rule.keys and not any(key in low for key in rule.keys.split("|")):
+            continue
+        if _holds(rule, text if rule.kind in _CERTAIN else certain):
+            found[rule.kind] = _values(rule.kind, text)
+    if found.keys() & {"ping-works-tcp-not", "large-packets-stall"}:
+        found.pop("cross-node-dead", None)  # something does pass
+    if found.get("upgraded", ("",))[0] == "kubernetes":
+        found["after-kubernetes-upgrade"] = found["upgraded"][1:]
+    for kind, values in found.items():
+        yield kind, values
+        for alias in ALIASES.get(kind, ()):
+            yield alias, values
+
+
+def _certain(text: str) -> str:
+    """The sentence with the stretches blotted out in which a person guesses or supposes: up to the next "but"."""
+    for pattern in (_GUESS, _CONDITION):
+        match = pattern.search(text)
+        while match:
+            turn = _TURN.search(text, match.end())
+            end = turn.start() if turn else len(text)
+            text = text[: match.start()] + "." * (end - match.start()) + text[end:]
+            match = pattern.search(text, end)
+    return text
+
+
+def _holds(rule: Rule, text: str) -> bool:
+    for match in rule.pattern.finditer(text):
+        if not rule.plain:
+            return True
+        negated = _NEGATED_BEFORE.search(text[max(0, match.start() - 24) : match.start()])
+        if not negated and not _NEGATION.search(match.group()):
+            return True
+    return False
+
+
+def _values(kind: str, text: str) -> tuple[str, ...]:
+    if kind == "upgraded":
+        return _upgrade(text)
+    if kind == "nodes-network":
+        return tuple(
+            f"{m[3] or m[4]}." if m[3] or m[4] else m[1] + (f"0{m[2]}" if m[2] else "") for m in _PREFIX.finditer(text)
+        )
+    if kind == "cloud":
+        return tuple(dict.fromkeys(match.lower() for match in _CLOUDS.findall(text)))
+    if kind == "cni-replaced":
+        return tuple(dict.fromkeys(match.lower() for match in _CNIS.findall(text)))
+    return (*hosts_in(text), *dict.fromkeys(_ADDRESS.findall(text)))
+
+
+def _upgrade(text: str) -> tuple[str, ...]:
+    """What was upgraded, from where, to where. A version's first number tells when the sentence names several."""
+    both = _FROM_TO.search(text)
+    only = None if both else _TO.search(text)
+    old, new = (both[1], both[2]) if both else ("", only[1] if only else "")
+    named = [what for what, pattern in _WHAT if pattern.search(text)]
+    if new.startswith(("3.", "2.")) and "kernel" not in named:
+        what = "calico"
+    elif new.startswith("1.") and "kernel" not in named:
+        what = "kubernetes"
+    elif new and "." not in new and "os" in named:
+        what = "os"
+    else:
+        what = named[0] if named else ""
+    return (what, old, new)

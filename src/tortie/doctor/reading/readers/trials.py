@@ -1,0 +1,252 @@
+"""Somebody tried something over the network: nc, telnet, curl, wget, /dev/tcp, openssl s_client; ping, arping, dig.
+
+PortTest.result is open, refused, timeout, unreachable, reset, closed, tls-error or http-<code> (for HTTP answers, so
+`http-200` is an open port, too). Settings: scope `dns`, name what was asked, value an address, NXDOMAIN, SERVFAIL,
+timeout or unresolved, owner the tool; scope `arping`, name an address, value a MAC or `none`; scope `etcd`, name an
+endpoint or `cluster`, value healthy or unhealthy.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Final, NamedTuple
+
+from tortie.doctor.picture.facts import Fact, PortTest, Setting
+from tortie.doctor.reading.exhibit import Exhibit
+from tortie.doctor.reading.readers.host_commands import IP, option, ran, rows, segments, words_after
+from tortie.doctor.reading.readers.host_patterns import Pattern
+from tortie.doctor.reading.readers.host_pings import lookups, pings
+
+_TOOLS: Final = ("nc", "ncat", "netcat", "telnet", "curl", "wget", "openssl", "bash", "nmap")
+_PORTS: Final = {"https": 443, "http": 80}
+_UDP: Final = Pattern(r"\b(?:nc|ncat|netcat)\s(?:\S+\s+)*?-[a-z0-9]*u")
+_URL: Final = Pattern(r"\b(https?)://(\[[^\]]+\]|[^\s/:'\"]+)(?::(\d+))?")
+_DEV_TCP: Final = Pattern(r"/dev/(?:tcp|udp)/([^/\s'\")]+)/(\d+)")
+_PLACED: Final = (
+    Pattern(rf"Ncat: (Connected) to ({IP}|[\w.-]+):(\d+)"),
+    Pattern(r"Connection to (?P<a>\S+) (?P<p>\d+) port \[.*(?P<r>succeeded)"),
+    Pattern(r"nc: connect to (?P<a>\S+)(?: \([^)]*\))? port (?P<p>\d+) \(\w+\):? (?P<r>.+)"),
+    Pattern(r"\[(?P<a>[^\]]+)\] (?P<p>\d+)(?: \([^)]*\))? ?:? (?P<r>open|Connection (?:refused|timed)|.*rout.*)"),
+    Pattern(r"^(?:nc: )?\S+ \((?P<a>[^\s:()]+|\[[^\]]+\]):(?P<p>\d+)\):? (?P<r>open|\w.*)"),
+    Pattern(r"/dev/tcp/(?P<a>[^/\s]+)/(?P<p>\d+): (?P<r>.+)"),
+    Pattern(
+        r"[Ff]ailed (?:to )?connect to (?P<a>[^\s:;]+|\[[^\]]+\])(?: port |:)(?P<p>\d+)"
+        r"(?: after \d+ ms)?[:;,] (?P<r>.+)"
+    ),
+    Pattern(r"connect to (?P<a>\S+) port (?P<p>\d+)(?: from \S+ port \d+)? failed: (?P<r>.+)"),
+    Pattern(r"[Cc]onnecting to \S+?(?:\((?P<a>[^)]+)\)\|)?:?(?P<p>\d+)?\.\.\. (?P<r>connected|failed: .+)"),
+    Pattern(
+        r"^(?P<a>[\w.-]+)[: ](?P<p>\d+) (?:is )?(?P<r>open|closed|ok|fail\w*|timeout|refused|unreachable|reachable)$",
+        re.I,
+    ),
+)  # fmt: skip
+_BARE: Final = (
+    (Pattern(r"^Ncat: (?!Version|Connected)(.+)"), ("nc", "ncat")),
+    (Pattern(r"^telnet: (?:Unable to connect to remote host|connect to address \S+): (.+)"), ("telnet",)),
+    (Pattern(r"^(Connected) to \S+\.$"), ("telnet",)),
+    (Pattern(r"^bash: connect: (.+)"), ("bash",)),
+    (Pattern(r"^(\d{1,5}) (open|closed|ok|timeout|refused)$", re.I), ("/dev/tcp", "nc", "loop")),
+    (Pattern(r"^connect(?:: )?:?errno=(\d+)"), ("openssl",)),
+    (Pattern(r"^(CONNECTED)\("), ("openssl",)),
+    (Pattern(r"^wget: (can't connect.*|download timed out.*|.*timed out.*)"), ("wget",)),
+    (Pattern(r"^curl: \((\d+)\) (.+)"), ("curl",)),
+)
+_WORDS: Final = (
+    ("refused", "refused"),
+    ("timed out", "timeout"),
+    ("timeout", "timeout"),
+    ("no route", "unreachable"),
+    ("unreachable", "unreachable"),
+    ("reset", "reset"),
+    ("succeeded", "open"),
+    ("connected", "open"),
+    ("open", "open"),
+    ("ok", "open"),
+    ("reachable", "open"),
+    ("in progress", "timeout"),
+    ("closed", "closed"),
+    ("fail", "closed"),
+)
+_ERRNO: Final = {"111": "refused", "110": "timeout", "113": "unreachable", "101": "unreachable", "104": "reset"}
+_CURL: Final = {"7": "refused", "28": "timeout", "35": "tls-error", "51": "tls-error", "58": "tls-error",
+                "60": "tls-error", "77": "tls-error", "56": "reset", "52": "reset"}  # fmt: skip
+_MARKS: Final = ("onnect", "CONNECT", "open", "close", "refuse", "succeed", "timed", "imeout", "ok", "fail",
+                 "rout", "reach", "curl: (", "Ncat:", "rror", "OPEN", "CLOSED", "Open", "Closed")  # fmt: skip
+_LONGEST: Final = 600  # characters of an outcome
+_STATUS: Final = Pattern(r"(?:^|< )HTTP/[\d.]+ (\d{3})\b|awaiting response\.\.\. (\d{3})")
+_CODE: Final = Pattern(r'"code":\s*(\d{3})\b')
+
+
+class Target(NamedTuple):
+    address: str
+    port: int
+    tool: str
+
+
+def read(exhibit: Exhibit) -> Iterator[Fact]:
+    text = exhibit.text
+    command = exhibit.command
+    tried = bool(command) and ("/dev/tcp" in command or ran(exhibit, *_TOOLS))
+    shown = any(mark in text for mark in ("Ncat:", "curl: (", "telnet: ", "nc: ", "succeeded!", "/dev/tcp/"))
+    if (tried or shown) and not _UDP.search(command):  # what nc says of UDP means nothing
+        yield from _ports(exhibit, targets(command) if tried else [])
+    yield from pings(exhibit)
+    yield from lookups(exhibit)
+    if "health" in text and ("2379" in text or "etcd" in command or "cluster is" in text):
+        yield from _etcd(exhibit)
+
+
+def targets(command: str) -> list[Target]:
+    """What a command tries, in order: one per call, loops unrolled."""
+    found: list[Target] = []
+    for segment in segments(command):
+        device = _DEV_TCP.search(segment)
+        if device:
+            found.append(Target(device[1], int(device[2]), "/dev/tcp"))
+            continue
+        for tool in ("curl", "wget"):
+            for url in _URL.finditer(" ".join(words_after(segment, tool))):
+                found.append(Target(url[2].strip("[]"), int(url[3] or _PORTS[url[1]]), tool))
+                break
+            else:
+                words = [word for word in words_after(segment, tool) if re.fullmatch(rf"{IP}:\d+(/\S*)?", word)]
+                if words:
+                    address, _, port = words[0].split("/")[0].rpartition(":")
+                    found.append(Target(address, int(port), tool))
+        words = words_after(segment, "openssl")
+        where = option(words, "-connect") if "s_client" in words else ""
+        if ":" in where and where.rpartition(":")[2].isdecimal():
+            found.append(Target(where.rpartition(":")[0].strip("[]"), int(where.rpartition(":")[2]), "openssl"))
+        words = words_after(segment, "nc", "ncat", "netcat", "telnet")
+        plain = [word for word in words if not word.startswith("-")]
+        for address, port in pairwise(plain):
+            if port.isdecimal() and not address.isdecimal():
+                found.append(Target(address, int(port), "telnet" if "telnet" in segment else "nc"))
+                break
+    return found
+
+
+def meaning(words: str) -> str:
+    """What the words of a tool mean as a result; empty when nothing."""
+    lowered = words.lower()
+    return next((result for word, result in _WORDS if word in lowered), "")
+
+
+def _ports(exhibit: Exhibit, asked: list[Target]) -> Iterator[Fact]:
+    turn = 0
+    answered = False
+    twice = "/dev/tcp/" in exhibit.text  # bash tells a failure twice, the second time with the address
+    waited = "awaiting response" in exhibit.text
+    for index, line in rows(exhibit):
+        if len(line) > _LONGEST or not any(mark in line for mark in _MARKS):
+            continue
+        if "[udp" in line or (twice and line.startswith("bash: connect:")) or (waited and line.endswith("connected.")):
+            continue
+        if line.startswith("curl: (6)"):
+            yield Setting(exhibit.place(index), "dns", line.rsplit(" ", 1)[-1], "unresolved", "curl", exhibit.host)
+            answered = True
+            continue
+        placed = _placed(line)
+        if placed and (asked or not line[0].isalnum() or ":" in line or "port" in line):
+            address, port, words = placed
+            tool = asked[min(turn, len(asked) - 1)].tool if asked else line.split(":")[0].split()[0].lower()
+            curl = re.match(r"curl: \((\d+)\)", line)
+            result = meaning(words) or (_CURL.get(curl[1], "closed") if curl else "")
+            if not result:
+                continue
+            address = address or (asked[min(turn, len(asked) - 1)].address if asked else "")
+            port = port or (asked[min(turn, len(asked) - 1)].port if asked else 0)
+            if port:
+                yield PortTest(exhibit.place(index), address.strip("[]"), port, result, exhibit.host, tool, line)
+                turn, answered = turn + (not line.startswith("*")), True
+            continue
+        bare = _bare(line)
+        if bare:
+            result, said = bare
+            target = next((t for t in asked if said and str(t.port) == said), None)
+            target = target or (asked[min(turn, len(asked) - 1)] if asked else None)
+            if target and (target.tool != "curl" or not line.startswith("CONNECTED")):
+                port = int(said) if said.isdecimal() and said else target.port
+                yield PortTest(exhibit.place(index), target.address, port, result, exhibit.host, target.tool, line)
+                turn, answered = turn + 1, True
+    web = [target for target in asked if target.tool in ("curl", "wget")]
+    if web and not answered:
+        yield from _http(exhibit, web)
+    elif asked and not answered:
+        yield from _silent(exhibit, asked)
+
+
+def _placed(line: str) -> tuple[str, int, str] | None:
+    """An outcome that itself says where it was tried."""
+    if line.startswith("Ncat: Connected"):
+        match = _PLACED[0].search(line)
+        return (match[2], int(match[3]), "connected") if match else None
+    for pattern in _PLACED[1:]:
+        match = pattern.search(line)
+        if match:
+            return match["a"] or "", int(match["p"] or 0), match["r"]
+    return None
+
+
+def _bare(line: str) -> tuple[str, str] | None:
+    """An outcome without an address: (result, port or empty)."""
+    for pattern, tools in _BARE:
+        match = pattern.match(line)
+        if not match:
+            continue
+        if tools == ("curl",):
+            return meaning(match[2]) if match[1] in ("7", "56") and meaning(match[2]) else _CURL.get(
+                match[1], "closed"
+            ), ""
+        if "loop" in tools:
+            return meaning(match[2]), match[1]
+        result = _ERRNO.get(match[1], "closed") if match[1].isdecimal() else meaning(match[1])
+        return (result, "") if result else None
+    return None
+
+
+def _http(exhibit: Exhibit, asked: list[Target]) -> Iterator[Fact]:
+    """curl and wget that were answered: by status line, by `-w %{http_code}`, or by a body."""
+    turn = 0
+    lines = [(index, line) for index, line in rows(exhibit) if not line.startswith("*")]
+    written = "http_code" in exhibit.command or "response_code" in exhibit.command
+    for index, line in lines:
+        status = _STATUS.search(line)
+        code = (status[1] or status[2]) if status else ""
+        if not code and written and re.fullmatch(r"(?:\S+ )?\d{3}", line):
+            code = line[-3:]
+        if not code and (match := _CODE.search(line)):
+            code = match[1]
+        if code:
+            target = asked[min(turn, len(asked) - 1)]
+            result = "closed" if code == "000" else f"http-{code}"
+            place = exhibit.place(index)
+            yield PortTest(place, target.address, target.port, result, exhibit.host, target.tool, line)
+            turn += 1
+    if not turn and lines and "openssl" not in exhibit.command and not exhibit.prose:
+        index, line = lines[0]
+        if not line.startswith(("^C", "bash:", "-bash:", "sh:", "Error", "error", "command terminated")):
+            ok = line.startswith(("ok", '{"health"'))
+            result = "http-200" if ok else "open"
+            target = asked[0]
+            yield PortTest(exhibit.place(index), target.address, target.port, result, exhibit.host, target.tool, line)
+
+
+def _silent(exhibit: Exhibit, asked: list[Target]) -> Iterator[Fact]:
+    """`Trying 10.0.0.1...` and then only ^C: nothing came back."""
+    for index, line in rows(exhibit):
+        if line.startswith("Trying ") and asked[0].tool == "telnet":
+            target = asked[0]
+            yield PortTest(
+                exhibit.place(index), target.address, target.port, "timeout", exhibit.host, target.tool, line
+            )
+            return
+
+
+def _etcd(exhibit: Exhibit) -> Iterator[Fact]:
+    for index, line in rows(exhibit):
+        match = re.search(r"(https?://\S+?:\d+|member \S+|cluster) is (healthy|unhealthy|unreachable|degraded)", line)
+        if match:
+            yield Setting(exhibit.place(index), "etcd", match[1], match[2], "", exhibit.host)

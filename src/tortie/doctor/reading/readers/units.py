@@ -1,0 +1,205 @@
+"""Services and containers of a machine: systemctl, docker, crictl, nerdctl.
+
+Settings made here, by scope:
+- `unit`: owner a unit: fields of systemctl show and cat (`ExecStart`, `ActiveEnterTimestamp`, `Restart` ...),
+  `enabled` of list-unit-files and of the Loaded line, `since` of the Active line. `env`: variables of Environment=
+  and of `-e NAME=value`.
+- `runtime-container`: name a container, value its state and age as printed (`Running, About an hour ago`; `Up 2
+  hours`; `Exited (1) 5 minutes ago`), owner its pod or image.
+- `containerd`: fields of crictl info and of config.toml greps: `lastCNILoadStatus`, `confDir`, `binDir`,
+  `NetworkReady`, `reason`, `message`, `sandboxImage`, `SystemdCgroup`.
+- `runtime`: name docker, crictl or nerdctl, value hangs, deadline exceeded or unreachable: the runtime did not
+  answer.
+- `docker-network`: name a network, value its driver, owner its id.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from tortie.doctor.picture.facts import Fact, Setting, Unit
+from tortie.doctor.reading.exhibit import Exhibit
+from tortie.doctor.reading.readers.host_commands import ran, rows, segments, words_after
+from tortie.doctor.reading.readers.host_patterns import Pattern
+
+_HEAD: Final = Pattern(r"^[●○×*↻x] ([\w@.\\:-]+\.(?:service|timer|socket|mount|target))\b")
+_ACTIVE: Final = Pattern(r"^Active: (\w+)(?: \(([^)]*)\))?(.*)$")
+_LOADED: Final = Pattern(r"^Loaded: (?:loaded \([^;]+; ([\w-]+)|([\w-]+))")
+_EXIT: Final = Pattern(r"^(?:Main PID|Process): \d+ .*\(?code=(\w+), status=([^)\s]+)")
+_LISTED: Final = Pattern(
+    r"^(?:● )?([\w@.\\:-]+\.(?:service|timer|socket))\s+(loaded|not-found|masked)\s+(\w+)\s+([\w-]+)"
+)
+_UNIT_FILE: Final = Pattern(r"^([\w@.\\:-]+\.(?:service|timer|socket))\s+(enabled|disabled|static|masked|indirect)\b")
+_TIMER: Final = Pattern(r"\s([\w@.-]+\.timer)\s+([\w@.-]+\.service)$")
+_STATES: Final = ("active", "inactive", "failed", "activating", "deactivating", "unknown")
+_FIELD: Final = Pattern(r"^([A-Z][A-Za-z]+)=(.*)$")
+_ENV: Final = Pattern(r'(?:^|\s)"?([A-Za-z_][A-Za-z0-9_]*)=("[^"]*"|[^\s"]*)')
+_FLAG: Final = Pattern(r"(?:^|\s)(?:-e|--env)[ =]\"?([A-Z][A-Z0-9_]*)=([^\s\"\\]*)")
+_STATUS: Final = r"(?:Up|Exited|Restarting|Created|Dead|Removal|Paused)\b"
+_DOCKER: Final = Pattern(rf"^([0-9a-f]{{12}})\s+(\S+)\s+\".*?\"\s+.+?\s({_STATUS}.*?)\s{{2,}}(?:.*\s)?(\S+)$")
+_FORMAT: Final = Pattern(rf"^(\S+)\s+({_STATUS}.*)$")
+_CRI: Final = Pattern(
+    r"^[0-9a-f]{12,64}\s+(\S+)\s+(.+?\sago)\s+(Running|Exited|Created|Unknown)\s+(\S+)\s+(\d+)\s+([0-9a-f]{8,64})(?:\s+(\S+))?"
+)
+_K8S: Final = Pattern(r"^k8s_([^_]+)_([^_]+)_")
+_INFO: Final = Pattern(
+    r'^"?(lastCNILoadStatus(?:\.\w+)?|confDir|binDir|sandboxImage|SystemdCgroup|systemdCgroup|conf_dir|bin_dir|reason|message'
+    r'|pluginConfDir|pluginDirs?|sandbox_image)"?\s*[:=]\s*(.*?),?$'
+)
+_NAMES: Final = {
+    "conf_dir": "confDir", "bin_dir": "binDir", "pluginConfDir": "confDir", "pluginDir": "binDir",
+    "systemdCgroup": "SystemdCgroup", "sandbox_image": "sandboxImage",
+}  # fmt: skip
+_DEAF: Final = (
+    ("Cannot connect to the Docker daemon", "unreachable"),
+    ("context deadline exceeded", "deadline exceeded"),
+    ("validate service connection", "unreachable"),
+    ("unable to determine runtime API version", "unreachable"),
+    ("DeadlineExceeded", "deadline exceeded"),
+)
+_RUNTIMES: Final = ("docker", "crictl", "nerdctl", "ctr")
+
+
+def read(exhibit: Exhibit) -> Iterator[Fact]:
+    text, command = exhibit.text, exhibit.command
+    if "Active: " in text:
+        yield from _status(exhibit)
+    if "systemctl" in command or ".service" in text or ".timer" in text:
+        yield from _systemctl(exhibit)
+    if ran(exhibit, *_RUNTIMES) or "CONTAINER ID" in text or "k8s_" in text:
+        yield from _containers(exhibit)
+    if ran(exhibit, "crictl", "containerd") or "lastCNILoadStatus" in text or "containerd/config" in command:
+        yield from _info(exhibit)
+
+
+def _status(exhibit: Exhibit) -> Iterator[Fact]:
+    name, found, at = _asked(exhibit)[:1], None, 0
+    current = name[0] if name else ""
+    for index, line in rows(exhibit):
+        if head := _HEAD.match(line):
+            if found:
+                yield found
+            current, found = head[1], None
+        elif loaded := _LOADED.match(line):
+            enabled = loaded[1] or loaded[2]
+            yield Setting(exhibit.place(index), "unit", "enabled", enabled, _service(current), exhibit.host)
+        elif active := _ACTIVE.match(line):
+            found, at = Unit(exhibit.place(index), _service(current), active[1], active[2] or "", exhibit.host), index
+            since = re.search(r"since (.*)$", active[3])
+            if since:
+                yield Setting(exhibit.place(index), "unit", "since", since[1], _service(current), exhibit.host)
+        elif found and (ended := _EXIT.match(line)) and ended[1] != "running":
+            told = f"{ended[1]} {ended[2]}"
+            detail = found.detail if told in found.detail else f"{found.detail}; {told}".strip("; ")
+            found = found._replace(place=exhibit.place(at, index + 1), detail=detail)
+    if found:
+        yield found
+
+
+def _service(name: str) -> str:
+    return name.removesuffix(".service")
+
+
+def _asked(exhibit: Exhibit) -> list[str]:
+    verbs = ("status", "is-active", "is-enabled", "show", "cat", "is-failed", "restart", "start")
+    found: list[str] = []
+    for segment in segments(exhibit.command):
+        words = [word for word in words_after(segment, "systemctl") if not word.startswith("-")]
+        if words and words[0] in verbs:
+            found += [word for word in words[1:] if re.fullmatch(r"[\w@.:-]+", word)]
+    return found
+
+
+def _systemctl(exhibit: Exhibit) -> Iterator[Fact]:
+    asked = _asked(exhibit)
+    turn, host = 0, exhibit.host
+    for index, line in rows(exhibit):
+        place = exhibit.place(index)
+        owner = _service(asked[min(turn, len(asked) - 1)]) if asked else ""
+        if line in _STATES and "is-active" in exhibit.command and asked:
+            yield Unit(place, owner, line, "", host)
+            turn += 1
+        elif line in ("enabled", "disabled", "static", "masked") and "is-enabled" in exhibit.command and asked:
+            yield Setting(place, "unit", "enabled", line, owner, host)
+            turn += 1
+        elif not asked and ".service" not in line and ".timer" not in line and ".socket" not in line:
+            continue
+        elif match := _LISTED.match(line):
+            active = "not-found" if match[2] == "not-found" else match[3]
+            yield Unit(place, _service(match[1]), active, match[4], host)
+        elif match := _UNIT_FILE.match(line):
+            yield Setting(place, "unit", "enabled", match[2], _service(match[1]), host)
+        elif match := _TIMER.search(line):
+            yield Unit(place, match[1], "active", f"timer of {match[2]}", host)
+        elif "could not be found" in line and line.startswith("Unit "):
+            yield Unit(place, _service(line.split()[1]), "not-found", "", host)
+        elif "systemctl" in exhibit.command:
+            yield from _fields(exhibit, index, line, owner)
+
+
+def _fields(exhibit: Exhibit, index: int, line: str, owner: str) -> Iterator[Fact]:
+    """Lines of systemctl cat and show."""
+    place = exhibit.place(index)
+    field = _FIELD.match(line)
+    if field and field[1] == "ActiveState":
+        yield Unit(place, owner, field[2], "", exhibit.host)
+    elif field and field[1] == "Environment":
+        for match in _ENV.finditer(field[2]):
+            yield Setting(place, "env", match[1], match[2].strip('"'), owner, exhibit.host)
+    elif field:
+        yield Setting(place, "unit", field[1], field[2].rstrip(" \\"), owner, exhibit.host)
+    for match in _FLAG.finditer(line):
+        yield Setting(place, "env", match[1], match[2], owner, exhibit.host)
+
+
+def _containers(exhibit: Exhibit) -> Iterator[Fact]:
+    tool = next((name for name in _RUNTIMES if ran(exhibit, name)), "")
+    networks = "network ls" in exhibit.command or "NETWORK ID" in exhibit.text
+    host, formatted = exhibit.host, "--format" in exhibit.command
+    for index, line in rows(exhibit):
+        place = exhibit.place(index)
+        deaf = next((value for words, value in _DEAF if words in line), "") if tool else ""
+        if deaf or (tool and line == "^C"):
+            yield Setting(place, "runtime", tool, deaf or "hangs", "", host)
+        elif not line[:12].isalnum() and not networks and not formatted:
+            continue
+        elif match := _CRI.match(line):
+            yield Setting(place, "runtime-container", match[4], f"{match[3]}, {match[2]}", match[7] or match[6], host)
+        elif match := _DOCKER.match(line):
+            inside = _K8S.match(match[4])
+            name, owner = (inside[1], inside[2]) if inside else (match[4], match[2])
+            yield Setting(place, "runtime-container", name, match[3].strip(), owner, host)
+        elif networks and len(words := line.split()) == 4 and re.fullmatch(r"[0-9a-f]{12}", words[0]):
+            yield Setting(place, "docker-network", words[1], words[2], words[0], host)
+        elif formatted and (match := _FORMAT.match(line)):
+            named = re.search(r"name=([\w.-]+)", exhibit.command)
+            name = named[1] if named else match[1]
+            yield Setting(place, "runtime-container", name, match[2], match[1], host)
+
+
+def _info(exhibit: Exhibit) -> Iterator[Fact]:
+    condition = ""
+    for index, line in rows(exhibit):
+        match = _INFO.match(line)
+        if match and len(line) < 2000:
+            name = _NAMES.get(match[1], match[1])
+            owner = condition if name in ("reason", "message") else ""
+            yield Setting(exhibit.place(index), "containerd", name, match[2].strip('"'), owner, exhibit.host)
+        elif kind := re.match(r'^"?type"?:\s*"?(NetworkReady|RuntimeReady)', line):
+            condition = kind[1]
+        elif re.match(r'^"status":\s*(?:true|false)', line):
+            status = "true" if "true" in line else "false"
+            for_what = _condition_near(exhibit, index)
+            if for_what:
+                yield Setting(exhibit.place(index), "containerd", for_what, status, "", exhibit.host)
+
+
+def _condition_near(exhibit: Exhibit, index: int) -> str:
+    """crictl prints a condition's fields in alphabetic order: its type stands right below or above its status."""
+    for line in exhibit.lines[index + 1 : index + 2] + exhibit.lines[max(0, index - 1) : index]:
+        match = re.search(r'"type":\s*"(NetworkReady|RuntimeReady)"', line)
+        if match:
+            return match[1]
+    return ""

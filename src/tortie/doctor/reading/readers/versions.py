@@ -1,0 +1,73 @@
+"""Versions of everything that says its own: images, `kubectl version`, iptables, ipset, kernels, runtimes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Final
+
+from tortie.doctor.picture.facts import Fact, Setting, Version
+from tortie.doctor.reading.exhibit import Exhibit
+
+_IMAGE: Final = (
+    r"(?:calico/|mirrored-calico-|calico-)(?P<part>node|cni|kube-controllers|typha|pod2daemon-flexvol|apiserver|csi|ctl)"
+    r"(?:-(?:amd64|arm64|ppc64le))?:(?P<version>v\d+\.\d+(?:\.\d+)?(?:[-+][\w.]+)?)"
+)
+# Component, needle, pattern with the version as first group.
+_LINES: Final = (
+    ("operator", "operator:v", r"tigera/operator:(v\d[\w.-]*)"),
+    ("kubernetes", "kube-apiserver:v", r"kube-apiserver(?:-\w+)?:(v\d[\w.-]*)"),
+    (
+        "kubernetes", "Server Version",
+        r"^[ \t]*Server Version:[ \t]*(?:version\.Info\{.{0,80}?GitVersion:\")?(v\d[\w.+-]*)",
+    ),
+    ("docker", "Server Version", r"^[ \t]*Server Version:[ \t]*(\d[\w.+-]*)"),
+    ("kubelet", "Kubernetes v", r"^Kubernetes (v1\.\d[\w.+-]*)$"),
+    ("iptables", "tables v", r"^[ \t]*ip6?tables v(\d[\w.]*)"),
+    ("ipset", "ipset v", r"\bipset v(\d[\w.]*)"),
+    ("docker", "Docker version", r"^Docker version (\d[\w.-]*)"),
+    ("containerd", "containerd", r"^containerd \S+ v?(\d[\w.~+-]*)"),
+    ("etcd", "etcd", r"^etcd(?:ctl)? [Vv]ersion: v?(\d[\w.-]*)"),
+    ("etcd", "etcd:", r"/etcd(?:-\w+)?:v?(\d[\w.-]*)"),
+    ("calico", "Cluster Version", r"^[ \t]*Cluster Version:[ \t]*(v\d[\w.-]*)"),
+    ("calico", "calicoVersion", r"calicoVersion[\"']?[ \t]*:[ \t]*[\"']?(v\d[\w.-]*)"),
+    ("calico", "CNI plugin version", r"CNI plugin version:? (v\d[\w.-]*)"),
+    ("kernel", "Linux ", r"^Linux \S+ (\d+\.\d+\.\d+\S*) #"),
+    ("kernel", "Linux version ", r"Linux version (\d+\.\d+\S*)"),
+)  # fmt: skip
+
+
+def versions(exhibit: Exhibit, text: str, line_of: Callable[[int], int]) -> Iterator[Fact]:
+    """Each version once for an exhibit, at its first line."""
+    seen: set[tuple[str, str]] = set()
+    if "calico" in text:
+        for match in _compiled(_IMAGE).finditer(text):
+            if ("calico", match["version"]) not in seen:
+                seen.add(("calico", match["version"]))
+                yield Version(exhibit.place(line_of(match.start())), "calico", match["version"])
+    for component, needle, pattern in _LINES:
+        if needle not in text:
+            continue
+        for match in _compiled(pattern).finditer(text):
+            if (component, match[1]) not in seen:
+                seen.add((component, match[1]))
+                yield Version(exhibit.place(line_of(match.start(1))), component, match[1], exhibit.host)
+    if "tables v" in text:
+        for match in _compiled(r"^[ \t]*ip6?tables v\S+ \((legacy|nf_tables)\)").finditer(text):
+            index = line_of(match.start(1))
+            yield Setting(exhibit.place(index), "iptables", "backend", match[1], _where(exhibit.command), exhibit.host)
+    if re.search(r"\buname -r\b", exhibit.command):
+        for index, line in enumerate(exhibit.lines[:6]):
+            if re.match(r"\d+\.\d+\.\d+\S*$", line.strip()):
+                yield Version(exhibit.place(index), "kernel", line.strip(), exhibit.host)
+
+
+def _where(command: str) -> str:
+    """Inside of a container, or on the host (empty)."""
+    return "container" if re.search(r"\bexec\b", command) else ""
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.MULTILINE)

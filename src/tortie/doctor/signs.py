@@ -1,0 +1,190 @@
+"""Signs: the messages that causes leave behind, written as the catalogue of failures writes them, and found fast.
+
+`BGP not established with <peers>` is text with holes; `…` stands for anything on the line, `(a|b)` for either, `(a)?`
+for perhaps. Case, runs of blanks, kinds of quotes and line wraps do not matter. A hole's name says what fits into it:
+names that begin with `ip` an address, `cidr` an address with a length, `peers` a list of addresses, `port` digits,
+`rest` the rest of the line, `list` anything up to what follows; `n`, `n1`, `n_left` are numbers; every other name is one
+word.
+
+Each sign is first looked for by its longest fixed run of text, which costs next to nothing when it is not there; its
+expression is compiled only when that run was seen.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from functools import cache
+from typing import NamedTuple
+
+from tortie.doctor.reading.exhibit import Exhibit, Place
+
+ADDRESS = r"(?:(?:\d{1,3}\.){3}\d{1,3}(?!\d)|(?:[0-9a-f]{0,4}:){2,7}[0-9a-f]{0,4})"
+_HOLES = (
+    ("ip", ADDRESS),
+    ("cidr", ADDRESS + r"/\d{1,3}"),
+    ("port", r"\d{1,5}"),
+    ("peers", r"[0-9a-fx][0-9a-fx.:]*(?:,[ \n]?[0-9a-fx][0-9a-fx.:]*)*"),
+    ("rest", r"[^\n]+"),
+    ("list", r"[^\n]{1,400}?"),
+)
+_WORD = r"[^\s'\"`“”‘’,;()\[\]\\\\]+"
+_TOKEN = re.compile(
+    r"<(?P<hole>[a-z][a-z0-9_]*)>|(?P<gap>…)|(?P<group>[()|?])|(?P<space>\s+)|(?P<quote>[\"'`])"
+    r"|(?P<text>[^<…()|?\s\"'`]+|.)"
+)
+HITS_KEPT = 200  # of one sign in one source; the rest is only counted
+
+
+class Sign(NamedTuple):
+    """A message worth finding. `key` is unique among all signs; causes share signs by importing them."""
+
+    key: str
+    template: str
+
+    @property
+    def needle(self) -> str:
+        return _parsed(self.template)[1]
+
+    @property
+    def pattern(self) -> re.Pattern[str]:
+        return _compiled(self.template)
+
+
+class Hit(NamedTuple):
+    """A sign that was found, and where."""
+
+    sign: str
+    place: Place
+    text: str  # what matched
+    values: dict[str, str]  # the holes
+    host: str = ""
+    command: str = ""  # the command that printed it
+    prose: bool = False
+    line: str = ""  # the whole first line
+
+    def value(self, hole: str) -> str:
+        return self.values.get(hole, "")
+
+
+@cache
+def _parsed(template: str) -> tuple[str, str]:
+    """The expression, and the longest run of fixed text outside of choices."""
+    out: list[str] = []
+    run, best, depth = "", "", 0
+
+    def keep() -> None:
+        nonlocal run, best
+        if depth == 0 and len(run.strip()) > len(best):
+            best = run.strip()
+        run = ""
+
+    names: dict[str, int] = {}
+    escaped = False
+    for token in _TOKEN.finditer(template):
+        text = token.group()
+        if token["hole"]:
+            keep()
+            out.append(_hole(token["hole"], names))
+        elif token["gap"]:
+            keep()
+            out.append(r"[^\n]{0,600}?")
+        elif token["group"] and not escaped:
+            keep()
+            if text == "(":
+                depth += 1
+                out.append("(?:")
+            elif text == ")":
+                depth -= 1
+                out.append(")")
+            elif text == "|":
+                out.append("|" if depth else re.escape("|"))
+            else:
+                out.append("?" if out and out[-1] == ")" else re.escape("?"))
+            continue
+        elif token["space"]:
+            out.append("[ \n]")
+            run += " "
+        elif token["quote"]:
+            keep()
+            out.append(r"\\*['\"`“”‘’]")
+        else:
+            if text.endswith("\\"):  # \( is a bracket that is meant
+                text, escaped = text[:-1], True
+                out.append(re.escape(text))
+                run += text.lower()
+                continue
+            out.append(re.escape(text))
+            run += text.lower()
+        escaped = False
+    keep()
+    return "".join(out), best
+
+
+def _hole(name: str, names: dict[str, int]) -> str:
+    if name in names:
+        return f"(?P={name})"
+    names[name] = 1
+    for start, pattern in _HOLES:
+        if name.startswith(start):
+            return f"(?P<{name}>{pattern})"
+    if re.fullmatch(r"n\d*|n_[a-z]+", name):
+        return rf"(?P<{name}>\d+(?:\.\d+)?)"
+    return f"(?P<{name}>{_WORD})"
+
+
+@cache
+def _compiled(template: str) -> re.Pattern[str]:
+    return re.compile(_parsed(template)[0], re.IGNORECASE)
+
+
+class Searchable:
+    """The lines of exhibits of one source, laid out once so that every sign can be looked for."""
+
+    def __init__(self, exhibits: Iterable[Exhibit]) -> None:
+        self._rows: list[tuple[Exhibit, int]] = []
+        starts: list[int] = []
+        pieces: list[str] = []
+        offset = 0
+        for exhibit in exhibits:
+            for index, line in enumerate(exhibit.lines):
+                text = " ".join(line.split())
+                starts.append(offset)
+                pieces.append(text)
+                self._rows.append((exhibit, index))
+                offset += len(text) + 1
+        self._starts = starts
+        self._text = "\n".join(pieces)
+        low = self._text.replace("\n", " ").lower()
+        self._low = low if len(low) == len(self._text) else self._text.replace("\n", " ")
+
+    def hits(self, signs: Iterable[Sign]) -> Iterator[Hit]:
+        for sign in signs:
+            yield from self._hits(sign)
+
+    def _hits(self, sign: Sign) -> Iterator[Hit]:
+        needle, low = sign.needle, self._low
+        at, seen, count = low.find(needle), -1, 0
+        while at >= 0 and count < HITS_KEPT:
+            row = bisect_right(self._starts, at) - 1
+            begin = self._starts[max(0, row - 1)]
+            end = self._starts[row + 2] - 1 if row + 2 < len(self._starts) else len(self._text)
+            for match in sign.pattern.finditer(self._text, begin, end):
+                if match.start() > seen and match.start() <= at < match.end():
+                    seen = match.start()
+                    count += 1
+                    yield self._hit(sign, match)
+            at = low.find(needle, at + 1)
+
+    def _hit(self, sign: Sign, match: re.Match[str]) -> Hit:
+        first = bisect_right(self._starts, match.start()) - 1
+        last = bisect_right(self._starts, max(match.start(), match.end() - 1)) - 1
+        exhibit, index = self._rows[first]
+        end_exhibit, end_index = self._rows[last]
+        place = Place(exhibit.source, exhibit.number(index), end_exhibit.number(end_index))
+        values = {name: text for name, text in match.groupdict().items() if text is not None}
+        return Hit(
+            sign.key, place, match.group().replace("\n", " "), values,
+            exhibit.host, exhibit.command, exhibit.prose, exhibit.lines[index],
+        )  # fmt: skip

@@ -1,0 +1,26 @@
+"""Evidence as text, judged: what tests of readers and causes begin with."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+
+from tortie.doctor.causes.catalogue import cause_named
+from tortie.doctor.causes.cause import Finding
+from tortie.doctor.examine import picture_of
+from tortie.doctor.picture.picture import Picture
+from tortie.doctor.reading.exhibit import Source
+
+
+def source(text: str, name: str = "evidence.txt") -> Source:
+    return Source(name, tuple(dedent(text).strip("\n").splitlines()))
+
+
+def picture(text: str) -> Picture:
+    return picture_of([source(text)])
+
+
+def finding(cause: str, text: str) -> Finding:
+    """What one cause says about this evidence."""
+    known = cause_named(cause)
+    assert known is not None, f"there is no cause {cause}"
+    return known.judge(picture(text))

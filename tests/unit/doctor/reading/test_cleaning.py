@@ -1,0 +1,47 @@
+"""Whatever bytes come in, what is shown is text: no escapes, no controls, no endless lines."""
+
+from __future__ import annotations
+
+import pytest
+
+from tortie.doctor.reading.cleaning import CUT, LINE_MAX, clean, decode, is_text, lines_of
+
+
+@pytest.mark.parametrize(
+    ("dirty", "seen"),
+    [
+        ("\x1b[31mred\x1b[0m", "red"),
+        ("\x1b]0;title\x07after", "after"),
+        ("\x1b]8;;http://evil\x1b\\link\x1b]8;;\x1b\\", "link"),
+        ("a\x00b\x08c\x7fd", "abcd"),
+        ("\u202egnitirw", "gnitirw"),
+        ("10%\r20%\r100% done", "100% done"),
+        ("line\r", "line"),
+        ("[0;31mFAILED[0m", "FAILED"),
+        ("tab\tstays", "tab\tstays"),
+        ("中文也在", "中文也在"),
+    ],
+)
+def test_a_line_is_what_a_person_saw(dirty: str, seen: str) -> None:
+    assert clean(dirty) == seen
+
+
+def test_a_line_without_end_is_cut_and_says_so() -> None:
+    line = clean("x" * (LINE_MAX * 3))
+    assert len(line) == LINE_MAX + len(CUT)
+    assert line.endswith(CUT)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "gb18030"])
+def test_chinese_is_read_in_the_encodings_people_use(encoding: str) -> None:
+    text = "集群中有台服务器重启后 calico 无法启动，提示如下信息：网卡选错\n" * 3
+    assert decode(text.encode(encoding)) == text
+
+
+def test_only_line_feeds_count_lines() -> None:
+    assert lines_of("a\r\nb\x0cc\u2028d\n") == ("a", "bcd")
+
+
+def test_binary_is_told_from_text() -> None:
+    assert is_text(b"plain\n")
+    assert not is_text(b"\x7fELF\x00\x00")

@@ -1,0 +1,151 @@
+"""What people say is understood in both languages; guesses, questions and negations are not taken for sights."""
+
+from __future__ import annotations
+
+import pytest
+
+from tortie.doctor.reading.exhibit import Exhibit
+from tortie.doctor.reading.lexicon import RULES
+from tortie.doctor.reading.readers import statements
+
+
+def said(text: str) -> dict[str, tuple[str, ...]]:
+    exhibit = Exhibit("x", 1, tuple(text.splitlines()), prose=True)
+    return {statement.kind: statement.values for statement in statements.read(exhibit)}
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ("load-high", "The load on w-3 is dozens of times higher than elsewhere."),
+        ("load-high", "两台机器的负载比别的高了几十倍"),
+        ("load-high", "CPU is pegged at 100% all day"),
+        ("load-normal", "机器负载正常，内存也够"),
+        ("runtime-broken", "docker ps hangs on that machine"),
+        ("runtime-broken", "在 w1 上发现 docker 无法连接 containerd。"),
+        ("runtime-broken", "crictl ps never returns"),
+        ("cross-node-dead", "Pods on different nodes cannot reach each other."),
+        ("cross-node-dead", "跨节点的 pod 就是不通"),
+        ("same-node-ok", "On the same node everything is fine."),
+        ("same-node-ok", "同节点的 pod 可以互通"),
+        ("ping-works-tcp-not", "Ping works between pods but curl times out."),
+        ("ping-works-tcp-not", "ping 通，但是 curl 超时"),
+        ("large-packets-stall", "Small requests work, but large transfers hang."),
+        ("large-packets-stall", "大包会卡住，小包没问题"),
+        ("service-dead", "Service IPs cannot be reached from any pod"),
+        ("service-dead", "集群里 service 访问不了"),
+        ("nodeport-dead", "The NodePort times out on two nodes"),
+        ("rebooted", "After we rebooted the machine it never came back"),
+        ("rebooted", "服务器重启之后 calico 起不来"),
+        ("power-cut", "机房停电之后出现的"),
+        ("installed-fresh", "刚装的集群"),
+        ("firewall-off", "firewalld is disabled everywhere"),
+        ("firewall-off", "There is no firewall between them."),
+        ("firewall-off", "没有防火墙"),
+        ("firewall-off", "防火墙和 selinux 都关了"),
+        ("selinux-off", "防火墙和 selinux 都关了"),
+        ("ip-changed", "The IP of the node was changed by DHCP"),
+        ("address-changed", "修改了服务器 IP 之后就这样了"),
+        ("hostname-changed", "We renamed the host last week."),
+        ("host-renamed", "改了主机名"),
+        ("cloned-vm", "The VM is cloned from the first worker"),
+        ("vm-cloned", "这几台虚拟机是克隆出来的"),
+        ("node-removed-without-drain", "We removed the node without draining it"),
+        ("new-nodes-only", "新加的节点全部起不来，老节点正常"),
+        ("new-nodes-fail", "New nodes crash, old ones are fine."),
+        ("only-some-nodes", "只有 w-4 及 w-9 上有问题，其他节点正常。"),
+        ("one-node-only", "On one node the pod never leaves Init."),
+        ("all-nodes", "calico pods suddenly not ready on all nodes"),
+        ("works-after-restart", "Restarting calico-node helps until the next time."),
+        ("heals-by-itself", "After ten minutes it recovers by itself."),
+        ("heals-by-itself", "过一会儿自己又恢复了"),
+        ("proxy-used", "We are behind a corporate proxy"),
+        ("behind-proxy", "containerd 配置了代理"),
+        ("docker-network-created", "nginx 是用 docker-compose 起的"),
+        ("swap-disabled-in-fstab", "fstab 中 swap 分区已经注释掉了。"),
+        ("swap-on", "swap is on again since the reboot"),
+        ("complains", "the worker's pod cannot run"),
+        ("asks-if-normal", "Is this a problem?"),
+        ("asks-if-normal", "这样正常吗？"),
+        ("killed-no-terminating", "log 里没有 Terminating。"),
+        ("datastore-far", "master 与 etcd 都在新加坡区域"),
+        ("clock-wrong", "The clock was two hours ahead."),
+        ("clock-wrong", "节点时间不对"),
+        ("api-direct-ok", "curl to 6443 from the node works"),
+        ("kube-proxy-missing", "没有部署 kube-proxy"),
+        ("kube-proxy-missing", "kube-proxy is not running on that node"),
+        ("port-179-open", "telnet 179 是通的"),
+        ("ping-works-port-179-not", "能 ping 通，但 179 端口不通"),
+        ("firewall-blocks-179", "安全组没有放行 179"),
+        ("ping-fails", "w-3 does not answer ping"),
+        ("ping-works", "节点之间可以互相 ping 通"),
+        ("two-installs", "同时用 operator 和 manifest 装了两套"),
+        ("sent-not-received", "发送端能抓到包，接收端抓不到"),
+        ("offload-off-helps", "After ethtool -K eth0 tx off it works"),
+        ("firewalld-stop-helps", "When I stop firewalld everything works"),
+        ("network-lost-sometimes", "now and then containers lose connectivity"),
+        ("policy-applied", "应用了一条 GlobalNetworkPolicy 之后"),
+        ("etcd-moved", "etcd 迁移到新机器"),
+        ("etcd-disk-slow", "etcd runs on spinning disks"),
+        ("no-default-route", "isolated network without gateway"),
+        ("bgp-open-lost", "对端只看到三次握手"),
+    ],
+)
+def test_kinds(kind: str, text: str) -> None:
+    assert kind in said(text)
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ("firewall-off", "The firewall is not disabled."),
+        ("firewall-off", "防火墙没有关闭"),
+        ("firewall-off", "Maybe the firewall was turned off?"),
+        ("firewall-off", "Is the firewall off?"),
+        ("load-high", "The load is not high."),
+        ("load-high", "负载不高"),
+        ("load-high", "I think the load is too high"),
+        ("load-normal", "两个节点的负载比正常节点高了几十倍"),
+        ("runtime-broken", "怀疑 docker 无法连接 containerd"),
+        ("ping-fails", "nothing but ping works"),
+        ("cross-node-dead", "nothing but ping works between pods on different nodes"),
+        ("rebooted", "重启问题节点的calico-node："),
+        ("rebooted", "如果节点重启了怎么办"),
+        ("hostname-changed", "We never changed the hostname"),
+        ("etcd-down", "calico-apiserver 起不来"),
+        ("complains", "Everything is green."),
+    ],
+)
+def test_what_was_not_said(kind: str, text: str) -> None:
+    assert kind not in said(text)
+
+
+def test_values() -> None:
+    assert said("登录node-4及node-9发现两个节点的负载比正常节点高了几十倍。")["load-high"] == ("node-4", "node-9")
+    assert said("After the upgrade from 3.28.2 to 3.29.0 it fails")["upgraded"] == ("calico", "3.28.2", "3.29.0")
+    assert said("EKS 从 1.19 升到 1.21 之后")["upgraded"] == ("kubernetes", "1.19", "1.21")
+    assert said("EKS 从 1.19 升到 1.21 之后")["after-kubernetes-upgrade"] == ("1.19", "1.21")
+    assert said("集群中的机器都是10开头的网络地址。")["nodes-network"] == ("10.",)
+    assert said("All hosts are in 192.168.110.x")["nodes-network"] == ("192.168.110.",)
+    assert said("VMs on Azure")["cloud"] == ("azure",)
+    assert said("We used weave before")["cni-replaced"] == ("weave",)
+
+
+def test_a_sentence_over_two_lines_has_both_as_its_place() -> None:
+    exhibit = Exhibit("x", 5, ("All is new here. Pods on different", "nodes cannot talk to each other."), prose=True)
+    (statement,) = [s for s in statements.read(exhibit) if s.kind == "cross-node-dead"]
+    assert (statement.place.first, statement.place.last) == (5, 6)
+
+
+def test_machines_make_no_statements() -> None:
+    assert not list(statements.read(Exhibit("x", 1, ("docker ps hangs",))))
+
+
+def test_every_rule_can_be_compiled_and_is_documented() -> None:
+    for rule in RULES:
+        assert rule.pattern
+        assert rule.kind in (statements.__doc__ or "")
+
+
+def test_a_guess_ends_where_the_person_turns() -> None:
+    assert "firewall-off" in said("I think it is the firewall, but ufw is inactive on all nodes.")

@@ -1,0 +1,128 @@
+"""Tries over the network: where, what came back, and from where it was tried."""
+
+from __future__ import annotations
+
+import pytest
+from tests.support.doctor import source
+
+from tortie.doctor.picture.facts import Fact, Ping, PortTest, Setting
+from tortie.doctor.reading.exhibit import Exhibit
+from tortie.doctor.reading.readers import trials
+
+
+def facts(text: str, command: str = "") -> list[Fact]:
+    return list(trials.read(Exhibit("e", 1, source(text).lines, "m1", command)))
+
+
+@pytest.mark.parametrize(
+    ("command", "text", "expected"),
+    [
+        ("nc -vz 10.0.0.9 179", "Ncat: Version 7.70 ( x )\nNcat: Connection refused.", ("10.0.0.9", 179, "refused")),
+        ("nc -vz 10.0.0.9 179", "Ncat: Connection timed out.", ("10.0.0.9", 179, "timeout")),
+        ("nc -zv h 5473", "Connection to h 5473 port [tcp/*] succeeded!", ("h", 5473, "open")),
+        ("nc -zvw3 10.0.0.9 179", "nc: connect to 10.0.0.9 port 179 (tcp) timed out: Operation now in progress",
+         ("10.0.0.9", 179, "timeout")),
+        ("nc -zv 10.0.0.9 179", "nc: connect to 10.0.0.9 port 179 (tcp) failed: No route to host",
+         ("10.0.0.9", 179, "unreachable")),
+        ("nc -zv 10.0.0.9 179", "10.0.0.9 (10.0.0.9:179) open", ("10.0.0.9", 179, "open")),
+        ("nc -zv 10.0.0.9 179", "(UNKNOWN) [10.0.0.9] 179 (bgp) : Connection refused", ("10.0.0.9", 179, "refused")),
+        ("telnet 10.0.0.9 179", "Trying 10.0.0.9...\ntelnet: connect to address 10.0.0.9: No route to host",
+         ("10.0.0.9", 179, "unreachable")),
+        ("telnet 10.0.0.9 179", "Trying 10.0.0.9...\nConnected to 10.0.0.9.\nEscape character is '^]'.",
+         ("10.0.0.9", 179, "open")),
+        ("telnet 10.0.0.9 179", "Trying 10.0.0.9...\n^C", ("10.0.0.9", 179, "timeout")),
+        ("timeout 3 bash -c '</dev/tcp/10.0.0.9/443'", "bash: connect: Connection refused",
+         ("10.0.0.9", 443, "refused")),
+        ("curl -k https://10.96.0.1/version", "curl: (7) Failed to connect to 10.96.0.1 port 443: Connection refused",
+         ("10.96.0.1", 443, "refused")),
+        ("curl -k https://10.96.0.1:443", "curl: (28) Operation timed out after 5000 milliseconds",
+         ("10.96.0.1", 443, "timeout")),
+        ("curl https://10.0.0.9:6443/healthz", "curl: (60) SSL certificate problem: unable to get local issuer",
+         ("10.0.0.9", 6443, "tls-error")),
+        ("curl -sk https://10.0.0.9:6443/healthz", "ok", ("10.0.0.9", 6443, "http-200")),
+        ("curl -skI https://10.0.0.9:6443/", "HTTP/2 403\ncontent-type: x", ("10.0.0.9", 6443, "http-403")),
+        ("curl -sk -o /dev/null -w '%{http_code}' https://10.0.0.9:6443/", "000", ("10.0.0.9", 6443, "closed")),
+        ("openssl s_client -connect 10.0.0.9:2379", "CONNECTED(00000003)\n---", ("10.0.0.9", 2379, "open")),
+        ("openssl s_client -connect 10.0.0.9:2379", "140:error\nconnect:errno=111", ("10.0.0.9", 2379, "refused")),
+        ("kubectl exec p -- wget -qO- http://10.1.1.1:80",
+         "wget: can't connect to remote host (10.1.1.1): Connection refused",
+         ("10.1.1.1", 80, "refused")),
+    ],
+)  # fmt: skip
+def test_ports(command: str, text: str, expected: tuple[str, int, str]) -> None:
+    tests = [fact for fact in facts(text, command) if isinstance(fact, PortTest)]
+    assert [(test.address, test.port, test.result) for test in tests] == [expected]
+    assert tests[0].host == "m1"
+
+
+def test_a_loop_over_ports() -> None:
+    command = 'for p in 179 5473; do timeout 2 bash -c "</dev/tcp/10.0.0.9/$p" && echo $p open || echo $p closed; done'
+    found = [fact for fact in facts("179 closed\n5473 open", command) if isinstance(fact, PortTest)]
+    assert [(test.address, test.port, test.result) for test in found] == [
+        ("10.0.0.9", 179, "closed"),
+        ("10.0.0.9", 5473, "open"),
+    ]
+
+
+def test_a_loop_over_machines() -> None:
+    command = "for h in 10.0.0.8 10.0.0.9; do nc -zv -w2 $h 179; done"
+    found = facts("Ncat: Connection refused.\nNcat: Connected to 10.0.0.9:179.", command)
+    assert [(test.address, test.result) for test in found if isinstance(test, PortTest)] == [
+        ("10.0.0.8", "refused"),
+        ("10.0.0.9", "open"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("command", "text", "expected"),
+    [
+        ("ping -c1 10.0.0.9", "PING 10.0.0.9 (10.0.0.9) 56(84) bytes of data.\n\n--- 10.0.0.9 ping statistics ---\n"
+         "1 packets transmitted, 0 received, 100% packet loss, time 0ms", ("10.0.0.9", False, None)),
+        ("ping 10.0.0.9", "PING 10.0.0.9 (10.0.0.9) 56(84) bytes of data.\n^C", ("10.0.0.9", False, None)),
+        ("ping -M do -s 1422 -c2 10.0.0.9", "64 bytes from 10.0.0.9: icmp_seq=1 ttl=64 time=0.1 ms",
+         ("10.0.0.9", True, 1422)),
+        ("ping -M do -s 1472 -c2 10.0.0.9", "ping: local error: message too long, mtu=1450", ("10.0.0.9", False, 1472)),
+        ("ping -c1 10.0.0.9", "connect: Network is unreachable", ("10.0.0.9", False, None)),
+        ("ping -c2 10.0.0.9", "From 10.0.0.1 icmp_seq=1 Destination Host Unreachable", ("10.0.0.9", False, None)),
+        ("", "PING 10.0.0.9 (10.0.0.9): 56 data bytes\n2 packets transmitted, 2 packets received, 0% packet loss",
+         ("10.0.0.9", True, None)),
+    ],
+)  # fmt: skip
+def test_pings(command: str, text: str, expected: tuple[str, bool, int | None]) -> None:
+    pings = [fact for fact in facts(text, command) if isinstance(fact, Ping)]
+    assert [(ping.address, ping.ok, ping.size) for ping in pings] == [expected]
+
+
+@pytest.mark.parametrize(
+    ("command", "text", "expected"),
+    [
+        ("getent hosts localhost", "10.9.9.9       localhost.example.org", ("localhost.example.org", "10.9.9.9")),
+        ("nslookup kube.local", "** server can't find kube.local: NXDOMAIN", ("kube.local", "NXDOMAIN")),
+        ("dig +short api.local", "10.1.1.1", ("api.local", "10.1.1.1")),
+        ("nslookup a.b", ";; connection timed out; no servers could be reached", ("a.b", "timeout")),
+        ("nslookup a.b", "Server:    10.96.0.10\nAddress 1: 10.96.0.10\n\nName:      a.b\nAddress: 10.2.2.2",
+         ("a.b", "10.2.2.2")),
+    ],
+)  # fmt: skip
+def test_names(command: str, text: str, expected: tuple[str, str]) -> None:
+    found = [(fact.name, fact.value) for fact in facts(text, command) if isinstance(fact, Setting)]
+    assert found == [expected]
+
+
+def test_two_machines_answer_for_one_address() -> None:
+    text = (
+        "Unicast reply from 10.0.0.9 [52:54:00:00:00:01]  0.8ms\nUnicast reply from 10.0.0.9 [52:54:00:00:00:02]  0.9ms"
+    )
+    found = [fact.value for fact in facts(text, "arping -c2 -I eth0 10.0.0.9") if isinstance(fact, Setting)]
+    assert found == ["52:54:00:00:00:01", "52:54:00:00:00:02"]
+
+
+def test_logs_are_no_tries() -> None:
+    assert facts("2024-01-01 10:00:00.1 [ERROR][9] x.go 1: dial tcp 10.0.0.1:443: connect: connection refused") == []
+
+
+def test_udp_and_unknown_names() -> None:
+    assert facts("Connection to 10.0.0.1 4789 port [udp/*] succeeded!", "nc -zvu 10.0.0.1 4789") == []
+    (found,) = facts("curl: (6) Could not resolve host: api.local", "curl -k https://api.local:6443/")
+    assert isinstance(found, Setting)
+    assert (found.scope, found.name, found.value) == ("dns", "api.local", "unresolved")
