@@ -1,0 +1,145 @@
+"""How the API server says no: 403, 404 and what is missing, read out of the texts; and which releases fit together."""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple
+
+from tortie.doctor.picture.picture import Picture
+from tortie.doctor.signs import Hit, Sign
+
+# The shared sign wants a group; the core group is written as an empty string, so these stop before it.
+FORBIDDEN: Final = Sign("api-forbidden", 'is forbidden: User "<user>" cannot <verb> (resource |resources )"<resource>"')
+FORBIDDEN_OLD: Final = Sign(
+    "api-forbidden-old",
+    'is forbidden: User "<user>" cannot <verb> <resource> (at the cluster scope|in the namespace)',
+)
+MISSING_KIND: Final = Sign(
+    "api-missing-kind",
+    "resource does not exist: <kind>(\\(<name>\\))? with error: the server could not find the requested resource",
+)
+MISSING_PATH: Final = Sign(
+    "api-missing-path", "the server could not find the requested resource \\(<verb> <plural>.crd.projectcalico.org"
+)
+NO_MATCHES: Final = Sign("api-no-matches", 'no matches for kind "<kind>" in version "<version>"')
+CRD_NOT_FOUND: Final = Sign("api-crd-not-found", 'customresourcedefinitions.apiextensions.k8s.io "<crd>" not found')
+
+# Kinds that Kubernetes serves itself; everything else that Calico asks for is a CRD of its own.
+CORE_KINDS: Final = (
+    "kubernetes",
+    "endpointslice",
+    "customresourcedefinition",
+    "poddisruptionbudget",
+    "podsecuritypolicy",
+    "daemonset",
+    "deployment",
+    "networkpolicies",
+    "clusterrole",
+    "rolebinding",
+)
+# Asked for by every start, absent in every new cluster, logged at INFO.
+HARMLESS_KINDS: Final = ("globalfelixconfig", "globalbgpconfig", "globalbgppeer")
+OWN_GROUPS: Final = ("crd.projectcalico.org", "projectcalico.org", "operator.tigera.io")
+
+
+class Refusal(NamedTuple):
+    """One 403: who may not do what."""
+
+    hit: Hit
+    user: str
+    verb: str
+    resource: str
+
+    @property
+    def account(self) -> str:
+        return self.user.rpartition(":")[2]
+
+
+def refusals(picture: Picture) -> list[Refusal]:
+    """403s against Calico's own accounts, without the one on kubeadm-config that start-up tolerates."""
+    found: dict[tuple[str, str, str, str], Refusal] = {}
+    for hit in picture.hits(FORBIDDEN, FORBIDDEN_OLD):
+        refusal = Refusal(hit, hit.value("user"), hit.value("verb"), hit.value("resource"))
+        if not refusal.user.startswith("system:serviceaccount:") or "kubeadm-config" in _before(hit):
+            continue
+        found.setdefault((refusal.user, refusal.verb, refusal.resource, ""), refusal)
+    return list(found.values())
+
+
+def _before(hit: Hit) -> str:
+    """What stands on the line before the refusal: the object it is about."""
+    start = hit.line.find("is forbidden")
+    return hit.line[:start] if start >= 0 else hit.line
+
+
+class MissingKind(NamedTuple):
+    """One 404 on a kind. `plural` is the resource's name, `own` tells Calico's CRDs from Kubernetes' APIs."""
+
+    hit: Hit
+    kind: str
+    plural: str
+    own: bool
+
+
+def missing_kinds(picture: Picture) -> list[MissingKind]:
+    found: dict[str, MissingKind] = {}
+    for hit in picture.hits(MISSING_PATH, MISSING_KIND, NO_MATCHES):
+        kind = hit.value("plural") or hit.value("kind")
+        kind = kind.partition("(")[0]
+        if kind.lower().startswith(HARMLESS_KINDS):
+            continue
+        version = hit.value("version")
+        own = version.startswith(OWN_GROUPS) if version else not kind.lower().startswith(CORE_KINDS)
+        plural = kind.lower() if hit.value("plural") else plural_of(kind)
+        found.setdefault(plural, MissingKind(hit, kind, plural, own))
+    return list(found.values())
+
+
+def plural_of(kind: str) -> str:
+    low = kind.lower()
+    if low.endswith("y"):
+        return low[:-1] + "ies"
+    return low if low.endswith("s") and not low.endswith("ss") else low + "s"
+
+
+# Releases
+
+# (from, until) of Calico and of Kubernetes, both inclusive; None is open. What that pair lacks.
+MISFITS: Final = (
+    ((3, 20), (3, 22), (1, 25), None, "discovery.k8s.io/v1beta1"),
+    ((3, 23), None, None, (1, 20), "discovery.k8s.io/v1"),
+    (None, (3, 14), (1, 22), None, "apiextensions.k8s.io/v1beta1"),
+)
+
+
+def calico_version(picture: Picture) -> str:
+    """As tags write it: v3.21.5; of the node agent's image, else any."""
+    known = [version.version for version in picture.versions("calico")]
+    return ("v" + known[-1].lstrip("v")) if known else ""
+
+
+def kubernetes_version(picture: Picture) -> tuple[int, ...] | None:
+    return picture.version("kubernetes") or picture.version("kubelet") or _by_nodes(picture)
+
+
+def _by_nodes(picture: Picture) -> tuple[int, ...] | None:
+    for node in picture.nodes_now().values():
+        numbers = tuple(int(part) for part in re.findall(r"\d+", node.version)[:3])
+        if numbers:
+            return numbers
+    return None
+
+
+def misfit(picture: Picture) -> str:
+    """The API that this Calico needs and this Kubernetes does not serve, by their versions; empty when they fit."""
+    calico, kubernetes = picture.version("calico"), kubernetes_version(picture)
+    if not calico or not kubernetes:
+        return ""
+    for calico_from, calico_until, kube_from, kube_until, api in MISFITS:
+        if _within(calico[:2], calico_from, calico_until) and _within(kubernetes[:2], kube_from, kube_until):
+            return api
+    return ""
+
+
+def _within(version: tuple[int, ...], low: tuple[int, ...] | None, high: tuple[int, ...] | None) -> bool:
+    return (low is None or version >= low) and (high is None or version <= high)

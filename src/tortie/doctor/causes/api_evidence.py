@@ -1,0 +1,283 @@
+"""Questions about the API server, its service address (the VIP) and who programs it, which several causes ask."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from ipaddress import ip_address
+from typing import Final, NamedTuple
+
+from tortie.doctor.causes.shared import API_DEADLINE, DIAL_FAILED
+from tortie.doctor.picture.facts import Number, Ping, Pod, PortTest, Setting, Unit
+from tortie.doctor.picture.picture import Picture
+from tortie.doctor.reading.exhibit import Exhibit, Place
+from tortie.doctor.signs import Hit, Sign
+
+KUBERNETES_SERVICE: Final = Sign("api-kubernetes-service", "kubernetes ClusterIP <ip>")
+VIP_RULE: Final = Sign("api-vip-rule", "default/kubernetes:https<rest>")
+IPVS_MISSING: Final = Sign("api-ipvs-missing", "Can't initialize ipvs: <rest>")
+IPVS_PROXIER: Final = Sign("api-ipvs-proxier", "Can't use the IPVS proxier<rest>")
+RESTORE_FAILED: Final = Sign("api-restore-failed", "Failed to execute iptables-restore")
+CONNTRACK_DENIED: Final = Sign("api-conntrack-denied", "nf_conntrack_max: permission denied")
+BPF_ON: Final = Sign("api-bpf-on", 'bpfEnabled(")?:( )?(")?true')
+BPF_DATAPLANE: Final = Sign("api-bpf-dataplane", 'linuxDataplane(")?:( )?(")?BPF')
+BPF_ENV: Final = Sign("api-bpf-env", 'FELIX_BPFENABLED(=|: )(")?true')
+PROXY_VARIABLE: Final = Sign("api-proxy-variable", "HTTPS_PROXY=<value>")
+PROXY_VARIABLE_PLAIN: Final = Sign("api-proxy-variable-plain", "HTTP_PROXY=<value>")
+NO_PROXY: Final = Sign("api-no-proxy", "NO_PROXY=<value><rest>")
+NO_PROXY_SHORT: Final = Sign("api-no-proxy-short", "NO_PROXY=<value>")
+VIP_SIGNS: Final = (DIAL_FAILED, API_DEADLINE, KUBERNETES_SERVICE)
+RULE_SIGNS: Final = (VIP_RULE, IPVS_MISSING)
+KUBE_PROXY_SIGNS: Final = (IPVS_PROXIER, RESTORE_FAILED, CONNTRACK_DENIED)
+BPF_SIGNS: Final = (BPF_ON, BPF_DATAPLANE, BPF_ENV)
+
+ETCD_PORTS: Final = (2379, 2380, 4001)
+TYPHA_PORT: Final = 5473
+API_PORTS: Final = (6443, 443, 8443, 16443, 7443, 9443, 6444, 5443)
+ANSWERS: Final = ("open", "tls-error")
+_SOCKET = re.compile(r"(?<![\d.])((?:\d{1,3}\.){3}\d{1,3}):(\d{2,5})(?!\d)")
+_FAILED_CODE = re.compile(r"\W*(?:rc|exit|ret|code)\w*[=: ]+([1-9]\d?)\b", re.IGNORECASE)  # `; echo rc=$?`
+_POD_PROGRAMS: Final = (
+    "kube-controllers", "coredns", "metrics-server", "plugin/", "kube-dns", "provisioner",
+    "failed to initialize datastore", "failed to verify datastore", "failed to reach apiserver",
+)  # fmt: skip
+_LINES_READ = 400  # of one exhibit that answers a question; such answers are short
+
+
+class Trouble(NamedTuple):
+    """Somebody could not connect to an address: a line of a log, or a trial."""
+
+    address: str
+    port: int
+    how: str  # timeout, refused, no-route, unreachable, closed; deadline: no answer in time, perhaps after connecting
+    place: Place
+    host: str = ""
+    command: str = ""
+    line: str = ""
+    tried: bool = False  # somebody tried on purpose
+
+    @property
+    def from_pod(self) -> bool:
+        """Said by a program on the pod network; Calico's agent, Typha and init containers use the host's."""
+        said = f"{self.command} {self.line}".lower()
+        return any(word in said for word in _POD_PROGRAMS)
+
+
+def how_failed(text: str) -> str:
+    low = text.lower()
+    if "deadline" in low:
+        return "deadline"
+    if "refused" in low:
+        return "refused"
+    if "network is unreachable" in low:
+        return "unreachable"
+    if "no route" in low or "host is unreachable" in low:
+        return "no-route"
+    return "timeout"
+
+
+# Many causes ask the same of one finished picture, so the answers to the two costly questions are kept.
+@lru_cache(maxsize=1)
+def troubles(picture: Picture) -> list[Trouble]:
+    """All failed connections that name address and port, log lines first."""
+    found = [
+        Trouble(
+            hit.value("ip"), int(hit.value("port")), how_failed(hit.text), hit.place, hit.host, hit.command, hit.line
+        )
+        for hit in picture.hits(DIAL_FAILED, API_DEADLINE)
+    ]
+    for test in picture.of(PortTest):
+        if code := _FAILED_CODE.match(test.text):
+            how = "refused" if code[1] == "7" else "timeout"
+            found.append(Trouble(test.address, test.port, how, test.place, test.host, "", test.text, True))
+        elif test.result in ("timeout", "refused", "closed", "unreachable"):
+            how = how_failed(test.text) if test.result == "unreachable" else test.result
+            found.append(Trouble(test.address, test.port, how, test.place, test.host, "", test.text, True))
+    return found
+
+
+# The service address
+
+
+@lru_cache(maxsize=1)
+def vips(picture: Picture) -> list[str]:
+    """Service addresses of the API server: named as such, else private ones ending in .1 that are asked at 443."""
+    named = [setting.value for setting in picture.settings("KUBERNETES_SERVICE_HOST")]
+    named += [hit.value("ip") for hit in picture.hits(KUBERNETES_SERVICE)]
+    own = set(picture.internal_ips().values())
+    asked = dict.fromkeys(trouble.address for trouble in troubles(picture) if trouble.port == 443)
+    named += [address for address in asked if address not in own and _first_of_range(address)]
+    return list(dict.fromkeys(address for address in named if address))
+
+
+def _first_of_range(address: str) -> bool:
+    try:
+        parsed = ip_address(address)
+    except ValueError:
+        return False
+    return parsed.is_private and parsed.packed[-1] == 1 and not parsed.is_loopback
+
+
+def vip_troubles(picture: Picture) -> list[Trouble]:
+    known = set(vips(picture))
+    return [trouble for trouble in troubles(picture) if trouble.port == 443 and trouble.address in known]
+
+
+def asks_vip(picture: Picture, hit: Hit) -> bool:
+    """The line asks the API server through its service address."""
+    text = f"{hit.line} {hit.text}"
+    return any(f"{vip}:443" in text or f"https://{vip}/" in text for vip in vips(picture))
+
+
+# The API server asked directly
+
+
+def _api_tests(picture: Picture) -> Iterator[PortTest]:
+    known = vips(picture)
+    for test in picture.of(PortTest):
+        local = test.address in ("localhost",) or test.address.startswith("127.")
+        if test.port in API_PORTS and test.address not in known and not local:
+            yield test
+
+
+def answered(test: PortTest) -> bool:
+    """Something listens and was reached; code 000 is curl's word for no answer."""
+    if _FAILED_CODE.match(test.text):
+        return False
+    return test.result in ANSWERS or (test.result.startswith("http-") and not test.result.endswith("-000"))
+
+
+def direct_answers(picture: Picture) -> list[PortTest]:
+    return [test for test in _api_tests(picture) if answered(test)]
+
+
+def direct_failures(picture: Picture) -> list[PortTest]:
+    return [test for test in _api_tests(picture) if not answered(test)]
+
+
+def alive_otherwise(picture: Picture, addresses: set[str]) -> list[Ping | PortTest]:
+    """The machine is there: it answers ping, or another port than the API's."""
+    pings: list[Ping | PortTest] = [ping for ping in picture.of(Ping) if ping.ok and ping.address in addresses]
+    others = (22, 179, 2379, 10250)
+    return pings + [t for t in picture.of(PortTest) if t.address in addresses and t.port in others and answered(t)]
+
+
+def kubectl_answers(picture: Picture) -> Exhibit | None:
+    """The API server served somebody: kubectl showed pods or nodes of the cluster."""
+    rows = {pod.place.source for pod in picture.of(Pod)}
+    shown = (e for e in picture.commands("kubectl", "get") if e.source in rows and len(e.lines) > 1)
+    return next(shown, None)
+
+
+# Who programs the service address
+
+
+class Rules(NamedTuple):
+    """Whether the service address is translated on a node, as far as somebody looked."""
+
+    present: bool
+    place: Place
+    targets: tuple[str, ...] = ()
+
+
+def vip_rules(picture: Picture) -> Rules | None:
+    """None when nobody looked."""
+    rules = [hit for hit in picture.hits(VIP_RULE) if "no endpoints" not in hit.value("rest")]
+    targets = tuple(dict.fromkeys(m[1] for hit in rules for m in _SOCKET.finditer(_after_to(hit.value("rest")))))
+    if rules:
+        return Rules(True, rules[0].place, targets)
+    counts: list[Number] = picture.numbers("KUBE-S") + picture.numbers("KUBE-NODE")
+    if counts:
+        return Rules(counts[-1].value > 0, counts[-1].place)
+    if missing := picture.hit(IPVS_MISSING):
+        return Rules(False, missing.place)
+    for exhibit in picture.commands("ipvsadm"):
+        sockets = [_SOCKET.search(line) for line in exhibit.lines[:_LINES_READ]]
+        if any(match and match[2] == "443" for match in sockets):
+            real = tuple(dict.fromkeys(m[1] for m in sockets if m and m[2] in ("6443", "8443", "16443")))
+            return Rules(True, exhibit.place(0, len(exhibit.lines)), real)
+        if exhibit.lines and not any(sockets) and any("Virtual Server" in line for line in exhibit.lines):
+            return Rules(False, exhibit.place(0, len(exhibit.lines)))
+    return None
+
+
+def _after_to(rule: str) -> str:
+    at = rule.find("to-destination")
+    return rule[at:] if at >= 0 else rule[rule.find("to:") :] if "to:" in rule else ""
+
+
+class Endpoint(NamedTuple):
+    """Where the `kubernetes` service leads, by endpoints, rules or IPVS."""
+
+    address: str
+    place: Place
+
+
+def kubernetes_endpoints(picture: Picture) -> list[Endpoint]:
+    found: dict[str, Place] = {}
+    known = vips(picture)
+    for exhibit in picture.exhibits:
+        command = exhibit.command
+        if not command.startswith(("kubectl", "sudo kubectl", "k ")):
+            continue
+        if not any(word in command for word in (" ep", "endpoint", "svc", "service")):
+            continue
+        alone = "kubernetes" in command and "endpointslice" not in command
+        for index, line in enumerate(exhibit.lines[:_LINES_READ]):
+            words = line.split()
+            mine = words[:1] == ["kubernetes"] or words[:2] == ["default", "kubernetes"]
+            if mine or (alone and ("Endpoints:" in line or "jsonpath" in command)):
+                for address in re.findall(r"(?:\d{1,3}\.){3}\d{1,3}", line):
+                    if address not in known and "ClusterIP" not in line:
+                        found.setdefault(address, exhibit.place(index))
+            elif alone and (match := re.match(r"\s*-?\s*ip:\s*((?:\d{1,3}\.){3}\d{1,3})", line)):
+                found.setdefault(match[1], exhibit.place(index))
+    rules = vip_rules(picture)
+    for target in rules.targets if rules else ():
+        found.setdefault(target, rules.place)  # type: ignore[union-attr]
+    return [Endpoint(address, place) for address, place in found.items()]
+
+
+def proxy_pods(picture: Picture) -> list[Pod]:
+    return picture.pods_now("kube-proxy")
+
+
+def proxies_down(picture: Picture) -> list[Pod | Unit]:
+    """kube-proxy pods and units that do not run now."""
+    pods = [pod for pod in proxy_pods(picture) if pod.status not in ("", "Running") or pod.ready == 0]
+    units = [unit for unit in picture.of(Unit) if unit.name.startswith("kube-proxy") and unit.active != "active"]
+    return [*pods, *units]
+
+
+def nodes_without_proxy(picture: Picture) -> list[Pod]:
+    """Agents on nodes without kube-proxy, where a listing shows kube-proxy on other nodes, or a control plane."""
+    proxies = {pod.node for pod in proxy_pods(picture) if pod.node}
+    static = any(pod.name.startswith("kube-apiserver") for pod in picture.of(Pod))
+    filtered = not any(
+        "grep" not in e.command and "-l " not in e.command for e in picture.commands("kubectl", "get", "po")
+    )
+    if filtered or not (proxies or (static and not proxy_pods(picture))):
+        return []
+    return [pod for pod in picture.agents_now() if pod.node not in proxies and (pod.node or not proxies)]
+
+
+def bpf_on(picture: Picture) -> Hit | Setting | None:
+    """What says that Felix runs the eBPF dataplane."""
+    for name in ("bpfEnabled", "FELIX_BPFENABLED"):
+        setting = picture.setting(name)
+        if setting:
+            return setting if setting.value.lower() == "true" else None
+    dataplane = picture.setting("linuxDataplane")
+    if dataplane and dataplane.value == "BPF":
+        return dataplane
+    return picture.hit(*BPF_SIGNS)
+
+
+def bad_node(picture: Picture, *hosts: str) -> str:
+    """The node a finding is about: a host that was named, else the only node whose agent is not ready."""
+    named = [host for host in hosts if host]
+    if named:
+        return named[0]
+    sick = list(dict.fromkeys(pod.node for pod in picture.agents_now() if pod.node and not pod.all_ready))
+    return sick[0] if len(sick) == 1 else ""

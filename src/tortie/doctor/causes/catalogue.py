@@ -1,0 +1,36 @@
+"""All causes, found by their modules: `trt1001_autodetect_wrong_interface` holds CAUSE of that code and id."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Iterator
+from functools import cache
+
+from tortie.doctor import causes as package
+from tortie.doctor.causes.cause import Cause
+from tortie.doctor.signs import Sign
+
+
+@cache
+def all_causes() -> tuple[Cause, ...]:
+    """In the order of their codes."""
+    names = {name.partition(".")[0] for name in os.listdir(package.__path__[0]) if name.startswith("trt")}
+    return tuple(importlib.import_module(f"{package.__name__}.{name}").CAUSE for name in sorted(names))
+
+
+@cache
+def all_signs() -> tuple[Sign, ...]:
+    """Each sign once; causes share some."""
+    return tuple({sign.key: sign for cause in all_causes() for sign in cause.signs}.values())
+
+
+def needles() -> Iterator[str]:
+    """What large logs are searched for."""
+    return (sign.needle for sign in all_signs())
+
+
+def cause_named(word: str) -> Cause | None:
+    """By id or code, in any case."""
+    wanted = word.strip().lower()
+    return next((cause for cause in all_causes() if wanted in (cause.id, cause.code.lower())), None)

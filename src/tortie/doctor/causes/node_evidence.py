@@ -1,0 +1,161 @@
+"""The machine under the agent: its load against its cores, and whether its kubelet still reports."""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple
+
+from tortie.doctor.picture.facts import Condition, Load, Node, Ping, PortTest, Statement
+from tortie.doctor.picture.picture import Picture
+from tortie.doctor.reading.exhibit import Place
+from tortie.doctor.signs import Sign
+
+CPU_SHARES: Final = Sign(
+    "node-cpu-shares", "%Cpu\\(s\\): <n_us> us, <n_sy> sy, <n_ni> ni, <n_id> id, <n_wa> wa"
+)  # a line of top
+STOPPED_POSTING: Final = Sign("node-stopped-posting", "Kubelet stopped posting node status")
+NODE_SIGNS: Final = (CPU_SHARES, STOPPED_POSTING)
+
+MANY_TIMES: Final = 2.5  # load per core from which a host counts as starved
+CALM: Final = 1.2  # load per core up to which it does not
+HUGE: Final = 100.0  # a load that no usual number of cores explains
+APART: Final = 8.0  # times another node's load
+_PERCENT: Final = re.compile(r"^(\S+)\s+(\d+)m?\s+(\d+)%\s")
+
+
+class Strain(NamedTuple):
+    """Evidence that a host is starved, or that it is not."""
+
+    high: bool
+    host: str
+    text: str  # "load 212.4 on 16 cores"
+    places: tuple[Place, ...]
+    said: bool = False  # by a person
+
+
+def strains(picture: Picture) -> list[Strain]:
+    """Everything that speaks about load, numbers before words."""
+    return [*_by_numbers(picture), *_by_top(picture), *_by_kubectl(picture), *_by_words(picture)]
+
+
+def overload(picture: Picture) -> list[Strain]:
+    return [strain for strain in strains(picture) if strain.high]
+
+
+def calm(picture: Picture) -> list[Strain]:
+    """Hosts seen to be idle enough; empty when any host is overloaded."""
+    seen = strains(picture)
+    return [] if any(strain.high for strain in seen) else seen
+
+
+def _by_numbers(picture: Picture) -> list[Strain]:
+    loads = picture.of(Load)
+    found = []
+    for load in loads:
+        cores = load.cores or cores_of(picture, load.host)
+        worst = max(load.one, load.five or 0.0)
+        others = [other.one for other in loads if other.host != load.host]
+        if cores:
+            text = f"load {load.one:g} / {cores} cores"
+            high: bool | None = _grade(worst / cores)
+        else:
+            text = f"load {load.one:g}"
+            apart = bool(others) and worst >= 10 and worst >= APART * max(min(others), 0.5)
+            high = True if worst >= HUGE or apart else False if load.one <= 2.0 else None
+        if high is not None:
+            found.append(Strain(high, load.host, text, (load.place,)))
+    return found
+
+
+def _grade(per_core: float) -> bool | None:
+    return True if per_core >= MANY_TIMES else False if per_core <= CALM else None
+
+
+def cores_of(picture: Picture, host: str) -> int | None:
+    """The answer to nproc, lscpu or a count of /proc/cpuinfo on that host, alone or among other answers."""
+    for exhibit in (*picture.commands("nproc"), *picture.commands("cpuinfo"), *picture.commands("lscpu")):
+        if exhibit.host == host:
+            for line in exhibit.lines:
+                words = line.removeprefix("CPU(s):").strip()
+                if words.isdecimal() and 0 < int(words) < 2048:
+                    return int(words)
+    return None
+
+
+def _by_top(picture: Picture) -> list[Strain]:
+    found = []
+    for hit in picture.hits(CPU_SHARES):
+        idle, wait = float(hit.value("n_id")), float(hit.value("n_wa"))
+        if idle <= 2.0 or wait >= 50.0:
+            found.append(Strain(True, hit.host, f"{idle:g} % idle, {wait:g} % wait", (hit.place,)))
+        elif idle >= 60.0:
+            found.append(Strain(False, hit.host, f"{idle:g} % idle", (hit.place,)))
+    return found
+
+
+def _by_kubectl(picture: Picture) -> list[Strain]:
+    """Rows of `kubectl top nodes`."""
+    found = []
+    for exhibit in picture.commands("top", "no"):
+        if "top node" not in exhibit.command and "top no" not in exhibit.command:
+            continue
+        for index, line in enumerate(exhibit.lines):
+            row = _PERCENT.match(line)
+            if row and (int(row[3]) >= 95 or int(row[3]) <= 50):
+                found.append(Strain(int(row[3]) >= 95, row[1], f"CPU {row[3]} %", (exhibit.place(index),)))
+    return found if any(strain.high for strain in found) else found[:1]
+
+
+def _by_words(picture: Picture) -> list[Strain]:
+    return [_said(statement) for statement in picture.said("load-high", "load-normal")]
+
+
+def _said(statement: Statement) -> Strain:
+    host = statement.values[0] if statement.values else ""
+    text = f'"{statement.text.strip()[:100]}"'
+    return Strain(statement.kind == "load-high", host, text, (statement.place,), said=True)
+
+
+def not_ready(picture: Picture) -> list[Node]:
+    return [node for node in picture.nodes_now().values() if "NotReady" in node.status]
+
+
+def silent(picture: Picture) -> dict[str, list[Condition]]:
+    """Nodes whose kubelet stopped reporting, with the conditions that say so."""
+    nodes: dict[str, list[Condition]] = {}
+    for condition in picture.of(Condition):
+        if condition.status == "Unknown" or "stopped posting" in condition.message:
+            nodes.setdefault(condition.owner, []).append(condition)
+    return nodes
+
+
+def answers(picture: Picture, *names: str) -> tuple[bool | None, list[Place]]:
+    """Whether a host answers pings or connections; None when nobody tried. Without names any host counts."""
+    wanted = {name.lower() for name in names if name}
+    tries: list[Ping | PortTest] = [*picture.of(Ping), *picture.of(PortTest)]
+    for item in tries:
+        address = item.address.lower()
+        if wanted and address not in wanted:
+            continue
+        ok = item.ok if isinstance(item, Ping) else item.result in ("open", "refused") or item.result.startswith("http")
+        return ok, [item.place]
+    for statement in picture.said("ping-works", "ping-fails", "machine-off"):
+        if not wanted or not statement.values or any(value.lower() in wanted for value in statement.values):
+            return statement.kind == "ping-works", [statement.place]
+    return None, []
+
+
+def known_as(picture: Picture, host: str) -> list[str]:
+    """A host as kubectl names it, and as its own prompt does: kubelet lower-cases names."""
+    if not host:
+        return []
+    low = host.lower()
+    names = [name for name in picture.nodes_now() if name.lower() in (low, low.split(".")[0])]
+    return list(dict.fromkeys([*names, low, host]))
+
+
+def drain(picture: Picture, node: str) -> str:
+    """The command that empties a node; the flag for local data changed its name with 1.20."""
+    version = picture.version("kubernetes") or picture.version("kubelet")
+    flag = "--delete-local-data" if version and version < (1, 20) else "--delete-emptydir-data"
+    return f"kubectl drain {node} --ignore-daemonsets {flag}"

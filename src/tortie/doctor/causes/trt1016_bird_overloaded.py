@@ -1,0 +1,173 @@
+"""TRT1016: BIRD's main loop takes seconds, so its control socket answers late."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tortie.doctor.causes.bgp_evidence import node_at
+from tortie.doctor.causes.cause import (
+    LIKELY,
+    POSSIBLE,
+    PROVEN,
+    STRONG,
+    Ask,
+    Cause,
+    Finding,
+    Step,
+    cannot_tell,
+    found,
+    ruled_out,
+)
+from tortie.doctor.picture.facts import Load, Number, Process
+from tortie.doctor.picture.picture import Picture
+from tortie.doctor.signs import Sign
+from tortie.doctor.words import Words
+
+SOCKET_LATE: Final = Sign("trt1016-socket-late", "read unix @->/var/run/<path>bird<file>.ctl: i/o timeout")
+SOCKET_LATE_PLAIN: Final = Sign("trt1016-socket-late-plain", "bird.ctl: i/o timeout")
+LIVE_LATE: Final = Sign("trt1016-live-late", "bird is not live: <rest>")
+LOOP: Final = Sign("trt1016-loop", "I/O loop cycle took <n> ms for <n2> events")
+NETLINK: Final = Sign("trt1016-netlink", "Kernel dropped some netlink messages")
+GONE: Final = Sign("trt1016-socket-gone", "bird.ctl: connect: (connection refused|no such file or directory)")
+SLOW_MS: Final = 3000.0  # a cycle this long eats most of a probe's time
+MANY_LINKS: Final = 1000
+BUSY_PERCENT: Final = 80.0
+
+
+def judge(picture: Picture) -> Finding:
+    late = picture.hits(SOCKET_LATE, SOCKET_LATE_PLAIN)
+    late += [hit for hit in picture.hits(LIVE_LATE) if "timed out" in hit.text or "timeout" in hit.text]
+    loops = [hit for hit in picture.hits(LOOP) if float(hit.value("n")) >= SLOW_MS]
+    netlink = picture.hits(NETLINK)
+    busy = [p for p in picture.of(Process) if _is_bird(p.command) and (p.cpu or 0) >= BUSY_PERCENT]
+    links = _many_links(picture)
+    strained = _strained(picture)
+    agents = picture.agents_now()
+    well = bool(agents) and all(pod.all_ready and not pod.restarts for pod in agents)
+    causes = [*loops, *netlink, *busy, *links]
+    if not late and not loops:
+        if picture.hits(GONE):
+            return ruled_out(
+                Words("the socket is absent or refused, not slow", "套接字不存在或被拒绝，而不是慢"),
+                picture.hits(GONE)[:1],
+            )
+        return cannot_tell(Words("how fast BIRD's socket answers", "BIRD 套接字应答的快慢"))
+    if well and not causes:
+        return ruled_out(Words("agents are ready and did not restart", "calico-node 已就绪且未重启"))
+    if late and (loops or (busy and links)):
+        strength = PROVEN
+    elif late and (busy or links or netlink):
+        strength = STRONG
+    elif loops:
+        strength = STRONG if len(loops) > 1 or links or busy else LIKELY
+    else:
+        strength = POSSIBLE  # a slow host or a throttled container answers late as well
+    if strained and not (busy or links):
+        strength = POSSIBLE
+    cycle = max((float(hit.value("n")) for hit in loops), default=0.0)
+    parts = _reasons(cycle, links, busy)
+    why = Words(
+        "BIRD's control socket answers too late" + (f": {', '.join(p.en for p in parts)}." if parts else "."),
+        "BIRD 控制套接字应答过慢" + (f"：{'，'.join(p.zh for p in parts)}。" if parts else "。"),
+    )
+    first = (late or loops)[0]
+    node = node_at(picture, first.place, first.host)
+    counted = [str(number.value) for number in links]
+    objects = ("bird", node, *counted, "bird.ctl", "ignoredInterfaces")
+    return found(strength, why, objects, (*links[:1], *busy[:1], *loops[:2], *netlink[:1], *late[:2]), node=node)
+
+
+def _reasons(cycle: float, links: list[Number], busy: list[Process]) -> list[Words]:
+    parts = []
+    if cycle:
+        parts.append(Words(f"one loop took {cycle:.0f} ms", f"一次主循环耗时 {cycle:.0f} ms"))
+    if links:
+        parts.append(Words(f"the host has {links[0].value} links", f"主机上有 {links[0].value} 个网卡"))
+    if busy:
+        parts.append(Words(f"bird uses {busy[0].cpu:.0f} % CPU", f"bird 占用 CPU {busy[0].cpu:.0f}%"))
+    return parts
+
+
+def _is_bird(command: str) -> bool:
+    return command.split()[:1] != [] and command.split()[0].rpartition("/")[2] in ("bird", "bird6")
+
+
+def _many_links(picture: Picture) -> list[Number]:
+    counts = [*picture.numbers("ip ", "link"), *picture.numbers("ip ", "addr"), *picture.numbers("/sys/class/net")]
+    return [number for number in counts if number.value >= MANY_LINKS]
+
+
+def _strained(picture: Picture) -> bool:
+    """The whole host is slow, which says nothing about BIRD."""
+    return any(load.cores and load.one > 2 * load.cores for load in picture.of(Load)) or bool(picture.said("load-high"))
+
+
+def fix(picture: Picture, _finding: Finding) -> tuple[Step, ...]:
+    version = picture.version("calico")
+    steps = [
+        Step(
+            Words("Count links, and time the socket", "统计网卡数并给套接字计时"),
+            "ip -o link | wc -l; time birdcl -s /var/run/calico/bird.ctl show protocols | wc -l",
+        )
+    ]
+    if version is None or version >= (3, 25):
+        steps.append(
+            Step(
+                Words("Let BIRD ignore links it has no business with (from v3.25)", "让 BIRD 忽略无关网卡（v3.25 起）"),
+                'calicoctl patch bgpconfig default -p \'{"spec":{"ignoredInterfaces":["<pattern>"]}}\'',
+                "disruptive",
+            )
+        )
+    else:
+        steps.append(
+            Step(
+                Words("Upgrade to v3.25 or later, which can ignore links", "升级到 v3.25 以上，可忽略无关网卡"),
+                risk="disruptive",
+            )
+        )
+    steps += [
+        Step(
+            Words(
+                "Remove links and addresses that nobody uses; with hundreds of nodes use route reflectors, not a mesh",
+                "清理无用的网卡与地址；节点数上百时用路由反射器代替 mesh",
+            )
+        ),
+        Step(
+            Words("Give the agent no CPU limit", "不要限制 calico-node 的 CPU"),
+            f"kubectl -n {picture.namespace} set resources ds/calico-node -c calico-node --limits=cpu=0",
+            "disruptive",
+        ),
+    ]
+    return tuple(steps)
+
+
+CAUSE = Cause(
+    id="bird-overloaded",
+    code="TRT1016",
+    severity="medium",
+    name=Words("BIRD is overloaded", "BIRD 过载"),
+    what=Words(
+        "BIRD walks thousands of links, addresses or peers in its main loop and answers its socket seconds late.",
+        "BIRD 的主循环要遍历数千网卡、地址或对等体，套接字应答晚了数秒。",
+    ),
+    explains=("bird-not-ready", "not-ready", "killed-by-liveness", "restarts", "bgp-down", "crash-loop"),
+    look_alikes=(
+        ("node-overloaded", Words("everything on the host is slow", "整台主机都慢")),
+        ("cpu-throttled", Words("a CPU limit is set", "设置了 CPU 限额")),
+        ("probe-timeout", Words("bird answers quickly, the probe's limit is short", "bird 应答快，只是探测超时太短")),
+    ),
+    signs=(SOCKET_LATE, SOCKET_LATE_PLAIN, LIVE_LATE, LOOP, NETLINK, GONE),
+    judge=judge,
+    ask=Ask(
+        "ip -o link | wc -l; time birdcl -s /var/run/calico/bird.ctl show protocols | wc -l",
+        Words("thousands of links and an answer that takes seconds", "网卡数以千计，且应答需数秒"),
+    ),
+    fix=fix,
+    verify=(
+        Step(
+            Words("It takes well under a second", "应远小于一秒"), "time birdcl -s /var/run/calico/bird.ctl show status"
+        ),
+    ),
+    prevent=(Words("Watch the number of links and BIRD's loop time.", "监控网卡数量与 BIRD 循环耗时。"),),
+    yields_to=("node-overloaded", "cpu-throttled"),
+)

@@ -1,0 +1,166 @@
+"""TRT7011: checksums of encapsulated packets are spoiled on the way out, and the receiver drops them."""
+
+from __future__ import annotations
+
+from tortie.doctor.causes.cause import (
+    HINT,
+    LIKELY,
+    POSSIBLE,
+    PROVEN,
+    STRONG,
+    Ask,
+    Cause,
+    Finding,
+    Step,
+    cannot_tell,
+    found,
+    ruled_out,
+)
+from tortie.doctor.causes.traffic_evidence import (
+    captures,
+    cross_node_dead,
+    encapsulation,
+    lost_on_the_way,
+    ping_but_no_tcp,
+    rows,
+)
+from tortie.doctor.picture.picture import Picture
+from tortie.doctor.signs import Hit, Sign
+from tortie.doctor.words import Words
+
+BAD_SUM = Sign("offload-bad-cksum", "[bad udp cksum <seen> -> <wanted>] VXLAN")
+SUM_ERRORS = Sign("offload-udp-csum-errors", "UdpInCsumErrors <n>")
+FEATURE = "tx-checksum-ip-generic"
+_DRIVER = r"^\s*driver:\s*(?P<driver>\S+)"
+_OFFLOAD = r"(?P<feature>tx-checksum-ip-generic|tx-checksumming|tx-udp_tnl-segmentation):\s*(?P<value>on|off)"
+SUSPECT_DRIVERS = ("vmxnet3", "hv_netvsc", "virtio_net", "be2net", "bnx2x", "i40e")
+
+
+def judge(picture: Picture) -> Finding:
+    lost, dead = lost_on_the_way(picture, "vxlan"), cross_node_dead(picture)
+    bad = [hit for hit in picture.hits(BAD_SUM) if not hit.prose]
+    one_sided = ping_but_no_tcp(picture)
+    if lost and not bad:
+        return ruled_out(Words("nothing arrives on the VXLAN port", "VXLAN 端口上没有收到任何包"), (lost[1],))
+    if dead and not one_sided and not bad:
+        return ruled_out(Words("pings between pods fail too", "pod 之间连 ping 也不通"), dead[:1])
+    errors = [hit for hit in picture.hits(SUM_ERRORS) if hit.value("n").isdecimal() and int(hit.value("n")) > 0]
+    drivers = [row for row in rows(picture, _DRIVER, "ethtool") if row["driver"] in SUSPECT_DRIVERS]
+    offload = list(rows(picture, _OFFLOAD, "ethtool"))
+    on = [row for row in offload if row["value"] == "on" and row["feature"] != "tx-udp_tnl-segmentation"]
+    helps = picture.said("offload-off-helps")
+    at_sender = bool(bad) and all(_by_sender(picture, hit) for hit in bad)
+    vxlan = bool(bad) or "vxlan" in encapsulation(picture)
+    support = [bool(one_sided), bool(errors), bool(drivers or on), bool(helps)]
+    device = _device(picture, bad)
+    objects = (
+        device,
+        "vxlan.calico",
+        FEATURE,
+        *[row["driver"] for row in drivers[:1]],
+        "ChecksumOffloadBroken",
+        *[hit.host for hit in bad[:1]],
+        *[row.host for row in drivers[:1]],
+    )
+    evidence = (*bad[:1], *errors[:1], *drivers[:1], *on[:1], *one_sided[:2], *helps[:1])
+    link = device or "the uplink"
+    why = Words(
+        f"VXLAN packets reach the receiver with a bad checksum: offload on {link} spoils them, so pings pass "
+        "and TCP does not.",
+        f"VXLAN 包到达接收端时校验和错误：{device or '上联网卡'} 的卸载功能损坏了校验和，因此 ping 通而 TCP 不通。",
+    )
+    if bad and not at_sender:
+        strength = PROVEN if one_sided else STRONG if any(support) else LIKELY
+        return found(strength, why, objects, evidence, device=device)
+    if helps and (one_sided or errors or vxlan):
+        return found(STRONG, why, objects, evidence, device=device)
+    if errors and one_sided:
+        return found(STRONG, why, objects, evidence, device=device)
+    if one_sided and vxlan:
+        why = Words(
+            "pings cross nodes over VXLAN and TCP does not, as with spoiled checksums",
+            "VXLAN 下跨节点 ping 通而 TCP 不通，符合校验和损坏的现象",
+        )
+        return found(LIKELY if drivers or on else POSSIBLE, why, objects, evidence, device=device)
+    if bad or one_sided or errors:
+        why = Words(
+            "a bad checksum at the sender alone is normal with offload", "仅在发送端看到校验和错误属于卸载的正常现象"
+        )
+        return found(POSSIBLE if one_sided else HINT, why, objects, evidence, device=device)
+    return cannot_tell(Words("no capture at the receiver is shown", "没有接收端的抓包"))
+
+
+def _by_sender(picture: Picture, hit: Hit) -> bool:
+    """Whether the capture was made where these packets start: their source is that host's address."""
+    own = picture.internal_ips().get(hit.host, "")
+    addresses = (
+        {address.split("/")[0] for link in picture.interfaces(hit.host) for address in link.addresses}
+        if hit.host
+        else set()
+    )
+    for capture in captures(picture):
+        if capture.place.first <= hit.place.first <= capture.place.last and capture.place.source == hit.place.source:
+            mine = capture.sources & (addresses | {own})
+            return bool(mine) and not capture.targets & (addresses | {own})
+    return False
+
+
+def _device(picture: Picture, _bad: list[Hit]) -> str:
+    for capture in captures(picture):
+        if "vxlan" in capture.kinds and capture.device not in ("any", ""):
+            return capture.device
+    named = next(rows(picture, r"", "ethtool -k", "ethtool -K", "ethtool -i"), None)
+    words = named.command.replace(";", " ").split() if named else []
+    return next((words[i + 2] for i, word in enumerate(words[:-2]) if word == "ethtool"), "")
+
+
+def fix(_picture: Picture, finding: Finding) -> tuple[Step, ...]:
+    device = finding.value("device", "<uplink>")
+    return (
+        Step(
+            Words("Try it: switch the offload off on every node", "先验证：在所有节点关闭该卸载"),
+            f"ethtool -K {device} {FEATURE} off",
+            "disruptive",
+        ),
+        Step(
+            Words(
+                "Make it last: Felix then switches it off on vxlan.calico",
+                "永久生效：由 Felix 在 vxlan.calico 上关闭卸载",
+            ),
+            "kubectl patch felixconfiguration default --type merge "
+            '-p \'{"spec":{"featureDetectOverride":"ChecksumOffloadBroken=true"}}\'',
+            "disruptive",
+        ),
+        Step(Words("Update the firmware or driver of the network card", "升级网卡固件或驱动"), f"ethtool -i {device}"),
+    )
+
+
+CAUSE = Cause(
+    id="vxlan-checksum-offload",
+    code="TRT7011",
+    severity="high",
+    name=Words("checksum offload breaks VXLAN", "VXLAN 校验和卸载故障"),
+    what=Words(
+        "Network card, hypervisor or kernel spoils the checksums of VXLAN packets: ICMP crosses nodes, TCP "
+        "and UDP do not.",
+        "网卡、虚拟化层或内核破坏了 VXLAN 报文的校验和：ICMP 可跨节点，TCP/UDP 不行。",
+    ),
+    explains=("traffic-dead", "service-dead"),
+    look_alikes=(
+        ("vxlan-port-blocked", Words("there nothing arrives, not even pings", "接收端什么都收不到，ping 也不通")),
+        ("mtu-mismatch", Words("there small TCP packets pass", "小的 TCP 包可以通过")),
+        ("ipip-blocked-by-cloud", Words("there routes use tunl0", "路由走 tunl0")),
+    ),
+    signs=(BAD_SUM, SUM_ERRORS),
+    judge=judge,
+    ask=Ask(
+        "tcpdump -nvi <uplink> udp port 4789 -c 5   # at the receiver; then: nstat -az | grep UdpInCsum; "
+        "ethtool -i <uplink>",
+        Words("packets that arrive with a bad checksum decide", "接收端出现 bad udp cksum 即可确定"),
+    ),
+    fix=fix,
+    verify=(
+        Step(Words("TCP answers across nodes", "跨节点 TCP 正常"), "curl -m 5 http://<pod on another node>:<port>/"),
+    ),
+    prevent=(Words("Test TCP, not only ping, after every upgrade.", "升级后不要只测 ping，还要测 TCP。"),),
+)

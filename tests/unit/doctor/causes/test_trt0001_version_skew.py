@@ -1,0 +1,54 @@
+"""TRT0001: an API that this cluster does not serve."""
+
+from __future__ import annotations
+
+from tests.support.doctor import finding
+
+RESYNC = (
+    "2023-02-01 07:10:00.001 [INFO][70] felix/watchercache.go 186: Failed to perform list of current data "
+    "during resync "
+    'ListRoot="/calico/resources/v3/projectcalico.org/kubernetesendpointslices" error=resource does not exist: '
+    "KubernetesEndpointSlice with error: the server could not find the requested resource"
+)
+
+
+def test_slices_of_a_removed_beta() -> None:
+    text = f"""
+    $ kubectl get nodes
+    NAME   STATUS   ROLES           AGE   VERSION
+    cp-1   Ready    control-plane   30d   v1.26.1
+    $ kubectl -n kube-system get ds calico-node -o jsonpath='{{..image}}'
+    docker.io/calico/cni:v3.22.0 docker.io/calico/node:v3.22.0
+    $ kubectl -n kube-system logs calico-node-m8d4k | tail -1
+    {RESYNC}
+    """
+    answer = finding("version-skew", text)
+    assert answer.strength >= 0.95
+    assert answer.objects[0] == "v3.22.0"
+
+
+def test_an_old_manifest() -> None:
+    text = """
+    照着旧教程安装：
+    $ kubectl apply -f calico.yaml
+    error: unable to recognize "calico.yaml": no matches for kind "CustomResourceDefinition" in version "apiextensions.k8s.io/v1beta1"
+    """  # noqa: E501
+    answer = finding("version-skew", text)
+    assert answer.strength >= 0.9
+    assert "CustomResourceDefinition" in answer.objects
+
+
+def test_a_missing_crd_is_another_cause() -> None:
+    text = "Failed error=resource does not exist: Tier(default) with error: the server could not find the requested resource"  # noqa: E501
+    assert finding("version-skew", text).state != "found"
+
+
+def test_the_line_of_every_start_is_harmless() -> None:
+    text = (
+        "2019-08-01 10:00:00.000 [INFO][8] k8s.go 300: Error getting resource "
+        "Key=GlobalFelixConfig(name=CalicoVersion) "
+        'Name="calicoversion" Resource="GlobalFelixConfigs" error=the server could not find the requested resource '
+        "(get GlobalFelixConfigs.crd.projectcalico.org calicoversion)"
+    )
+    assert finding("version-skew", text).state == "cannot-tell"
+    assert finding("crd-missing", text).state == "cannot-tell"

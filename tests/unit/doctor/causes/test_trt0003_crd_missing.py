@@ -1,0 +1,43 @@
+"""TRT0003: a type of Calico's own that the API server does not know."""
+
+from __future__ import annotations
+
+from tests.support.doctor import finding
+
+
+def test_the_api_server_does_not_know_it() -> None:
+    text = """
+    $ kubectl -n calico-system logs calico-node-5c8jq | tail -1
+    2024-06-01 01:00:00.000 [ERROR][9] startup/startup.go 158: failed to query default config error=resource does not exist: IPAMConfig(default) with error: the server could not find the requested resource (get IPAMConfigs.crd.projectcalico.org default)
+    """  # noqa: E501
+    answer = finding("crd-missing", text)
+    assert answer.strength >= 0.9
+    assert "ipamconfigs.crd.projectcalico.org" in answer.objects
+
+
+def test_asked_for_and_not_found() -> None:
+    text = """
+    升级后 kube-controllers 报错：
+    2024-06-01 01:00:00.000 [ERROR][1] main.go 200: resource does not exist: BGPFilter with error: the server could not find the requested resource
+    $ kubectl get crd bgpfilters.crd.projectcalico.org
+    Error from server (NotFound): customresourcedefinitions.apiextensions.k8s.io "bgpfilters.crd.projectcalico.org" not found
+    """  # noqa: E501
+    answer = finding("crd-missing", text)
+    assert answer.strength >= 0.95
+    assert answer.objects[0] == "bgpfilters.crd.projectcalico.org"
+
+
+def test_a_missing_object_is_normal() -> None:
+    text = (
+        "2024-06-01 01:00:00.000 [INFO][9] startup.go 158: resource does not exist: BGPConfiguration(default) "
+        "with error: "
+        'bgpconfigurations.crd.projectcalico.org "default" not found'
+    )
+    assert finding("crd-missing", text).state == "cannot-tell"
+
+
+def test_a_type_of_kubernetes_is_another_cause() -> None:
+    text = (
+        "resource does not exist: KubernetesEndpointSlice with error: the server could not find the requested resource"
+    )
+    assert finding("crd-missing", text).strength < 0.8

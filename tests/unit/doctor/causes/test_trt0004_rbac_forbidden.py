@@ -1,0 +1,50 @@
+"""TRT0004: 403 with a name, not 401 and not 404."""
+
+from __future__ import annotations
+
+from tests.support.doctor import finding
+
+LINE = (
+    "2022-10-10 10:10:10.000 [ERROR][9] startup/startup.go 158: Unable to list pools error=connection is unauthorized: "
+    'ippools.crd.projectcalico.org is forbidden: User "system:serviceaccount:kube-system:calico-node" cannot '
+    "list resource "
+    '"ippools" in API group "crd.projectcalico.org" at the cluster scope'
+)
+
+
+def test_a_refusal_names_account_and_resource() -> None:
+    answer = finding("rbac-forbidden", f"$ kubectl -n kube-system logs calico-node-8xwvf | tail -1\n{LINE}")
+    assert answer.strength >= 0.9
+    assert {"ippools", "calico-node"} <= set(answer.objects)
+
+
+def test_the_core_group_and_an_old_wording() -> None:
+    text = (
+        '2018-10-10 10:10:10.000 [ERROR][9] startup.go 158: nodes "w1" is forbidden: User '
+        '"system:serviceaccount:kube-system:canal" cannot get nodes at the cluster scope'
+    )
+    answer = finding("rbac-forbidden", text)
+    assert answer.strength >= 0.9
+    assert "nodes" in answer.objects
+
+
+def test_a_binding_to_nothing() -> None:
+    text = LINE + ': RBAC: clusterrole.rbac.authorization.k8s.io "calico-node-v2" not found'
+    answer = finding("rbac-forbidden", text)
+    assert answer.strength >= 0.95
+    assert answer.objects[0] == "calico-node-v2"
+
+
+def test_the_one_on_kubeadm_config_is_tolerated() -> None:
+    text = (
+        "2022-10-10 10:10:10.000 [ERROR][9] startup/startup.go 158: failed to query kubeadm's config map "
+        "error=configmaps "
+        '"kubeadm-config" is forbidden: User "system:serviceaccount:kube-system:calico-node" cannot get '
+        'resource "configmaps" '
+        'in API group "" in the namespace "kube-system"'
+    )
+    assert finding("rbac-forbidden", text).state == "cannot-tell"
+
+
+def test_unauthorized_is_another_cause() -> None:
+    assert finding("rbac-forbidden", "error=connection is unauthorized: Unauthorized").state == "ruled-out"

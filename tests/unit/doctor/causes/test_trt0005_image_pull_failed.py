@@ -1,0 +1,68 @@
+"""TRT0005: a failed pull of what the network needs; a full disk and a bystander's image are something else."""
+
+# ruff: noqa: E501 (pasted lines stay as long as they are)
+
+from __future__ import annotations
+
+from tests.support.doctor import finding
+
+
+def test_the_registry_is_not_resolved() -> None:
+    answer = finding(
+        "image-pull-failed",
+        """
+        内网环境部署，节点没有外网：
+        Events:
+          Type     Reason   Age                From     Message
+          ----     ------   ----               ----     -------
+          Normal   Pulling  20s (x3 over 70s)  kubelet  Pulling image "docker.io/calico/cni:v3.27.2"
+          Warning  Failed   19s (x3 over 70s)  kubelet  Failed to pull image "docker.io/calico/cni:v3.27.2": rpc error: code = Unknown desc = failed to resolve reference "docker.io/calico/cni:v3.27.2": failed to do request: Head "https://registry-1.docker.io/v2/calico/cni/manifests/v3.27.2": dial tcp: lookup registry-1.docker.io: no such host
+          Warning  Failed   19s (x3 over 70s)  kubelet  Error: ErrImagePull
+        """,
+    )
+    assert answer.state == "found"
+    assert answer.strength >= 0.9
+    assert "docker.io/calico/cni:v3.27.2" in answer.objects
+
+
+def test_the_table_and_a_back_off() -> None:
+    answer = finding(
+        "image-pull-failed",
+        """
+        $ kubectl get pod -n calico-system
+        NAME                READY   STATUS                  RESTARTS   AGE
+        calico-node-zz8xk   0/1     Init:ImagePullBackOff   0          14m
+        $ kubectl describe pod -n calico-system calico-node-zz8xk | tail -1
+          Normal   BackOff  3m (x41 over 13m)  kubelet  Back-off pulling image "mirror.corp/calico/pod2daemon-flexvol:v3.99.0"
+        """,
+    )
+    assert answer.strength >= 0.8
+    assert "mirror.corp/calico/pod2daemon-flexvol:v3.99.0" in answer.objects
+
+
+def test_a_full_disk_is_another_cause() -> None:
+    answer = finding(
+        "image-pull-failed",
+        'Warning  Failed  1s  kubelet  Failed to pull image "calico/node:v3.26.1": rpc error: code = Unknown desc = failed to '
+        "register layer: Error processing tar file: write /usr/bin/bpftool: no space left on device",
+    )
+    assert answer.state == "ruled-out"
+
+
+def test_a_bystanders_image_is_an_aside() -> None:
+    answer = finding(
+        "image-pull-failed",
+        """
+        $ kubectl get pod -A
+        NAMESPACE     NAME                READY   STATUS             RESTARTS   AGE
+        kube-system   calico-node-aaaaa   0/1     CrashLoopBackOff   9          1h
+        shop          front-0             0/1     ImagePullBackOff   0          1h
+        $ kubectl describe pod front-0 -n shop | tail -1
+          Warning  Failed  1s  kubelet  Failed to pull image "shop/front:v9": rpc error: code = NotFound desc = manifest unknown
+        """,
+    )
+    assert answer.aside
+
+
+def test_nothing_pulled() -> None:
+    assert finding("image-pull-failed", "$ kubectl get nodes\nNAME STATUS\nw1 Ready").state == "cannot-tell"

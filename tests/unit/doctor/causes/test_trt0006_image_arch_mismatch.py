@@ -1,0 +1,53 @@
+"""TRT0006: exec format error, or no manifest for the platform."""
+
+# ruff: noqa: E501 (pasted lines stay as long as they are)
+
+from __future__ import annotations
+
+from tests.support.doctor import finding
+
+
+def test_only_the_arm_node_crashes() -> None:
+    answer = finding(
+        "image-arch-mismatch",
+        """
+        $ kubectl get pod -n kube-system -o wide | grep calico-node
+        calico-node-arm01   0/1     Init:CrashLoopBackOff   6    9m    10.0.0.31   pi-1    <none>   <none>
+        calico-node-x8601   1/1     Running                 0    9m    10.0.0.21   srv-1   <none>   <none>
+        $ kubectl logs -n kube-system calico-node-arm01 -c install-cni
+        standard_init_linux.go:228: exec user process caused: exec format error
+        $ kubectl get no -L kubernetes.io/arch
+        NAME    STATUS     ROLES    AGE   VERSION   ARCH
+        pi-1    NotReady   <none>   9m    v1.24.1   arm64
+        srv-1   Ready      master   9d    v1.24.1   amd64
+        $ kubectl -n kube-system get ds calico-node -o jsonpath='{..image}'
+        corp/calico/cni:v3.24.1 corp/calico/node:v3.24.1
+        """,
+    )
+    assert answer.state == "found"
+    assert answer.strength >= 0.9
+    assert any("calico" in thing for thing in answer.objects)
+
+
+def test_only_a_log() -> None:
+    answer = finding(
+        "image-arch-mismatch", "$ kubectl logs calico-node-1\nexec /usr/local/bin/start_runit: exec format error"
+    )
+    assert answer.strength >= 0.9
+
+
+def test_no_manifest_for_the_platform() -> None:
+    answer = finding(
+        "image-arch-mismatch",
+        'Failed to pull image "corp/calico/node:v3.20.1": rpc error: no matching manifest for linux/arm64/v8 in the manifest '
+        "list entries",
+    )
+    assert answer.strength >= 0.9
+    assert "linux/arm64/v8" in answer.objects
+
+
+def test_a_failed_pull_is_another_cause() -> None:
+    answer = finding(
+        "image-arch-mismatch", 'Failed to pull image "calico/node:v3.20.1": dial tcp: lookup r: no such host'
+    )
+    assert answer.state == "cannot-tell"

@@ -1,0 +1,59 @@
+"""TRT0007: the program's last words, or a crash on every node."""
+
+# ruff: noqa: E501 (pasted lines stay as long as they are)
+
+from __future__ import annotations
+
+from tests.support.doctor import finding
+
+DESCRIBE = """
+$ kubectl describe pod calico-node-kk4 -n kube-system
+Name:         calico-node-kk4
+Namespace:    kube-system
+Node:         m3/10.8.8.3
+Containers:
+  calico-node:
+    Container ID:   containerd://aa
+    Image:          quay.io/calico/node:v3.29.0
+    State:          Waiting
+      Reason:       CrashLoopBackOff
+    Last State:     Terminated
+      Reason:       Error
+      Exit Code:    139
+      Started:      Mon, 01 Jan 2024 10:00:00 +0000
+      Finished:     Mon, 01 Jan 2024 10:00:00 +0000
+    Ready:          False
+    Restart Count:  9
+"""
+
+
+def test_a_library_is_missing() -> None:
+    answer = finding(
+        "image-broken",
+        f"{DESCRIBE}\n$ kubectl logs -p calico-node-kk4 -n kube-system\ncalico-node: error while loading shared libraries: "
+        "libpcap.so.0.8: cannot open shared object file: No such file or directory",
+    )
+    assert answer.state == "found"
+    assert answer.strength >= 0.9
+    assert "quay.io/calico/node:v3.29.0" in answer.objects
+    assert "libpcap.so.0.8" in answer.objects
+
+
+def test_the_processor_is_too_old() -> None:
+    answer = finding("image-broken", "$ kubectl logs calico-node-1\nFatal glibc error: CPU does not support x86-64-v2")
+    assert answer.strength >= 0.9
+
+
+def test_a_crash_everywhere() -> None:
+    answer = finding("image-broken", DESCRIBE)
+    assert answer.state == "found"
+    assert answer.strength >= 0.8
+
+
+def test_a_crash_while_others_run_is_no_claim() -> None:
+    table = "$ kubectl get pod -n kube-system\nNAME READY STATUS RESTARTS AGE\ncalico-node-aaa 1/1 Running 0 5d\ncalico-node-kk4 0/1 CrashLoopBackOff 9 5d\n"
+    assert finding("image-broken", f"{table}{DESCRIBE}").strength < 0.8
+
+
+def test_exec_format_is_another_cause() -> None:
+    assert finding("image-broken", "exec /bin/calico-node: exec format error").state == "cannot-tell"

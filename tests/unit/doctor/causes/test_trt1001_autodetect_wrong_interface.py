@@ -1,0 +1,189 @@
+"""TRT1001: a registered address that is nobody's InternalIP, told in every way that pastes tell it."""
+
+from __future__ import annotations
+
+from tests.support.doctor import finding, picture
+
+from tortie.doctor.causes.cause import LIKELY
+from tortie.doctor.causes.trt1001_autodetect_wrong_interface import CAUSE, fix
+
+ID = "autodetect-wrong-interface"
+
+ANNOTATION = """
+$ kubectl get nodes -o custom-columns='NAME:.metadata.name,INTERNAL:.status.addresses[0].address,CALICO:.metadata.annotations.projectcalico\\.org/IPv4Address'
+NAME     INTERNAL       CALICO
+edge-1   10.71.3.4      10.71.3.4/24
+edge-2   10.71.3.5      192.168.56.102/24
+edge-3   10.71.3.6      10.71.3.6/24
+$ kubectl -n kube-system describe pod calico-node-vvb2k | tail -1
+  Warning  Unhealthy  3s (x70 over 11m)  kubelet, edge-1  Readiness probe failed: calico/node is not ready: BIRD is not ready: BGP not established with 192.168.56.102
+"""  # noqa: E501
+
+SECOND_NIC = """
+[root@db-1 ~]# kubectl get nodes -o wide
+NAME   STATUS   ROLES    AGE   VERSION   INTERNAL-IP    EXTERNAL-IP   OS-IMAGE   KERNEL-VERSION   CONTAINER-RUNTIME
+db-1   Ready    master   9d    v1.21.3   10.9.8.7       <none>        Debian 11  5.10.0           containerd://1.5.2
+db-2   Ready    <none>   9d    v1.21.3   10.9.8.8       <none>        Debian 11  5.10.0           containerd://1.5.2
+db-3   Ready    <none>   9d    v1.21.3   10.9.8.9       <none>        Debian 11  5.10.0           containerd://1.5.2
+[root@db-1 ~]# calicoctl node status
+Calico process is running.
+
+IPv4 BGP status
++---------------+-------------------+-------+----------+--------------------------------+
+| PEER ADDRESS  |     PEER TYPE     | STATE |  SINCE   |              INFO              |
++---------------+-------------------+-------+----------+--------------------------------+
+| 10.9.8.8      | node-to-node mesh | up    | 06:02:41 | Established                    |
+| 172.30.5.9    | node-to-node mesh | start | 06:02:40 | Connect Socket: Network        |
+|               |                   |       |          | unreachable                    |
++---------------+-------------------+-------+----------+--------------------------------+
+"""
+
+CONFLICT = """
+每台虚拟机都是 vagrant 起的，第二台起不来：
+
+2021-06-01 03:10:01.001 [INFO][9] startup/startup.go 425: Determined node name: vg-2
+2021-06-01 03:10:01.201 [INFO][9] startup/startup.go 584: Using autodetected IPv4 address on interface eth0: 10.0.2.15/24
+2021-06-01 03:10:01.230 [WARNING][9] startup/startup.go 1166: Calico node 'vg-1' is already using the IPv4 address 10.0.2.15.
+2021-06-01 03:10:01.230 [WARNING][9] startup/utils.go 48: Terminating
+
+$ kubectl get nodes -o wide
+NAME   STATUS   ROLES    AGE   VERSION   INTERNAL-IP      EXTERNAL-IP   OS-IMAGE     KERNEL-VERSION   CONTAINER-RUNTIME
+vg-1   Ready    master   12m   v1.20.7   192.168.33.11    <none>        Ubuntu 20    5.4.0            docker://20.10.6
+vg-2   Ready    <none>   10m   v1.20.7   192.168.33.12    <none>        Ubuntu 20    5.4.0            docker://20.10.6
+"""  # noqa: E501
+
+UNKNOWN = """
+$ kubectl -n kube-system get pod -o wide | grep calico-node
+calico-node-a1b2c   0/1   Running   0   3d   10.3.0.21   st-1   <none>   <none>
+calico-node-d4e5f   0/1   Running   0   3d   10.3.0.22   st-2   <none>   <none>
+$ kubectl -n kube-system logs calico-node-a1b2c --tail 2
+bird: BGP: Unexpected connect from unknown address 10.3.0.22 (port 42811)
+$ kubectl -n kube-system describe pod calico-node-a1b2c | tail -2
+  Warning  Unhealthy  5s (x900 over 2h)  kubelet  Readiness probe failed: 2023-01-02 10:00:00.100 [INFO][99] confd/health.go 180: Number of node(s) with BGP peering established = 0
+calico/node is not ready: BIRD is not ready: BGP not established with 100.101.7.7
+"""  # noqa: E501
+
+MOVED = """
+$ kubectl -n calico-system logs calico-node-77mzt | grep -i autodet
+2023-05-10 01:00:00.100 [INFO][9] startup/autodetection_methods.go 103: Using autodetected IPv4 address on interface bond0: 10.55.0.8/24
+2023-05-11 08:31:12.400 [INFO][71] monitor-addresses/autodetection_methods.go 103: Using autodetected IPv4 address on interface tun0: 10.8.0.6/24
+2023-05-11 08:31:12.410 [INFO][71] monitor-addresses/startup.go 768: Updated node IP addresses
+"""  # noqa: E501
+
+RIGHT = """
+$ kubectl get nodes -o wide
+NAME   STATUS   ROLES    AGE   VERSION   INTERNAL-IP    EXTERNAL-IP   OS-IMAGE   KERNEL-VERSION   CONTAINER-RUNTIME
+p-1    Ready    master   9d    v1.21.3   10.1.1.1       <none>        Debian 11  5.10.0           containerd://1.5.2
+p-2    Ready    <none>   9d    v1.21.3   10.1.1.2       <none>        Debian 11  5.10.0           containerd://1.5.2
+$ calicoctl get nodes -o wide
+NAME   ASN       IPV4          IPV6
+p-1    (64512)   10.1.1.1/24
+p-2    (64512)   10.1.1.2/24
+root@p-2:~# calicoctl node status
+IPv4 BGP status
++--------------+-------------------+-------+----------+------------------------------+
+| PEER ADDRESS |     PEER TYPE     | STATE |  SINCE   |             INFO             |
++--------------+-------------------+-------+----------+------------------------------+
+| 10.1.1.1     | node-to-node mesh | start | 08:00:00 | Active Socket: Connection    |
+|              |                   |       |          | timed out                    |
++--------------+-------------------+-------+----------+------------------------------+
+root@p-2:~# ip -br a
+lo               UNKNOWN        127.0.0.1/8
+eth0             UP             10.1.1.2/24
+br-0a1b2c3d4e5f  UP             172.20.0.1/16
+"""
+
+
+def test_the_annotation_differs_from_the_internal_ip() -> None:
+    answer = finding(ID, ANNOTATION)
+    assert answer.state == "found"
+    assert answer.strength >= LIKELY
+    assert {"192.168.56.102", "edge-2"} <= set(answer.objects)
+
+
+def test_a_peer_of_the_mesh_is_nobodys_and_one_node_is_missing() -> None:
+    answer = finding(ID, SECOND_NIC)
+    assert answer.strength >= LIKELY
+    assert "172.30.5.9" in answer.objects
+    assert "db-3" in answer.objects
+
+
+def test_every_machine_has_the_same_nat_address() -> None:
+    answer = finding(ID, CONFLICT)
+    assert answer.strength >= LIKELY
+    assert answer.objects[0] == "10.0.2.15"
+    assert "eth0" in answer.objects
+
+
+def test_a_node_knocks_from_its_good_address() -> None:
+    answer = finding(ID, UNKNOWN)
+    assert answer.strength >= LIKELY
+    assert {"100.101.7.7", "st-2"} <= set(answer.objects)
+
+
+def test_a_vpn_came_up_while_running() -> None:
+    answer = finding(ID, MOVED)
+    assert answer.strength >= LIKELY
+    assert {"10.8.0.6", "tun0"} <= set(answer.objects)
+
+
+def test_passive_against_the_order_of_addresses() -> None:
+    text = """
+    $ kubectl get pods -n kube-system -o wide | grep calico-node
+    calico-node-1aaaa   0/1   Running   0   1d   10.20.0.40   kn-1   <none>   <none>
+    calico-node-2bbbb   0/1   Running   0   1d   10.20.0.31   kn-2   <none>   <none>
+    kn-1:~ # calicoctl node status
+    IPv4 BGP status
+    +--------------+-------------------+-------+----------+---------+
+    | PEER ADDRESS |     PEER TYPE     | STATE |  SINCE   |  INFO   |
+    +--------------+-------------------+-------+----------+---------+
+    | 10.20.0.31   | node-to-node mesh | start | 08:00:00 | Passive |
+    +--------------+-------------------+-------+----------+---------+
+    """
+    answer = finding(ID, text)
+    assert answer.strength >= LIKELY
+    assert "kn-1" in answer.objects
+
+
+def test_right_addresses_rule_it_out_whatever_bridges_exist() -> None:
+    assert finding(ID, RIGHT).state == "ruled-out"
+
+
+def test_a_complaint_alone_is_no_claim() -> None:
+    text = "Readiness probe failed: calico/node is not ready: BIRD is not ready: BGP not established with 10.1.2.3,10.1.2.4"  # noqa: E501
+    assert finding(ID, text).strength < LIKELY
+
+
+def test_an_external_router_is_not_a_node() -> None:
+    text = RIGHT.replace("| 10.1.1.1     | node-to-node mesh |", "| 172.31.9.1   | global            |")
+    assert finding(ID, text).strength < LIKELY
+
+
+def test_the_method_fits_the_release() -> None:
+    for image, method in (
+        ("v3.26.1", "kubernetes-internal-ip"),
+        ("v3.17.0", "cidr=10.71.3.0/24"),
+        ("v3.9.5", "interface="),
+    ):
+        seen = picture(
+            ANNOTATION + f"\n$ kubectl describe ds calico-node | grep Image\n    Image:  calico/node:{image}\n"
+        )
+        assert method in fix(seen, CAUSE.judge(seen))[0].command
+
+
+def test_a_dead_kubelets_annotation_is_an_aside() -> None:
+    text = """
+    $ kubectl describe node old-7
+    Name:               old-7
+    Annotations:        projectcalico.org/IPv4Address: 172.29.0.7/24
+    Conditions:
+      Type    Status    LastHeartbeatTime                 LastTransitionTime                Reason              Message
+      ----    ------    -----------------                 ------------------                ------              -------
+      Ready   Unknown   Wed, 20 May 2020 18:37:28 +0800   Thu, 21 May 2020 09:46:38 +0800   NodeStatusUnknown   Kubelet stopped posting node status.
+    Addresses:
+      InternalIP:  10.4.4.7
+      Hostname:    old-7
+    """  # noqa: E501
+    answer = finding(ID, text)
+    assert answer.state == "found"
+    assert answer.aside

@@ -1,0 +1,51 @@
+"""TRT1003: the method is refused, in the words of each release."""
+
+from __future__ import annotations
+
+from tests.support.doctor import finding, picture
+
+from tortie.doctor.causes.cause import LIKELY
+from tortie.doctor.causes.trt1003_autodetect_method_invalid import CAUSE, fix
+
+ID = "autodetect-method-invalid"
+
+BARE = """
+$ kubectl -n kube-system logs calico-node-8f8f8
+2021-09-09 09:09:09.101 [ERROR][9] startup/startup.go 571: Invalid IP autodetection method: ens192
+2021-09-09 09:09:09.110 [WARNING][9] startup/utils.go 48: Terminating
+Calico node failed to start
+"""
+
+
+def test_a_bare_interface_name() -> None:
+    answer = finding(ID, BARE)
+    assert answer.strength >= LIKELY
+    assert {"ens192", "IP_AUTODETECTION_METHOD"} <= set(answer.objects)
+    seen = picture(BARE)
+    assert "interface=ens192" in fix(seen, CAUSE.judge(seen))[0].command
+
+
+def test_a_bad_network() -> None:
+    text = """
+    改完 IP_AUTODETECTION_METHOD 之后所有 calico-node 都起不来：
+    [FATAL][8] startup.go 600: Invalid CIDR "10.0.0.0/240" for IP autodetection method: cidr=10.0.0.0/240
+    """
+    assert finding(ID, text).strength >= LIKELY
+
+
+def test_a_method_newer_than_the_image_is_not_proposed_again() -> None:
+    text = BARE.replace("ens192", "kubernetes-internal-ip") + "\n    Image: calico/node:v3.14.2\n"
+    seen = picture(text)
+    answer = CAUSE.judge(seen)
+    assert answer.strength >= LIKELY
+    assert "kubernetes-internal-ip" not in fix(seen, answer)[0].command
+
+
+def test_a_method_that_finds_nothing_is_valid() -> None:
+    text = "[WARNING][9] startup.go 617: Unable to auto-detect an IPv4 address using interface regexes [eth.*]: no valid host interfaces found"  # noqa: E501
+    assert finding(ID, text).state == "cannot-tell"
+
+
+def test_an_accepted_method_rules_it_out() -> None:
+    text = "[INFO][9] startup.go 584: Using autodetected IPv4 address on interface eth0: 10.1.1.1/24"
+    assert finding(ID, text).state == "ruled-out"

@@ -1,0 +1,76 @@
+"""TRT1004: the stored address is on no link any more, or belongs to somebody else by now."""
+
+from __future__ import annotations
+
+from tests.support.doctor import finding
+
+from tortie.doctor.causes.cause import LIKELY, PROVEN
+
+ID = "node-ip-changed"
+
+BIND = """
+$ kubectl logs -n kube-system calico-node-lmn0p --tail=2
+bird: Mesh_10_33_0_4: Socket error: bind: Address not available
+bird: Mesh_10_33_0_5: Socket error: bind: Address not available
+"""
+EXCHANGED = """
+$ kubectl get nodes -o wide
+NAME   STATUS   ROLES    AGE   VERSION   INTERNAL-IP   EXTERNAL-IP   OS-IMAGE   KERNEL-VERSION   CONTAINER-RUNTIME
+x-1    Ready    master   9d    v1.21.3   10.33.0.20    <none>        Debian 11  5.10.0           containerd://1.5.2
+x-2    Ready    <none>   9d    v1.21.3   10.33.0.21    <none>        Debian 11  5.10.0           containerd://1.5.2
+$ kubectl -n kube-system logs calico-node-x2x2x
+2022-02-02 02:02:02.002 [INFO][9] startup/startup.go 425: Determined node name: x-2
+2022-02-02 02:02:02.102 [INFO][9] startup/startup.go 584: Using autodetected IPv4 address on interface ens3: 10.33.0.21/24
+2022-02-02 02:02:02.120 [WARNING][9] startup/startup.go 1166: Calico node 'x-1' is already using the IPv4 address 10.33.0.21.
+2022-02-02 02:02:02.120 [WARNING][9] startup/utils.go 48: Terminating
+"""  # noqa: E501
+
+
+def test_binding_fails_and_the_lease_is_new() -> None:
+    text = BIND + "Mar 01 10:00:00 h1 dhclient[12]: bound to 10.33.0.77\n听说昨天路由器重启后这台机器的 IP 变了。\n"
+    answer = finding(ID, text)
+    assert answer.strength >= LIKELY
+
+
+def test_the_annotation_is_on_no_interface() -> None:
+    text = (
+        """
+    $ kubectl get node st-4 -o yaml | grep -e IPv4Address -e address
+        projectcalico.org/IPv4Address: 192.168.8.14/24
+    $ kubectl get node st-4 -o wide
+    NAME   STATUS   ROLES    AGE    VERSION   INTERNAL-IP    EXTERNAL-IP   OS-IMAGE   KERNEL-VERSION   CONTAINER-RUNTIME
+    st-4   Ready    <none>   300d   v1.22.1   192.168.8.31   <none>        Ubuntu 20  5.4.0            docker://20.10.7
+    root@st-4:~# ip -br -4 addr
+    lo               UNKNOWN        127.0.0.1/8
+    enp1s0           UP             192.168.8.31/24
+    """
+        + BIND
+    )
+    answer = finding(ID, text)
+    assert answer.strength >= PROVEN
+    assert {"192.168.8.14", "st-4"} <= set(answer.objects)
+
+
+def test_exchanged_addresses_blame_the_outdated_record() -> None:
+    answer = finding(ID, EXCHANGED)
+    assert answer.strength >= PROVEN
+    assert {"x-1", "10.33.0.21"} <= set(answer.objects)
+    assert finding("duplicate-node-ip", EXCHANGED).state == "ruled-out"
+    assert finding("stale-node-entry", EXCHANGED).state == "ruled-out"
+
+
+def test_a_stored_address_that_is_still_there_rules_it_out() -> None:
+    text = """
+    $ calicoctl get node st-4 -o wide
+    NAME   ASN       IPV4              IPV6
+    st-4   (64512)   192.168.8.14/24
+    root@st-4:~# ip -br -4 addr
+    lo               UNKNOWN        127.0.0.1/8
+    enp1s0           UP             192.168.8.31/24
+    enp2s0           UP             192.168.8.14/24
+    """
+    assert finding(ID, text).strength < LIKELY
+
+
+def test_the_symptom_alone_is_no_claim() -> None:
+    assert finding(ID, "BIRD is not ready: BGP not established with 10.33.0.4").state != "found"

@@ -1,0 +1,71 @@
+"""TRT1006: the owner named by the conflict is no live node."""
+
+from __future__ import annotations
+
+from tests.support.doctor import finding
+
+from tortie.doctor.causes.cause import LIKELY, PROVEN
+
+ID = "stale-node-entry"
+
+LOG = """
+time="2018-02-11T02:20:13Z" level=info msg="Building new node resource" Name="web-new"
+time="2018-02-11T02:20:13Z" level=warning msg="Calico node 'web-old' is already using the IPv4 address 10.66.1.5 -  Check the node configuration to remove the IP address conflict."
+time="2018-02-11T02:20:13Z" level=warning msg=Terminating
+"""  # noqa: E501
+NODES = """
+$ kubectl get nodes
+NAME      STATUS   ROLES    AGE   VERSION
+ctl       Ready    master   90d   v1.9.2
+web-new   Ready    <none>   10m   v1.9.2
+"""
+BOTH = """
+$ calicoctl get nodes
+NAME
+ctl
+web-old
+web-new
+"""
+
+
+def test_calico_knows_a_name_that_kubernetes_does_not() -> None:
+    answer = finding(ID, LOG + NODES + BOTH)
+    assert answer.strength >= PROVEN
+    assert answer.objects[:2] == ("web-old", "10.66.1.5")
+
+
+def test_a_person_renamed_the_host() -> None:
+    assert finding(ID, "上周改了主机名之后 calico 就起不来了。\n" + LOG).strength >= LIKELY
+
+
+def test_the_old_node_is_not_ready_with_the_same_address() -> None:
+    text = (
+        LOG
+        + """
+    $ kubectl get nodes -o wide
+    NAME      STATUS     ROLES    AGE   VERSION   INTERNAL-IP   EXTERNAL-IP   OS-IMAGE   KERNEL-VERSION   CONTAINER-RUNTIME
+    ctl       Ready      master   90d   v1.19.2   10.66.1.4     <none>        CentOS 7   3.10.0           docker://18.9.2
+    web-old   NotReady   <none>   90d   v1.19.2   10.66.1.5     <none>        CentOS 7   3.10.0           docker://18.9.2
+    web-new   Ready      <none>   10m   v1.19.2   10.66.1.5     <none>        CentOS 7   3.10.0           docker://18.9.2
+    """  # noqa: E501
+    )
+    answer = finding(ID, text)
+    assert answer.strength >= LIKELY
+    assert finding("duplicate-node-ip", text).state == "ruled-out"
+
+
+def test_a_live_owner_rules_it_out() -> None:
+    text = (
+        LOG
+        + NODES.replace("web-new ", "web-old ")
+        + """
+    $ kubectl get pod -n kube-system -o wide | grep calico-node
+    calico-node-q1q1q   1/1   Running            0   9d    10.66.1.5   web-old   <none>   <none>
+    calico-node-w2w2w   0/1   CrashLoopBackOff   5   10m   10.66.1.5   web-new   <none>   <none>
+    """
+    )
+    assert finding(ID, text).state == "ruled-out"
+
+
+def test_the_conflict_alone_is_a_candidate() -> None:
+    assert finding(ID, LOG).strength < LIKELY

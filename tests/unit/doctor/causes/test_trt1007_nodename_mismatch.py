@@ -1,0 +1,66 @@
+"""TRT1007: one host, two names."""
+
+from __future__ import annotations
+
+from tests.support.doctor import finding
+
+from tortie.doctor.causes.cause import LIKELY, PROVEN
+
+ID = "nodename-mismatch"
+
+CALICO = """
+$ calicoctl get nodes
+NAME
+gw1.corp.lan
+app7
+app7.corp.lan
+"""
+KUBERNETES = """
+$ kubectl get nodes
+NAME            STATUS   ROLES    AGE   VERSION
+gw1.corp.lan    Ready    master   40d   v1.16.2
+app7.corp.lan   Ready    <none>   40d   v1.16.2
+"""
+CNI = """
+[root@app7 ~]# cat /etc/cni/net.d/10-calico.conflist
+{
+  "name": "k8s-pod-network",
+  "plugins": [
+    {
+      "type": "calico",
+      "nodename": "app7",
+      "ipam": {"type": "calico-ipam"}
+    }
+  ]
+}
+"""
+
+
+def test_records_and_cni_file_have_the_other_name() -> None:
+    answer = finding(ID, CALICO + KUBERNETES + CNI)
+    assert answer.strength >= PROVEN
+    assert answer.objects[:2] == ("app7", "app7.corp.lan")
+
+
+def test_two_records_for_one_host() -> None:
+    answer = finding(ID, "app7 上的 pod 有 IP 但是没有路由\n" + CALICO + KUBERNETES)
+    assert answer.strength >= LIKELY
+    assert "app7" in answer.objects
+
+
+def test_the_cni_file_alone_against_kubernetes() -> None:
+    assert finding(ID, KUBERNETES + CNI).strength >= LIKELY
+
+
+def test_one_name_everywhere_rules_it_out() -> None:
+    text = CALICO.replace("app7\n", "") + KUBERNETES + CNI.replace('"app7"', '"app7.corp.lan"')
+    assert finding(ID, text).state == "ruled-out"
+
+
+def test_a_template_is_no_name() -> None:
+    text = KUBERNETES + CNI.replace('"app7"', '"__KUBERNETES_NODE_NAME__"')
+    assert finding(ID, text).state != "found"
+
+
+def test_dead_pods_alone_say_nothing() -> None:
+    assert finding(ID, "web-0   0/1   CrashLoopBackOff   5   9m   10.200.1.4   app7").state != "found"

@@ -1,0 +1,49 @@
+"""TRT1010: BIRD says Bad peer AS."""
+
+from __future__ import annotations
+
+from tests.support.doctor import finding
+
+from tortie.doctor.causes.cause import LIKELY, PROVEN
+
+ID = "bgp-as-mismatch"
+
+STATUS = """
+[root@rr-c ~]# calicoctl node status
+IPv4 BGP status
++--------------+---------------+-------+----------+--------------------------------+
+| PEER ADDRESS |   PEER TYPE   | STATE |  SINCE   |              INFO              |
++--------------+---------------+-------+----------+--------------------------------+
+| 10.80.0.1    | global        | start | 11:00:00 | Idle BGP Error: Bad peer AS    |
++--------------+---------------+-------+----------+--------------------------------+
+"""
+
+
+def test_the_table_says_so() -> None:
+    answer = finding(ID, STATUS)
+    assert answer.strength >= LIKELY
+    assert {"10.80.0.1", "asNumber"} <= set(answer.objects)
+
+
+def test_birds_log_and_the_rendered_file() -> None:
+    text = """
+    $ kubectl -n kube-system logs calico-node-k9k9k | grep bird: | tail -1
+    bird: Global_10_80_0_1: Received: Bad peer AS: 64512
+    $ kubectl -n kube-system exec calico-node-k9k9k -- grep -E 'local as|neighbor' /etc/calico/confd/config/bird.cfg
+      local as 64512;
+      neighbor 10.80.0.1 as 65010;
+    """
+    answer = finding(ID, text)
+    assert answer.strength >= PROVEN
+    assert {"10.80.0.1", "64512", "65010"} <= set(answer.objects)
+
+
+def test_a_session_that_came_up_rules_it_out() -> None:
+    text = STATUS.replace("start", "up   ").replace("Idle BGP Error: Bad peer AS", "Established                ")
+    assert finding(ID, text).state == "ruled-out"
+
+
+def test_a_timeout_is_no_as_number() -> None:
+    assert (
+        finding(ID, STATUS.replace("Idle BGP Error: Bad peer AS", "Connect                    ")).state == "cannot-tell"
+    )

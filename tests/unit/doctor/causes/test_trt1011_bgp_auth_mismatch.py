@@ -1,0 +1,53 @@
+"""TRT1011: the kernel or BIRD speaks of MD5."""
+
+from __future__ import annotations
+
+from tests.support.doctor import finding
+
+from tortie.doctor.causes.cause import LIKELY
+
+ID = "bgp-auth-mismatch"
+
+STATUS = """
+[root@k-5 ~]# calicoctl node status
+IPv4 BGP status
++--------------+---------------+-------+----------+---------+
+| PEER ADDRESS |   PEER TYPE   | STATE |  SINCE   |  INFO   |
++--------------+---------------+-------+----------+---------+
+| 10.90.0.1    | node specific | start | 11:00:00 | Connect |
++--------------+---------------+-------+----------+---------+
+"""
+
+
+def test_the_kernel_drops_unsigned_packets() -> None:
+    text = (
+        STATUS
+        + "[root@k-5 ~]# dmesg -T | grep -i md5 | tail -1\n[Mon Mar 1 10:00:00 2021] TCP: MD5 Hash failed for (10.90.0.1, 41234)->(10.90.0.5, 179)\n"  # noqa: E501
+    )
+    answer = finding(ID, text)
+    assert answer.strength >= LIKELY
+    assert "10.90.0.1" in answer.objects
+    port = finding(
+        "bgp-port-blocked",
+        text + "[root@k-5 ~]# nc -vz -w3 10.90.0.1 179\nnc: connect to 10.90.0.1 port 179 (tcp) timed out\n",
+    )
+    assert port.strength < LIKELY
+
+
+def test_the_password_cannot_be_read() -> None:
+    text = STATUS + "2021-03-01 10:00:00.000 [WARNING][70] confd/client.go 500: Can't read password for BGPPeer tor-a\n"
+    answer = finding(ID, text)
+    assert answer.strength >= LIKELY
+    assert "tor-a" in answer.objects
+
+
+def test_connect_alone_says_nothing() -> None:
+    assert finding(ID, STATUS).state == "cannot-tell"
+
+
+def test_a_password_in_the_configuration_is_only_a_candidate() -> None:
+    text = (
+        STATUS.replace("node specific", "node-to-node mesh")
+        + "  nodeMeshPassword:\n    secretKeyRef:\n      name: bgp\n"
+    )
+    assert finding(ID, text).strength < LIKELY

@@ -1,0 +1,61 @@
+"""TRT1012: peers that were told wrongly, or not at all."""
+
+from __future__ import annotations
+
+from tests.support.doctor import finding
+
+from tortie.doctor.causes.cause import LIKELY, PROVEN
+
+ID = "bgp-peer-misconfigured"
+
+NODES = """
+$ kubectl get nodes -o wide
+NAME   STATUS   ROLES    AGE   VERSION   INTERNAL-IP   EXTERNAL-IP   OS-IMAGE   KERNEL-VERSION   CONTAINER-RUNTIME
+w-1    Ready    master   9d    v1.21.3   10.61.0.1     <none>        Debian 11  5.10.0           containerd://1.5.2
+w-2    Ready    <none>   9d    v1.21.3   10.61.0.2     <none>        Debian 11  5.10.0           containerd://1.5.2
+"""
+
+
+def test_the_mesh_is_off_and_nothing_replaces_it() -> None:
+    text = """
+    $ calicoctl get bgpconfig default -o yaml | grep -i mesh
+      nodeToNodeMeshEnabled: false
+    $ calicoctl node status
+    Calico process is running.
+
+    IPv4 BGP status
+    No IPv4 peers found.
+    """
+    answer = finding(ID, text)
+    assert answer.strength >= PROVEN
+    assert "nodeToNodeMeshEnabled" in answer.objects
+
+
+def test_a_router_nobody_knows() -> None:
+    text = (
+        NODES
+        + "$ kubectl -n kube-system logs calico-node-t5t5t | tail -1\nbird: BGP: Unexpected connect from unknown address 10.61.255.1 (port 51000)\n"  # noqa: E501
+    )
+    answer = finding(ID, text)
+    assert answer.strength >= LIKELY
+    assert "10.61.255.1" in answer.objects
+
+
+def test_a_node_that_peers_with_itself() -> None:
+    text = """
+    | PEER ADDRESS |   PEER TYPE   | STATE |  SINCE   |              INFO              |
+    | 10.61.0.1    | global        | start | 11:00:00 | Idle BGP Error: Bad BGP        |
+    |              |               |       |          | identifier                     |
+    """
+    answer = finding(ID, text)
+    assert answer.strength >= LIKELY
+    assert "10.61.0.1" in answer.objects
+
+
+def test_an_unknown_address_of_a_node_is_another_cause() -> None:
+    text = NODES + "bird: BGP: Unexpected connect from unknown address 10.61.0.2 (port 51000)\n"
+    assert finding(ID, text).strength < LIKELY
+
+
+def test_no_peers_on_a_single_node_is_normal() -> None:
+    assert finding(ID, "$ calicoctl node status\nIPv4 BGP status\nNo IPv4 peers found.\n").state != "found"

@@ -1,0 +1,60 @@
+"""TRT1015: everybody misses one machine, and it does not answer."""
+
+from __future__ import annotations
+
+from tests.support.doctor import finding
+
+from tortie.doctor.causes.cause import LIKELY, PROVEN
+
+ID = "peer-node-down"
+
+NODES = """
+$ kubectl get nodes -o wide
+NAME   STATUS     ROLES    AGE    VERSION   INTERNAL-IP   EXTERNAL-IP   OS-IMAGE   KERNEL-VERSION   CONTAINER-RUNTIME
+c-1    Ready      master   200d   v1.13.4   10.50.0.1     <none>        CentOS 7   3.10.0           docker://18.9.2
+c-2    Ready      <none>   200d   v1.13.4   10.50.0.2     <none>        CentOS 7   3.10.0           docker://18.9.2
+c-3    NotReady   <none>   200d   v1.13.4   10.50.0.3     <none>        CentOS 7   3.10.0           docker://18.9.2
+"""
+EVENTS = """
+$ kubectl -n kube-system get events | grep Unhealthy
+2m   Warning   Unhealthy   pod/calico-node-9xk2p   Readiness probe failed: calico/node is not ready: BIRD is not ready: BGP not established with 10.50.0.3
+2m   Warning   Unhealthy   pod/calico-node-zz81q   Readiness probe failed: calico/node is not ready: BIRD is not ready: BGP not established with 10.50.0.3
+"""  # noqa: E501
+SILENT = """
+[root@c-1 ~]# ping -c 3 10.50.0.3
+PING 10.50.0.3 (10.50.0.3) 56(84) bytes of data.
+From 10.50.0.1 icmp_seq=1 Destination Host Unreachable
+
+--- 10.50.0.3 ping statistics ---
+3 packets transmitted, 0 received, +3 errors, 100% packet loss, time 2000ms
+"""
+
+
+def test_the_node_is_not_ready_and_silent() -> None:
+    answer = finding(ID, NODES + EVENTS + SILENT)
+    assert answer.strength >= PROVEN
+    assert {"c-3", "10.50.0.3"} <= set(answer.objects)
+
+
+def test_the_neighbour_table_has_failed() -> None:
+    text = NODES + EVENTS + "[root@c-2 ~]# ip neigh show 10.50.0.3\n10.50.0.3 dev eth0  FAILED\n"
+    assert finding(ID, text).strength >= LIKELY
+
+
+def test_a_person_says_that_the_machine_lost_power() -> None:
+    text = "机房那边说 c-3 这台机器已经断电关机了。\n" + NODES + EVENTS
+    assert finding(ID, text).strength >= LIKELY
+
+
+def test_a_machine_that_answers_is_up() -> None:
+    alive = "[root@c-1 ~]# ping -c 1 10.50.0.3\n64 bytes from 10.50.0.3: icmp_seq=1 ttl=64 time=0.4 ms\n"
+    assert finding(ID, NODES + EVENTS + alive).strength < LIKELY
+
+
+def test_a_dead_kubelet_on_a_live_machine_is_another_cause() -> None:
+    text = NODES + EVENTS + "[root@c-3 ~]# systemctl is-active kubelet\nfailed\n"
+    assert finding(ID, text).strength < LIKELY
+
+
+def test_the_symptom_alone_is_no_claim() -> None:
+    assert finding(ID, EVENTS).strength < LIKELY

@@ -1,0 +1,51 @@
+"""TRT1016: BIRD answers late, and the host is not to blame."""
+
+from __future__ import annotations
+
+from tests.support.doctor import finding
+
+from tortie.doctor.causes.cause import LIKELY
+
+ID = "bird-overloaded"
+
+LATE = """
+  Warning  Unhealthy  20s (x31 over 40m)  kubelet  Readiness probe failed: calico/node is not ready: BIRD is not ready: Error executing command: read unix @->/var/run/calico/bird.ctl: i/o timeout
+"""  # noqa: E501
+
+
+def test_slow_loops_and_thousands_of_links() -> None:
+    text = (
+        LATE
+        + """
+    $ kubectl -n kube-system logs calico-node-h7h7h | grep 'loop cycle' | tail -2
+    bird: I/O loop cycle took 7312 ms for 6 events
+    bird: I/O loop cycle took 8120 ms for 5 events
+    [root@h-7 ~]# ip -o link | wc -l
+    4211
+    """
+    )
+    answer = finding(ID, text)
+    assert answer.strength >= LIKELY
+    assert {"bird", "4211"} <= set(answer.objects)
+
+
+def test_bird_near_a_whole_core() -> None:
+    text = (
+        LATE
+        + """
+    [root@h-7 ~]# ps aux | grep bird
+    root       137 98.7  0.0   9800   840 ?        R    May21 901:59 bird -R -s /var/run/calico/bird.ctl -d -c /etc/calico/confd/config/bird.cfg
+    """  # noqa: E501
+    )
+    assert finding(ID, text).strength >= LIKELY
+
+
+def test_the_late_socket_alone_is_a_candidate() -> None:
+    answer = finding(ID, LATE)
+    assert answer.state == "found"
+    assert answer.strength < LIKELY
+
+
+def test_a_socket_that_is_not_there_is_not_slow() -> None:
+    text = "BIRD is not ready: Error querying BIRD: unable to connect to BIRDv4 socket: dial unix /var/run/calico/bird.ctl: connect: connection refused"  # noqa: E501
+    assert finding(ID, text).state == "ruled-out"

@@ -1,0 +1,62 @@
+"""TRT1017: BIRD waits, and says so."""
+
+from __future__ import annotations
+
+from tests.support.doctor import finding
+
+from tortie.doctor.causes.cause import LIKELY
+
+ID = "graceful-restart-wait"
+
+WAITING = """
+$ kubectl -n kube-system describe pod calico-node-g1g1g | tail -1
+  Warning  Unhealthy  4s (x9 over 84s)  kubelet, g-1  Readiness probe failed: calico/node is not ready: BIRD is not ready: graceful restart in progress
+"""  # noqa: E501
+
+
+def test_it_is_in_progress() -> None:
+    answer = finding(ID, WAITING)
+    assert answer.strength >= LIKELY
+    assert "graceful restart" in answer.objects
+
+
+def test_words_and_a_log_without_an_end() -> None:
+    text = """
+    节点重启以后大概四分钟没有路由，之后自己好了。
+    bird: Graceful restart started
+    Readiness probe failed: BIRD is not ready: graceful restart in progress
+    """
+    assert finding(ID, text).strength >= LIKELY
+
+
+def test_a_pod_that_is_ready_again_rules_it_out() -> None:
+    text = (
+        WAITING
+        + """
+    $ kubectl -n kube-system get pod calico-node-g1g1g
+    NAME                READY   STATUS    RESTARTS   AGE
+    calico-node-g1g1g   1/1     Running   0          6m
+    """
+    )
+    assert finding(ID, text).state == "ruled-out"
+
+
+def test_start_and_end_are_normal() -> None:
+    assert finding(ID, "bird: Graceful restart started\nbird: Graceful restart done\n").state == "ruled-out"
+
+
+def test_days_of_it_have_another_cause() -> None:
+    assert finding(ID, WAITING.replace("(x9 over 84s)", "(x9000 over 2d3h)")).strength < LIKELY
+
+
+def test_minutes_between_start_and_end_that_healed() -> None:
+    text = """
+    After every reboot the node has no routes for about four minutes, then it recovers by itself.
+    $ kubectl -n kube-system logs calico-node-g2g2g --timestamps | grep -i graceful
+    2022-05-05T10:00:01.100000000Z bird: Graceful restart started
+    2022-05-05T10:04:01.300000000Z bird: Graceful restart done
+    $ kubectl -n kube-system get pod calico-node-g2g2g
+    NAME                READY   STATUS    RESTARTS   AGE
+    calico-node-g2g2g   1/1     Running   0          16m
+    """
+    assert finding(ID, text).strength >= LIKELY

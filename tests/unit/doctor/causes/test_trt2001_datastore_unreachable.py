@@ -1,0 +1,73 @@
+"""TRT2001: claimed when the real address is shown not to answer; a service address that fails says nothing."""
+
+from __future__ import annotations
+
+from tests.support.doctor import finding
+
+REFUSED = (
+    "2018-09-12 07:01:12.204 [ERROR][9] startup.go 211: Unable to query node configuration error=client: etcd "
+    "cluster is "
+    "unavailable or misconfigured; error #0: dial tcp 10.71.2.4:2379: getsockopt: connection refused"
+)
+VIP = (
+    "2022-01-10 09:11:40.100 [INFO][9] startup/startup.go 445: Hit error connecting to datastore - retry error=Get "
+    '"https://10.43.0.1:443/api/v1/nodes/foo": dial tcp 10.43.0.1:443: i/o timeout'
+)
+
+
+def test_the_member_is_down() -> None:
+    answer = finding(
+        "datastore-unreachable",
+        f"""
+        [root@gx-2 ~]# kubectl -n kube-system logs calico-node-7k2wq -c calico-node --tail=2
+        {REFUSED}
+        [root@gx-2 ~]# nc -vz -w3 10.71.2.4 2379
+        nc: connect to 10.71.2.4 port 2379 (tcp) failed: Connection refused
+        [root@etcd-a ~]# systemctl status etcd
+        ● etcd.service - etcd key-value store
+           Loaded: loaded (/usr/lib/systemd/system/etcd.service; enabled)
+           Active: failed (Result: exit-code) since Wed 2018-09-12 06:40:01 UTC; 21min ago
+        """,
+    )
+    assert answer.state == "found"
+    assert answer.strength >= 0.9
+    assert "10.71.2.4" in answer.objects
+
+
+def test_quorum_is_lost() -> None:
+    answer = finding(
+        "datastore-unreachable",
+        """
+        三台 etcd 挂了两台，calico-node 全部起不来。
+
+        # kubectl get nodes
+        The connection to the server 172.22.8.10:6443 was refused - did you specify the right host or port?
+        # etcdctl --endpoints=https://172.22.8.10:2379,https://172.22.8.11:2379 endpoint health
+        https://172.22.8.11:2379 is unhealthy: failed to commit proposal: context deadline exceeded
+        https://172.22.8.10:2379 is unhealthy: failed to connect: dial tcp 172.22.8.10:2379: connect: connection refused
+        """,
+    )
+    assert answer.state == "found"
+    assert answer.strength >= 0.8
+
+
+def test_the_real_address_answers() -> None:
+    answer = finding(
+        "datastore-unreachable",
+        f"""
+        $ kubectl -n kube-system logs calico-node-7k2wq --tail=1
+        {REFUSED}
+        $ curl -s http://10.71.2.4:2379/health
+        {{"health": "true"}}
+        """,
+    )
+    assert answer.state == "ruled-out"
+
+
+def test_a_service_address_alone_is_a_symptom() -> None:
+    answer = finding("datastore-unreachable", f"$ kubectl -n kube-system logs calico-node-x\n{VIP}")
+    assert answer.strength < 0.8
+
+
+def test_a_refused_member_alone_may_be_a_wrong_endpoint() -> None:
+    assert finding("datastore-unreachable", f"$ docker logs calico-node\n{REFUSED}").strength < 0.8

@@ -1,0 +1,80 @@
+"""TRT2002: a missing scheme, addresses that are no members, another port than the healthy one."""
+
+from __future__ import annotations
+
+from tests.support.doctor import finding
+
+DIALS = (
+    "2019-04-02 11:20:09.781 [ERROR][8] startup.go 204: Unable to access datastore to query node configuration "
+    "error=dial tcp 10.50.1.13:2379: i/o timeout"
+)
+
+
+def test_no_scheme() -> None:
+    answer = finding(
+        "datastore-endpoint-wrong",
+        """
+        $ kubectl -n kube-system get ds calico-node -o yaml | grep -A1 ETCD_ENDPOINTS
+                - name: ETCD_ENDPOINTS
+                  value: 10.4.4.20:2379,10.4.4.21:2379
+        $ kubectl -n kube-system logs calico-node-qq1xz
+        ERROR: Unable to access datastore to query node configuration
+        Terminating
+        """,
+    )
+    assert answer.state == "found"
+    assert answer.strength >= 0.9
+    assert "ETCD_ENDPOINTS" in answer.objects
+
+
+def test_the_member_was_replaced() -> None:
+    answer = finding(
+        "datastore-endpoint-wrong",
+        f"""
+        $ kubectl -n kube-system get cm calico-config -o jsonpath='{{.data.etcd_endpoints}}'
+        https://10.50.1.11:2379,https://10.50.1.13:2379
+        $ kubectl -n kube-system logs calico-node-5gk6f | tail -2
+        {DIALS}
+        2019-04-02 11:20:09.790 [WARNING][8] startup.go 1058: Terminating
+        $ etcdctl member list
+        2a1b3c, started, m1, https://10.50.1.11:2380, https://10.50.1.11:2379
+        8f7e6d, started, m4, https://10.50.1.14:2380, https://10.50.1.14:2379
+        """,
+    )
+    assert answer.strength >= 0.9
+    assert "10.50.1.13" in answer.objects
+
+
+def test_wrong_port() -> None:
+    answer = finding(
+        "datastore-endpoint-wrong",
+        """
+        calico 起不来，日志：
+        2019-04-02 11:20:09.781 [ERROR][8] startup.go 204: Unable to access datastore error=dial tcp \
+        10.9.0.7:4001: connect: connection refused
+
+        [root@n1 ~]# curl -s http://10.9.0.7:2379/health
+        {"health":"true"}
+        """,
+    )
+    assert answer.strength >= 0.8
+
+
+def test_a_member_that_does_not_answer_is_not_wrong() -> None:
+    answer = finding(
+        "datastore-endpoint-wrong",
+        f"""
+        $ kubectl -n kube-system get ds calico-node -o yaml | grep -A1 ETCD_ENDPOINTS
+                - name: ETCD_ENDPOINTS
+                  value: https://10.50.1.13:2379
+        $ kubectl -n kube-system logs calico-node-5gk6f
+        {DIALS}
+        $ etcdctl member list
+        2a1b3c, started, m1, https://10.50.1.13:2380, https://10.50.1.13:2379
+        """,
+    )
+    assert answer.strength < 0.8
+
+
+def test_the_symptom_alone() -> None:
+    assert finding("datastore-endpoint-wrong", f"$ docker logs calico-node\n{DIALS}").strength < 0.8

@@ -1,0 +1,75 @@
+"""TRT2003: etcd's certificate is refused; other servers' certificates and wrong clocks are others' business."""
+
+from __future__ import annotations
+
+from tests.support.doctor import finding
+
+
+def test_another_ca() -> None:
+    answer = finding(
+        "datastore-tls-invalid",
+        """
+        $ kubectl -n kube-system logs calico-kube-controllers-6c8d-2xk
+        2021-03-03 03:03:03.303 [ERROR][1] client.go 261: Error getting cluster information config error=dial \
+        https://10.18.0.9:2379: x509: certificate signed by unknown authority
+        """,
+    )
+    assert answer.state == "found"
+    assert answer.strength >= 0.8
+    assert "10.18.0.9" in answer.objects
+
+
+def test_the_members_certificate_expired() -> None:
+    answer = finding(
+        "datastore-tls-invalid",
+        """
+        calico-node 卡住不动，日志最后一行：
+
+        # kubectl -n kube-system logs calico-node-h4v2c
+        2020-08-30 02:00:01.006 [INFO][9] startup.go 279: Determined node name: db-3
+        2020-08-30 02:00:01.020 [INFO][9] startup.go 101: Skipping datastore connection test
+        # echo | openssl s_client -connect 10.18.0.9:2379 2>/dev/null | openssl x509 -noout -dates
+        notBefore=Aug 28 08:00:00 2019 GMT
+        notAfter=Aug 27 08:00:00 2020 GMT
+        # date -u
+        Sun Aug 30 02:05:11 UTC 2020
+        """,
+    )
+    assert answer.strength >= 0.9
+    assert any("10.18.0.9" in name for name in answer.objects)
+
+
+def test_name_not_in_the_certificate() -> None:
+    answer = finding(
+        "datastore-tls-invalid",
+        """
+        # etcdctl --endpoints https://172.19.4.4:2379 endpoint health
+        x509: certificate is valid for 127.0.0.1, 172.19.4.3, not 172.19.4.4
+        """,
+    )
+    assert answer.strength >= 0.9
+    assert "172.19.4.4" in answer.objects
+
+
+def test_a_clock_is_not_a_certificate() -> None:
+    answer = finding(
+        "datastore-tls-invalid",
+        "$ calicoctl get nodes\nerror: https://10.18.0.9:2379: x509: certificate has expired or is not yet valid: "
+        "current time "
+        "2019-01-01T00:00:10Z is before 2021-05-05T08:00:00Z",
+    )
+    assert answer.state == "ruled-out"
+
+
+def test_a_registry_is_not_the_datastore() -> None:
+    text = (
+        'Failed to pull image "hub.local/calico/node:v3.20.1": rpc error: Get "https://hub.local/v2/": x509: '
+        "certificate "
+        "signed by unknown authority"
+    )
+    assert finding("datastore-tls-invalid", text).strength < 0.8
+
+
+def test_tcp_fails() -> None:
+    answer = finding("datastore-tls-invalid", "$ docker logs calico-node\nerror=dial tcp 10.18.0.9:2379: i/o timeout")
+    assert answer.state == "ruled-out"

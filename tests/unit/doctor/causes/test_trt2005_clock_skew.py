@@ -1,0 +1,78 @@
+"""TRT2005: `is before`, tokens from the future, dates that disagree; an unsynchronised clock alone proves nothing."""
+
+from __future__ import annotations
+
+from tests.support.doctor import finding
+
+
+def test_not_yet_valid() -> None:
+    answer = finding(
+        "clock-skew",
+        """
+        edge-7$ sudo crictl logs 77ab
+        2019-12-31 16:00:11.410 [ERROR][1] cni-installer/<nil> <nil>: Unable to create token for CNI kubeconfig \
+        error=Post "https://10.152.183.1:443/api/v1/namespaces/kube-system/serviceaccounts/calico-node/token": \
+        x509: certificate has expired or is not yet valid: current time 2019-12-31T16:00:11Z is before \
+        2024-02-02T10:00:00Z
+        """,
+    )
+    assert answer.state == "found"
+    assert answer.strength >= 0.9
+    assert "edge-7" in answer.objects
+
+
+def test_two_dates() -> None:
+    answer = finding(
+        "clock-skew",
+        """
+        宿主机断电恢复后，这个节点上新建 Pod 一直报错：
+
+        error getting ClusterInformation: connection is unauthorized: Unauthorized
+
+        [root@wk-c ~]# date -u
+        Tue Mar  5 03:10:00 UTC 2024
+        [root@ctl-1 ~]# date -u
+        Tue Mar  5 11:10:20 UTC 2024
+        [root@ctl-1 ~]# journalctl -u kube-apiserver | tail -1
+        Mar 05 11:09:59 ctl-1 kube-apiserver[911]: E0305 11:09:59.1 authentication.go:63] "Unable to authenticate \
+        the request" err="[invalid bearer token, token not valid yet]"
+        """,
+    )
+    assert answer.strength >= 0.9
+
+
+def test_stepped_after_start() -> None:
+    answer = finding(
+        "clock-skew",
+        """
+        $ kubectl -n kube-system logs calico-node-kkq4z --tail=1
+        2022-05-05 05:05:05.555 [ERROR][61] felix/watchercache.go 175: Failed to perform list of current data \
+        during resync error=connection is unauthorized: Unauthorized
+        $ ssh hv-9 journalctl -b -u chronyd | tail -1
+        May 05 05:01:00 hv-9 chronyd[700]: System clock wrong by 25200.114 seconds
+        """,
+    )
+    assert answer.strength >= 0.8
+
+
+def test_unauthorised_alone_is_a_symptom() -> None:
+    answer = finding("clock-skew", "error getting ClusterInformation: connection is unauthorized: Unauthorized")
+    assert answer.strength < 0.8
+
+
+def test_an_unsynchronised_clock_alone() -> None:
+    answer = finding("clock-skew", "$ timedatectl\nSystem clock synchronized: no\nNTP service: inactive")
+    assert answer.strength < 0.8
+
+
+def test_clocks_that_agree() -> None:
+    answer = finding(
+        "clock-skew",
+        """
+        [root@a ~]# date -u
+        Tue Mar  5 03:10:00 UTC 2024
+        [root@b ~]# date -u
+        Tue Mar  5 03:10:20 UTC 2024
+        """,
+    )
+    assert answer.state == "ruled-out"

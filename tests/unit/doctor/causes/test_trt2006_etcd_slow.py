@@ -1,0 +1,67 @@
+"""TRT2006: etcd's own words between successes; what never succeeds or only waits is not claimed."""
+
+from __future__ import annotations
+
+from tests.support.doctor import finding
+
+
+def test_now_and_then() -> None:
+    answer = finding(
+        "etcd-slow",
+        """
+        $ kubectl -n kube-system get pod | grep -e etcd -e controllers
+        calico-kube-controllers-77d-9v2qk   1/1   Running   14   61d
+        etcd-cp-a                           1/1   Running   3    61d
+        etcd-cp-b                           1/1   Running   4    61d
+        $ kubectl -n kube-system logs calico-kube-controllers-77d-9v2qk | grep ERROR
+        2021-10-01 01:10:00.100 [ERROR][1] main.go 234: Failed to verify datastore error=etcdserver: request timed out
+        2021-10-01 04:44:10.400 [ERROR][1] client.go 272: Error getting cluster information config \
+        ClusterInformation="default" error=etcdserver: leader changed
+        """,
+    )
+    assert answer.state == "found"
+    assert answer.strength >= 0.9
+    assert answer.objects[0] == "etcd"
+    assert "etcd-cp-a" in answer.objects
+
+
+def test_etcd_says_that_it_is_slow() -> None:
+    answer = finding(
+        "etcd-slow",
+        """
+        控制面经常重启，calico-kube-controllers 就绪探针时好时坏：
+
+          Warning  Unhealthy  31m (x9 over 20h)  kubelet  Readiness probe failed: Error verifying datastore: \
+          etcdserver: request timed out
+
+        [root@m1 ~]# crictl logs etcd | tail -2
+        2021-06-06 06:06:06.123 W | etcdserver: failed to send out heartbeat on time (exceeded the 100ms timeout \
+        for 812ms)
+        2021-06-06 06:06:06.123 W | etcdserver: server is likely overloaded; leader is overloaded likely from slow disk
+        """,
+    )
+    assert answer.strength >= 0.9
+
+
+def test_late_answers_alone() -> None:
+    answer = finding(
+        "etcd-slow",
+        'main.go 234: Failed to verify datastore error=Get "https://10.96.0.1:443/apis/crd.projectcalico.org/v1/'
+        'clusterinformations/default": context deadline exceeded',
+    )
+    assert answer.strength < 0.8
+
+
+def test_never_succeeds() -> None:
+    answer = finding(
+        "etcd-slow",
+        """
+        # kubectl get pod
+        The connection to the server 10.2.2.2:6443 was refused - did you specify the right host or port?
+        # etcdctl get /registry
+        Error: etcdserver: request timed out
+        # etcdctl member add x
+        Error: etcdserver: no leader
+        """,
+    )
+    assert answer.strength < 0.8

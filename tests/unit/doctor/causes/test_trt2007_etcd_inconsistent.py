@@ -1,0 +1,55 @@
+"""TRT2007: hashes that differ, or a conflict that never ends; one conflict is a race."""
+
+from __future__ import annotations
+
+from tests.support.doctor import finding
+
+
+def conflict(at: str) -> str:
+    return (
+        f"2020-11-11 {at} [ERROR][8] startup.go 176: Unable to set node resource configuration error=update conflict: "
+        "Node(rack4-n2)"
+    )
+
+
+def test_hashes_differ() -> None:
+    answer = finding(
+        "etcd-inconsistent",
+        f"""
+        $ kubectl -n kube-system logs calico-node-dd8fs
+        {conflict("08:00:01.001")}
+        $ for e in 10.1.0.1 10.1.0.2 10.1.0.3; do etcdctl --endpoints=https://$e:2379 endpoint hashkv; done
+        https://10.1.0.1:2379, 3741229918
+        https://10.1.0.2:2379, 3741229918
+        https://10.1.0.3:2379, 1180045523
+        """,
+    )
+    assert answer.state == "found"
+    assert answer.strength >= 0.95
+    assert "10.1.0.3" in answer.objects
+
+
+def test_conflict_at_every_start() -> None:
+    lines = "\n".join(conflict(at) for at in ("08:00:01.001", "08:05:13.440", "08:10:22.121"))
+    answer = finding("etcd-inconsistent", f"$ kubectl -n kube-system logs calico-node-dd8fs\n{lines}")
+    assert answer.strength >= 0.8
+    assert "rack4-n2" in answer.objects
+
+
+def test_one_conflict_is_a_race() -> None:
+    answer = finding("etcd-inconsistent", f"$ kubectl logs calico-node-dd8fs\n{conflict('08:00:01.001')}")
+    assert answer.strength < 0.8
+
+
+def test_equal_hashes() -> None:
+    answer = finding(
+        "etcd-inconsistent",
+        f"""
+        $ kubectl -n kube-system logs calico-node-dd8fs
+        {conflict("08:00:01.001")}
+        $ etcdctl endpoint hashkv --cluster
+        https://10.1.0.1:2379, 3741229918
+        https://10.1.0.2:2379, 3741229918
+        """,
+    )
+    assert answer.state == "ruled-out"

@@ -1,0 +1,61 @@
+"""TRT2010: the API's or etcd's name does not resolve; localhost and registries are others' business."""
+
+from __future__ import annotations
+
+from tests.support.doctor import finding
+
+LOOKUP = (
+    '2022-02-20 20:20:20.220 [ERROR][1] Get "https://k8s-vip.corp.lan:6443/api?timeout=30s": dial tcp: lookup '
+    "k8s-vip.corp.lan on 10.1.1.53:53: no such host"
+)
+
+
+def test_no_such_host() -> None:
+    answer = finding("api-host-unresolvable", f"$ kubectl -n tigera-operator logs tigera-operator-6f9-abcde\n{LOOKUP}")
+    assert answer.state == "found"
+    assert answer.strength >= 0.9
+    assert "k8s-vip.corp.lan" in answer.objects
+
+
+def test_only_the_hosts_file_knows_it() -> None:
+    answer = finding(
+        "api-host-unresolvable",
+        f"""
+        宿主机 ping 得通这个域名，容器里不行。
+
+        {LOOKUP}
+
+        [root@m1 ~]# cat /etc/hosts
+        127.0.0.1 localhost
+        10.1.1.100 k8s-vip.corp.lan
+        [root@m1 ~]# dig +short k8s-vip.corp.lan @10.1.1.53
+
+        [root@m1 ~]#
+        """,
+    )
+    assert answer.strength >= 0.95
+
+
+def test_etcd_by_name() -> None:
+    answer = finding(
+        "api-host-unresolvable",
+        "2019-01-01 10:00:00.000 [ERROR][9] startup.go 200: failed error=client: etcd cluster is unavailable or "
+        "misconfigured; error #0: dial tcp: lookup etcd-1.local on 8.8.8.8:53: no such host",
+    )
+    assert answer.strength >= 0.8
+
+
+def test_localhost_is_not_ours() -> None:
+    answer = finding(
+        "api-host-unresolvable", "error=listen tcp: dial tcp: lookup localhost on 10.1.1.53:53: no such host"
+    )
+    assert answer.strength < 0.8
+
+
+def test_a_registry_is_not_ours() -> None:
+    text = (
+        'Failed to pull image "docker.io/calico/cni:v3.26.1": Head "https://registry-1.docker.io/v2/calico/cni": '
+        "dial tcp: "
+        "lookup registry-1.docker.io on 10.1.1.53:53: no such host"
+    )
+    assert finding("api-host-unresolvable", text).strength < 0.8

@@ -1,0 +1,61 @@
+"""TRT2011: a proxy answers or fails in the API's place; a plain time-out is not a proxy."""
+
+from __future__ import annotations
+
+from tests.support.doctor import finding
+
+SANDBOX = (
+    "Failed to create pod sandbox: rpc error: code = Unknown desc = failed to setup network for sandbox "
+    '"9c": plugin type="calico" failed (add): error getting ClusterInformation: Get "https://10.96.0.1:443/apis/'
+    'crd.projectcalico.org/v1/clusterinformations/default": {}'
+)
+
+
+def test_proxyconnect() -> None:
+    answer = finding(
+        "http-proxy-intercepts", SANDBOX.format("proxyconnect tcp: dial tcp 172.31.255.8:3128: i/o timeout")
+    )
+    assert answer.state == "found"
+    assert answer.strength >= 0.9
+    assert "NO_PROXY" in answer.objects
+
+
+def test_service_unavailable_with_variables() -> None:
+    answer = finding(
+        "http-proxy-intercepts",
+        f"""
+        新建的 Pod 都卡在 ContainerCreating，calico-node 是 1/1。
+
+        {SANDBOX.format("Service Unavailable")}
+
+        [root@w2 ~]# systemctl show containerd -p Environment
+        Environment=HTTP_PROXY=http://proxy.corp:8080 HTTPS_PROXY=http://proxy.corp:8080 NO_PROXY=localhost,127.0.0.1
+        """,
+    )
+    assert answer.strength >= 0.9
+    assert "containerd" in answer.objects
+
+
+def test_the_service_range_is_excepted() -> None:
+    answer = finding(
+        "http-proxy-intercepts",
+        """
+        $ kubectl logs calico-node-x -c install-cni
+        dial tcp 10.96.0.1:443: i/o timeout
+        [root@w2 ~]# systemctl show containerd -p Environment
+        Environment=HTTPS_PROXY=http://proxy.corp:8080 NO_PROXY=localhost,10.96.0.0/12
+        """,
+    )
+    assert answer.state == "ruled-out"
+
+
+def test_a_plain_time_out() -> None:
+    answer = finding("http-proxy-intercepts", SANDBOX.format("dial tcp 10.96.0.1:443: i/o timeout"))
+    assert answer.strength < 0.8
+
+
+def test_image_pulls_through_a_proxy() -> None:
+    text = (
+        'Failed to pull image "quay.io/calico/node:v3.25.0": proxyconnect tcp: dial tcp 172.31.255.8:3128: i/o timeout'
+    )
+    assert finding("http-proxy-intercepts", text).strength < 0.8

@@ -1,0 +1,53 @@
+"""TRT2012: `network is unreachable` for the service address."""
+
+from __future__ import annotations
+
+from tests.support.doctor import finding
+
+UNREACHABLE = (
+    '2021-07-07 07:07:07.777 [FATAL][1] cni-installer: error=Get "https://10.96.0.1:443/api": dial tcp 10.96.0.1:443: '
+    "connect: network is unreachable"
+)
+
+
+def test_no_default() -> None:
+    answer = finding(
+        "no-default-route",
+        f"""
+        iso-4# crictl logs 55d
+        {UNREACHABLE}
+        iso-4# ip route
+        192.168.56.0/24 dev enp0s8 proto kernel scope link src 192.168.56.14
+        """,
+    )
+    assert answer.state == "found"
+    assert answer.strength >= 0.95
+    assert "10.96.0.1" in answer.objects
+
+
+def test_the_line_alone_is_clear() -> None:
+    answer = finding("no-default-route", f"内网隔离环境，日志：\n{UNREACHABLE}")
+    assert answer.strength >= 0.9
+
+
+def test_the_kernel_was_asked() -> None:
+    answer = finding(
+        "no-default-route",
+        """
+        $ kubectl logs calico-node-x -c install-cni
+        dial tcp 10.43.0.1:443: connect: network is unreachable
+        [root@z ~]# ip route get 10.43.0.1
+        RTNETLINK answers: Network is unreachable
+        """,
+    )
+    assert answer.strength >= 0.95
+
+
+def test_a_time_out_is_not_it() -> None:
+    answer = finding("no-default-route", "$ kubectl logs calico-node-x\ndial tcp 10.96.0.1:443: i/o timeout")
+    assert answer.state == "ruled-out"
+
+
+def test_another_address_is_not_the_service() -> None:
+    answer = finding("no-default-route", "dial tcp 151.101.1.6:443: connect: network is unreachable")
+    assert answer.strength < 0.8

@@ -1,0 +1,83 @@
+"""TRT2013: no ready Typha; a ready one, an expired certificate or the API's service address are other matters."""
+
+from __future__ import annotations
+
+from tests.support.doctor import finding
+
+REFUSED = (
+    "2021-02-02 02:02:02.222 [ERROR][77] felix/daemon.go 500: Failed to connect to Typha. Retrying... error=dial tcp "
+    "10.99.14.3:5473: connect: connection refused"
+)
+
+
+def test_pending() -> None:
+    answer = finding(
+        "typha-unavailable",
+        f"""
+        $ kubectl -n calico-system get pod -o wide
+        NAME                            READY   STATUS    RESTARTS   AGE   IP          NODE
+        calico-node-6kd2v               0/1     Running   0          12m   10.8.1.4    sto-1
+        calico-typha-5f4c9d7b6-8kq2z    0/1     Pending   0          12m   <none>      <none>
+        $ kubectl -n calico-system logs calico-node-6kd2v --tail=1
+        {REFUSED}
+        $ kubectl -n calico-system describe pod calico-typha-5f4c9d7b6-8kq2z | tail -1
+          Warning  FailedScheduling  12m  default-scheduler  0/3 nodes are available: 3 node(s) had taints that \
+          the pod didn't tolerate.
+        """,
+    )
+    assert answer.state == "found"
+    assert answer.strength >= 0.95
+    assert "calico-typha-5f4c9d7b6-8kq2z" in answer.objects
+
+
+def test_the_service_does_not_exist() -> None:
+    answer = finding(
+        "typha-unavailable",
+        "2021-02-02 02:02:02.222 [FATAL][77] felix/daemon.go 330: Typha discovery enabled but discovery failed. "
+        'error=services "calico-typha" not found',
+    )
+    assert answer.strength >= 0.9
+    assert "calico-typha" in answer.objects
+
+
+def test_no_endpoints() -> None:
+    answer = finding(
+        "typha-unavailable",
+        f"""
+        所有节点 felix 503：
+        {REFUSED}
+        # kubectl -n calico-system get ep calico-typha
+        NAME           ENDPOINTS   AGE
+        calico-typha   <none>      40d
+        """,
+    )
+    assert answer.strength >= 0.9
+
+
+def test_typha_is_ready() -> None:
+    answer = finding(
+        "typha-unavailable",
+        """
+        $ kubectl -n calico-system get pod -o wide
+        NAME                            READY   STATUS    RESTARTS   AGE   IP          NODE
+        calico-node-6kd2v               0/1     Running   0          12m   10.8.1.4    sto-1
+        calico-typha-5f4c9d7b6-8kq2z    1/1     Running   0          12m   10.8.1.5    sto-2
+        $ kubectl -n calico-system logs calico-node-6kd2v --tail=1
+        Failed to connect to Typha. Retrying... error=dial tcp 10.8.1.5:5473: i/o timeout
+        """,
+    )
+    assert answer.state == "ruled-out"
+
+
+def test_discovery_through_the_service_address() -> None:
+    answer = finding(
+        "typha-unavailable",
+        'Typha discovery enabled but discovery failed. error=Get "https://10.96.0.1:443/api/v1/namespaces/kube-system/'
+        'endpoints/calico-typha": dial tcp 10.96.0.1:443: i/o timeout',
+    )
+    assert answer.strength < 0.8
+
+
+def test_felix_503_alone() -> None:
+    text = "Readiness probe failed: calico/node is not ready: felix is not ready: readiness probe reporting 503"
+    assert finding("typha-unavailable", text).strength < 0.8

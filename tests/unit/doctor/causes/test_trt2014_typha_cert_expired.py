@@ -1,0 +1,44 @@
+"""TRT2014: x509 `is after` on 5473."""
+
+from __future__ import annotations
+
+from tests.support.doctor import finding
+
+EXPIRED = (
+    "2024-09-09 09:09:09.909 [WARNING][88] felix/discovery.go 180: error connecting to typha endpoint (1 of 3) "
+    "10.60.0.21:5473 connID=0x3 error=x509: certificate has expired or is not yet valid: current time "
+    "2024-09-09T09:09:09Z is {} 2024-09-01T00:00:00Z"
+)
+
+
+def test_the_line_says_so() -> None:
+    answer = finding("typha-cert-expired", f"$ kubectl -n calico-system logs calico-node-4m\n{EXPIRED.format('after')}")
+    assert answer.state == "found"
+    assert answer.strength >= 0.9
+    assert "typha-certs" in answer.objects
+    assert "10.60.0.21" in answer.objects
+
+
+def test_with_the_date_of_the_secret() -> None:
+    answer = finding(
+        "typha-cert-expired",
+        f"""
+        装了两年的集群，今天所有节点 felix 同时 503。
+        {EXPIRED.format("after")}
+        # echo | openssl s_client -connect 10.60.0.21:5473 2>/dev/null | openssl x509 -noout -subject -enddate
+        subject=CN = typha-server
+        notAfter=Sep  1 00:00:00 2024 GMT
+        # date -u
+        Mon Sep  9 09:20:00 UTC 2024
+        """,
+    )
+    assert answer.strength >= 0.95
+
+
+def test_before_is_a_clock() -> None:
+    assert finding("typha-cert-expired", EXPIRED.format("before")).state == "ruled-out"
+
+
+def test_the_connection_fails() -> None:
+    text = "Failed to connect to Typha. Retrying... error=dial tcp 10.60.0.21:5473: i/o timeout"
+    assert finding("typha-cert-expired", text).state == "ruled-out"

@@ -1,0 +1,89 @@
+"""TRT3003: needs the load, in numbers or words; a kill by liveness alone is no proof."""
+
+# ruff: noqa: E501 - evidence stands as people paste it
+
+from __future__ import annotations
+
+from tests.support.doctor import finding
+
+ID = "node-overloaded"
+TIMEOUT = (
+    '  Warning  Unhealthy  3m (x40 over 31m)  kubelet, kvm-31  Liveness probe failed: Get "http://127.0.0.1:9099/liveness": '
+    "net/http: request canceled (Client.Timeout exceeded while awaiting headers)"
+)
+PODS = """
+$ kubectl get pod -n kube-system -o wide | grep calico-node
+calico-node-8v6gs   1/1   Running            0     9d    10.0.9.30   kvm-30
+calico-node-kd4wp   0/1   CrashLoopBackOff   14    50m   10.0.9.31   kvm-31
+"""
+
+
+def test_load_far_above_the_cores() -> None:
+    text = f"""{PODS}
+$ kubectl -n kube-system describe pod calico-node-kd4wp | tail -1
+{TIMEOUT}
+root@kvm-31:~# uptime
+ 17:03:51 up 210 days,  4:31,  2 users,  load average: 143.20, 139.87, 120.04
+root@kvm-31:~# nproc
+12
+"""
+    answer = finding(ID, text)
+    assert answer.state == "found"
+    assert answer.strength >= 0.9
+    assert "kvm-31" in answer.objects
+
+
+def test_a_person_says_so() -> None:
+    text = """
+The calico-node pods of two workers, gpu-3 and gpu-8, crash-loop. All other nodes are fine.
+
+Liveness probe failed: Get http://localhost:9099/liveness: dial tcp 127.0.0.1:9099: connect: connection refused
+
+We logged in to gpu-3 and gpu-8: the load there is 60 times higher than on the healthy nodes.
+"""
+    answer = finding(ID, text)
+    assert answer.state == "found"
+    assert answer.strength >= 0.8
+    assert "gpu-3" in answer.objects
+
+
+def test_no_idle_time_in_top() -> None:
+    text = f"""{PODS}
+{TIMEOUT}
+root@kvm-31:~# top -b -n1 | head -4
+top - 17:05:10 up 210 days,  4:33,  2 users,  load average: 151.02, 141.77, 122.31
+Tasks: 912 total, 160 running, 752 sleeping,   0 stopped,   0 zombie
+%Cpu(s): 91.2 us,  8.8 sy,  0.0 ni,  0.0 id,  0.0 wa,  0.0 hi,  0.0 si,  0.0 st
+"""
+    assert finding(ID, text).strength >= 0.9
+
+
+def test_normal_load_rules_it_out() -> None:
+    text = f"""{PODS}
+{TIMEOUT}
+root@kvm-31:~# uptime
+ 17:03:51 up 210 days,  4:31,  2 users,  load average: 0.62, 0.58, 0.60
+"""
+    assert finding(ID, text).state == "ruled-out"
+
+
+def test_without_the_load_it_stays_a_candidate() -> None:
+    text = f"""{PODS}
+  Warning  Unhealthy  3m   kubelet, kvm-31  Liveness probe failed: Get http://127.0.0.1:9099/liveness: dial tcp 127.0.0.1:9099: connect: connection refused
+  Normal   Killing    3m   kubelet, kvm-31  Container calico-node failed liveness probe, will be restarted
+"""
+    answer = finding(ID, text)
+    assert answer.state == "found"
+    assert 0.2 < answer.strength < 0.8
+    assert "kvm-31" in answer.objects
+
+
+def test_load_without_any_symptom_is_no_claim() -> None:
+    text = """
+root@kvm-31:~# uptime
+ 17:03:51 up 210 days,  4:31,  2 users,  load average: 143.20, 139.87, 120.04
+$ kubectl get pod -n kube-system -l k8s-app=calico-node
+NAME                READY   STATUS    RESTARTS   AGE
+calico-node-8v6gs   1/1     Running   0          9d
+"""
+    assert finding(ID, text).strength < 0.8

@@ -1,0 +1,72 @@
+"""TRT3004: a limit and throttled periods; not without a limit, nor where nothing is throttled."""
+
+from __future__ import annotations
+
+from tests.support.doctor import finding
+
+ID = "cpu-throttled"
+DESCRIBE = """
+$ kubectl -n kube-system describe pod calico-node-mt6bq
+Name:         calico-node-mt6bq
+Namespace:    kube-system
+Node:         edge-2/10.77.0.2
+Containers:
+  calico-node:
+    Image:          calico/node:v3.18.4
+    State:          Running
+    Ready:          False
+    Restart Count:  41
+    Limits:
+      cpu:     100m
+      memory:  512Mi
+    Requests:
+      cpu:      100m
+    Liveness:   exec [/bin/calico-node -felix-live -bird-live] delay=10s timeout=1s period=10s #success=1 #failure=6
+Events:
+  Type     Reason     Age                  From     Message
+  ----     ------     ----                 ----     -------
+  Warning  Unhealthy  8m (x200 over 2d)    kubelet  Liveness probe failed:
+"""
+
+
+def test_a_limit_and_throttled_periods() -> None:
+    text = f"""{DESCRIBE}
+$ kubectl -n kube-system exec calico-node-mt6bq -- cat /sys/fs/cgroup/cpu/cpu.stat
+nr_periods 184220
+nr_throttled 97311
+throttled_time 8801223344551
+"""
+    answer = finding(ID, text)
+    assert answer.state == "found"
+    assert answer.strength >= 0.9
+    assert "cpu: 100m" in answer.objects
+
+
+def test_all_of_the_limit_is_used() -> None:
+    text = f"""{DESCRIBE}
+$ kubectl -n kube-system top pod calico-node-mt6bq
+NAME                CPU(cores)   MEMORY(bytes)
+calico-node-mt6bq   100m         101Mi
+[root@edge-2 ~]# uptime
+ 11:00:20 up 12 days,  1 user,  load average: 0.40, 0.38, 0.35
+"""
+    assert finding(ID, text).strength >= 0.8
+
+
+def test_no_throttling_no_cause() -> None:
+    text = f"""{DESCRIBE}
+$ kubectl -n kube-system exec calico-node-mt6bq -- cat /sys/fs/cgroup/cpu/cpu.stat
+nr_periods 184220
+nr_throttled 0
+throttled_time 0
+"""
+    assert finding(ID, text).state == "ruled-out"
+
+
+def test_a_limit_alone_is_no_claim() -> None:
+    assert finding(ID, DESCRIBE).strength < 0.8
+
+
+def test_no_limit_rules_it_out() -> None:
+    text = DESCRIBE.replace("    Limits:\n      cpu:     100m\n      memory:  512Mi\n", "")
+    assert finding(ID, text).state == "ruled-out"

@@ -1,0 +1,77 @@
+"""TRT3005: OOMKilled or the kernel's own line about Calico's processes; not 137 alone, nor somebody else's memory."""
+
+# ruff: noqa: E501 - evidence stands as people paste it
+
+from __future__ import annotations
+
+from tests.support.doctor import finding
+
+ID = "oom-killed"
+
+
+def test_last_state_says_so() -> None:
+    text = """
+$ kubectl -n calico-system describe pod calico-node-5fnvx
+Name:         calico-node-5fnvx
+Namespace:    calico-system
+Node:         db-04/10.12.1.4
+Containers:
+  calico-node:
+    Image:          calico/node:v3.21.2
+    State:          Running
+      Started:      Mon, 07 Mar 2022 03:00:11 +0000
+    Last State:     Terminated
+      Reason:       OOMKilled
+      Exit Code:    137
+      Started:      Sun, 06 Mar 2022 11:10:00 +0000
+      Finished:     Mon, 07 Mar 2022 03:00:10 +0000
+    Ready:          True
+    Restart Count:  23
+    Limits:
+      memory:  160Mi
+"""
+    answer = finding(ID, text)
+    assert answer.state == "found"
+    assert answer.strength >= 0.9
+    assert "calico-node" in answer.objects
+    assert "160Mi" in answer.objects
+
+
+def test_only_the_kernel_speaks() -> None:
+    text = """
+Felix verschwindet alle paar Tage.
+
+[admin@db-04 ~]$ dmesg -T | tail -1
+[Mon Mar  7 03:00:09 2022] Memory cgroup out of memory: Killed process 40218 (calico-node) total-vm:1789340kB, anon-rss:163012kB
+"""
+    answer = finding(ID, text)
+    assert answer.state == "found"
+    assert answer.strength >= 0.8
+    assert "db-04" in answer.objects
+
+
+def test_137_without_the_reason_is_a_kill_from_elsewhere() -> None:
+    text = """
+$ kubectl -n calico-system describe pod calico-node-5fnvx
+Name:         calico-node-5fnvx
+Namespace:    calico-system
+Containers:
+  calico-node:
+    Image:          calico/node:v3.21.2
+    Last State:     Terminated
+      Reason:       Error
+      Exit Code:    137
+    Restart Count:  23
+"""
+    assert finding(ID, text).state == "ruled-out"
+
+
+def test_another_program_was_killed() -> None:
+    text = """
+[admin@db-04 ~]$ dmesg -T | tail -1
+[Mon Mar  7 03:00:09 2022] Memory cgroup out of memory: Killed process 40218 (java) total-vm:1789340kB, anon-rss:163012kB
+$ kubectl get pod -A | grep OOM
+shop          cart-6f7d9c-x2lqp   0/1   OOMKilled   4   2d
+"""
+    answer = finding(ID, text)
+    assert answer.state != "found" or answer.strength < 0.8

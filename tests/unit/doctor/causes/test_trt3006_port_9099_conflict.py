@@ -1,0 +1,48 @@
+"""TRT3006: a foreign owner of the health port; another Felix there is another cause."""
+
+# ruff: noqa: E501 - evidence stands as people paste it
+
+from __future__ import annotations
+
+from tests.support.doctor import finding
+
+ID = "port-9099-conflict"
+BIND = (
+    "2021-11-02 08:14:02.730 [ERROR][77] felix/health.go 246: Health endpoint failed, trying to restart it... "
+    "error=listen tcp 127.0.0.1:9099: bind: address already in use"
+)
+FOREIGN = (
+    "State    Recv-Q   Send-Q     Local Address:Port     Peer Address:Port\n"
+    'LISTEN   0        128            127.0.0.1:9099          0.0.0.0:*      users:(("minio",pid=2201,fd=9))'
+)
+
+
+def test_a_foreign_owner() -> None:
+    text = f"$ kubectl -n kube-system logs calico-node-x7k2p --tail 1\n{BIND}\n[root@st-5 ~]# ss -lntp 'sport = :9099'\n{FOREIGN}"
+    answer = finding(ID, text)
+    assert answer.state == "found"
+    assert answer.strength >= 0.95
+    assert "9099" in answer.objects
+    assert "minio" in " ".join(answer.objects)
+
+
+def test_the_bind_error_alone() -> None:
+    answer = finding(ID, f"升级监控后 calico-node 一直重启：\n{BIND}\n{BIND}")
+    assert answer.state == "found"
+    assert answer.strength >= 0.8
+
+
+def test_another_felix_is_another_cause() -> None:
+    owner = FOREIGN.replace("minio", "calico-felix")
+    text = f"{BIND}\n[root@st-5 ~]# ss -lntp 'sport = :9099'\n{owner}"
+    assert finding(ID, text).state == "ruled-out"
+
+
+def test_another_port_is_no_matter() -> None:
+    text = "E0101 00:00:00.0 1 serve.go:10] listen tcp :8080: bind: address already in use"
+    assert finding(ID, text).state == "cannot-tell"
+
+
+def test_refused_alone_is_not_enough() -> None:
+    text = "Liveness probe failed: Get http://127.0.0.1:9099/liveness: dial tcp 127.0.0.1:9099: connect: connection refused"
+    assert finding(ID, text).state == "cannot-tell"

@@ -1,0 +1,99 @@
+"""TRT4001: minutes where a second is normal, PLEG, or a person's word; a quick start speaks for the migration."""
+
+# ruff: noqa: E501 - evidence stands as people paste it
+
+from __future__ import annotations
+
+from tests.support.doctor import finding
+
+ID = "runtime-unresponsive"
+
+
+def _described(started: str, created: str, began: str) -> str:
+    return f"""
+$ kubectl -n kube-system describe pod calico-node-bq7xn
+Name:                 calico-node-bq7xn
+Namespace:            kube-system
+Node:                 app-6/10.66.1.6
+Start Time:           Fri, 03 Jun 2022 09:00:00 +0800
+Status:               Pending
+Controlled By:        DaemonSet/calico-node
+Init Containers:
+  upgrade-ipam:
+    Container ID:  docker://8a1f
+    Image:         calico/cni:v3.19.1
+    Command:
+      /opt/cni/bin/calico-ipam
+      -upgrade
+    State:          Running
+      Started:      Fri, 03 Jun 2022 {started} +0800
+    Ready:          False
+    Restart Count:  0
+Containers:
+  calico-node:
+    Image:          calico/node:v3.19.1
+    State:          Waiting
+      Reason:       PodInitializing
+    Ready:          False
+    Restart Count:  0
+Events:
+  Type    Reason     Age   From               Message
+  ----    ------     ----  ----               -------
+  Normal  Scheduled  48m   default-scheduler  Successfully assigned kube-system/calico-node-bq7xn to app-6
+  Normal  Pulled     {created}   kubelet            Container image "calico/cni:v3.19.1" already present on machine
+  Normal  Created    {created}   kubelet            Created container upgrade-ipam
+  Normal  Started    {began}   kubelet            Started container upgrade-ipam
+"""
+
+
+def test_minutes_between_steps() -> None:
+    answer = finding(ID, _described("09:06:10", "47m", "42m"))
+    assert answer.state == "found"
+    assert answer.strength >= 0.8
+    assert "app-6" in answer.objects
+    assert answer.evidence
+
+
+def test_a_quick_start_speaks_for_the_migration() -> None:
+    assert finding(ID, _described("09:00:01", "48m", "48m")).state == "ruled-out"
+
+
+def test_retries_in_the_log_are_the_migration() -> None:
+    text = _described("09:06:10", "47m", "42m") + (
+        "$ kubectl -n kube-system logs calico-node-bq7xn -c upgrade-ipam --tail=1\n"
+        "2022-06-03 09:40:00.100 [ERROR][1] ipam_plugin.go 99: failed to migrate ipam, retrying... error=block is full\n"
+    )
+    assert finding(ID, text).state == "ruled-out"
+
+
+def test_pleg() -> None:
+    text = """
+$ kubectl describe node app-6 | grep Ready
+  Ready            False   Fri, 03 Jun 2022 10:02:00 +0800   Fri, 03 Jun 2022 09:58:12 +0800   KubeletNotReady   PLEG is not healthy: pleg was last seen active 4m12.2s ago; threshold is 3m0s
+"""
+    answer = finding(ID, text)
+    assert answer.state == "found"
+    assert answer.strength >= 0.9
+
+
+def test_a_person_says_it_hangs() -> None:
+    text = """
+app-6 上的 calico-node 一直是 Init:0/3，登录 app-6 之后执行 docker ps 一直卡住没有返回。
+
+calico-node-bq7xn   0/1   Init:0/3   0   48m
+"""
+    answer = finding(ID, text)
+    assert answer.state == "found"
+    assert answer.strength >= 0.8
+
+
+def test_init_alone_is_no_claim() -> None:
+    text = "$ kubectl -n kube-system get pod\nNAME                READY   STATUS     RESTARTS   AGE\ncalico-node-bq7xn   0/1     Init:0/3   0          48m"
+    assert finding(ID, text).strength < 0.8
+
+
+def test_a_command_that_never_returns() -> None:
+    text = "calico-node-h2kfs   0/1   Init:0/3   0   70m\n[root@w-12 ~]# timeout 10 crictl ps; echo $?\n124"
+    answer = finding(ID, text)
+    assert answer.strength >= 0.8
+    assert "w-12" in answer.objects

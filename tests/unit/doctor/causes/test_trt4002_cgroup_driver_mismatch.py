@@ -1,0 +1,61 @@
+"""TRT4002: two drivers that differ; equal ones or a kill by liveness rule it out."""
+
+# ruff: noqa: E501 - evidence stands as people paste it
+
+from __future__ import annotations
+
+from tests.support.doctor import finding
+
+ID = "cgroup-driver-mismatch"
+CYCLES = """
+    Last State:     Terminated
+      Reason:       Completed
+      Exit Code:    0
+  Normal   Killing         6m (x14 over 1h)   kubelet  Stopping container calico-node
+  Normal   SandboxChanged  5m (x15 over 1h)   kubelet  Pod sandbox changed, it will be killed and re-created.
+"""
+
+
+def test_the_two_files_differ() -> None:
+    text = f"""{CYCLES}
+root@deb-2:~# grep SystemdCgroup /etc/containerd/config.toml
+            SystemdCgroup = false
+root@deb-2:~# grep cgroupDriver /var/lib/kubelet/config.yaml
+cgroupDriver: systemd
+"""
+    answer = finding(ID, text)
+    assert answer.state == "found"
+    assert answer.strength >= 0.95
+    assert "SystemdCgroup" in answer.objects
+    assert "deb-2" in answer.objects
+
+
+def test_kubelet_refuses_docker() -> None:
+    text = """
+Jul 09 11:20:17 deb-2 kubelet[1932]: F0709 11:20:17.123456    1932 server.go:274] failed to run Kubelet: misconfiguration: kubelet cgroup driver: "systemd" is different from docker cgroup driver: "cgroupfs"
+"""
+    answer = finding(ID, text)
+    assert answer.state == "found"
+    assert answer.strength >= 0.9
+
+
+def test_equal_drivers_rule_it_out() -> None:
+    text = f"""{CYCLES}
+root@deb-2:~# grep SystemdCgroup /etc/containerd/config.toml
+            SystemdCgroup = true
+root@deb-2:~# grep cgroupDriver /var/lib/kubelet/config.yaml
+cgroupDriver: systemd
+"""
+    assert finding(ID, text).state == "ruled-out"
+
+
+def test_a_kill_by_liveness_is_another_cause() -> None:
+    text = "  Normal  Killing  6m  kubelet  Container calico-node failed liveness probe, will be restarted"
+    assert finding(ID, text).state == "ruled-out"
+
+
+def test_a_changed_sandbox_alone_is_no_claim() -> None:
+    text = (
+        "  Normal   SandboxChanged  5m (x15 over 1h)   kubelet  Pod sandbox changed, it will be killed and re-created."
+    )
+    assert finding(ID, text).strength < 0.8

@@ -1,0 +1,63 @@
+"""TRT4003: kubelet's own line about swap; a kubelet that accepts swap, or another fatal line, is not it."""
+
+# ruff: noqa: E501 - evidence stands as people paste it
+
+from __future__ import annotations
+
+from tests.support.doctor import finding
+
+ID = "kubelet-swap-on"
+REFUSED = (
+    "Aug 19 07:00:31 Rack7-B kubelet[9127]: F0819 07:00:31.551021    9127 server.go:266] failed to run Kubelet: Running with swap "
+    "on is not supported, please disable swap! or set --fail-swap-on flag to false. /proc/swaps contained: "
+    "[Filename                                Type                Size        Used        Priority /dev/dm-1"
+    "                               partition        8388604        0        -2]"
+)
+
+
+def test_the_journal_names_host_and_device() -> None:
+    text = f"""
+$ kubectl get nodes
+NAME      STATUS     ROLES    AGE   VERSION
+rack7-a   Ready      master   80d   v1.17.4
+rack7-b   NotReady   <none>   80d   v1.17.4
+[root@Rack7-B ~]# journalctl -u kubelet -n 1 --no-pager
+{REFUSED}
+"""
+    answer = finding(ID, text)
+    assert answer.state == "found"
+    assert answer.strength >= 0.9
+    assert "rack7-b" in answer.objects
+    assert "/dev/dm-1" in answer.objects
+
+
+def test_cut_at_the_screen() -> None:
+    answer = finding(ID, "机房断电重启后节点 NotReady\n" + REFUSED[:210])
+    assert answer.state == "found"
+    assert answer.strength >= 0.9
+
+
+def test_swap_and_a_dead_kubelet_without_its_words() -> None:
+    text = """
+root@sg-3:~# systemctl status kubelet
+● kubelet.service - kubelet: The Kubernetes Node Agent
+   Loaded: loaded (/lib/systemd/system/kubelet.service; enabled; vendor preset: enabled)
+   Active: activating (auto-restart) (Result: exit-code) since Mon 2021-03-01 10:00:00 UTC; 4s ago
+root@sg-3:~# cat /proc/swaps
+Filename                                Type            Size    Used    Priority
+/swapfile                               file            2097148 0       -2
+"""
+    answer = finding(ID, text)
+    assert answer.state == "found"
+    assert answer.strength >= 0.8
+    assert "/swapfile" in answer.objects
+
+
+def test_another_fatal_line() -> None:
+    text = 'F0819 07:00:31.551021    9127 server.go:266] failed to run Kubelet: unable to load client CA file "/etc/kubernetes/pki/ca.crt"'
+    assert finding(ID, text).state != "found"
+
+
+def test_swap_that_kubelet_accepts() -> None:
+    text = "root@sg-3:~# grep -i swap /var/lib/kubelet/config.yaml\nfailSwapOn: false"
+    assert finding(ID, text).state == "ruled-out"

@@ -1,0 +1,88 @@
+"""TRT4004: kubelet is dead or silent; swap and a machine that does not answer are other causes."""
+
+# ruff: noqa: E501 - evidence stands as people paste it
+
+from __future__ import annotations
+
+from tests.support.doctor import finding
+
+ID = "kubelet-not-running"
+UNKNOWN = """
+$ kubectl describe node ops-4
+Name:               ops-4
+Roles:              <none>
+Taints:             node.kubernetes.io/unreachable:NoExecute
+                    node.kubernetes.io/unreachable:NoSchedule
+Conditions:
+  Type             Status    LastHeartbeatTime                 LastTransitionTime                Reason              Message
+  ----             ------    -----------------                 ------------------                ------              -------
+  MemoryPressure   Unknown   Tue, 05 Oct 2021 02:00:00 +0000   Tue, 05 Oct 2021 02:01:10 +0000   NodeStatusUnknown   Kubelet stopped posting node status.
+  DiskPressure     Unknown   Tue, 05 Oct 2021 02:00:00 +0000   Tue, 05 Oct 2021 02:01:10 +0000   NodeStatusUnknown   Kubelet stopped posting node status.
+  Ready            Unknown   Tue, 05 Oct 2021 02:00:00 +0000   Tue, 05 Oct 2021 02:01:10 +0000   NodeStatusUnknown   Kubelet stopped posting node status.
+Addresses:
+  InternalIP:  10.40.0.4
+  Hostname:    ops-4
+"""
+
+
+def test_the_unit_failed() -> None:
+    text = """
+root@ops-4:~# systemctl status kubelet --no-pager
+● kubelet.service - kubelet: The Kubernetes Node Agent
+     Loaded: loaded (/lib/systemd/system/kubelet.service; enabled; vendor preset: enabled)
+     Active: activating (auto-restart) (Result: exit-code) since Tue 2021-10-05 03:00:00 UTC; 2s ago
+    Process: 5021 ExecStart=/usr/bin/kubelet (code=exited, status=1/FAILURE)
+root@ops-4:~# journalctl -u kubelet -n 1 --no-pager -o cat
+E1005 03:00:00.121212    5021 server.go:292] "Failed to run kubelet" err="failed to run Kubelet: unable to load bootstrap kubeconfig: stat /etc/kubernetes/bootstrap-kubelet.conf: no such file or directory"
+"""
+    answer = finding(ID, text)
+    assert answer.state == "found"
+    assert answer.strength >= 0.9
+    assert "ops-4" in answer.objects
+    assert "bootstrap-kubelet.conf" in answer.why.en
+
+
+def test_the_api_alone_makes_it_likely() -> None:
+    answer = finding(ID, UNKNOWN)
+    assert answer.state == "found"
+    assert 0.8 <= answer.strength < 0.9
+    assert "ops-4" in answer.objects
+    assert "ping" in answer.why.en
+
+
+def test_a_host_that_answers_makes_it_sure() -> None:
+    text = f"""{UNKNOWN}
+$ ping -c1 10.40.0.4
+PING 10.40.0.4 (10.40.0.4) 56(84) bytes of data.
+64 bytes from 10.40.0.4: icmp_seq=1 ttl=64 time=0.311 ms
+
+--- 10.40.0.4 ping statistics ---
+1 packets transmitted, 1 received, 0% packet loss, time 0ms
+"""
+    assert finding(ID, text).strength >= 0.9
+
+
+def test_a_silent_machine_is_another_cause() -> None:
+    text = f"""{UNKNOWN}
+$ ping -c2 10.40.0.4
+PING 10.40.0.4 (10.40.0.4) 56(84) bytes of data.
+
+--- 10.40.0.4 ping statistics ---
+2 packets transmitted, 0 received, 100% packet loss, time 1003ms
+"""
+    assert finding(ID, text).state == "ruled-out"
+
+
+def test_swap_is_another_cause() -> None:
+    text = "kubelet[88]: F0819 07:00:31.551021 88 server.go:266] failed to run Kubelet: Running with swap on is not supported, please"
+    assert finding(ID, text).state == "ruled-out"
+
+
+def test_not_ready_alone_is_no_claim() -> None:
+    text = "$ kubectl get nodes\nNAME    STATUS     ROLES    AGE   VERSION\nops-4   NotReady   <none>   80d   v1.21.4"
+    assert finding(ID, text).strength < 0.8
+
+
+def test_a_refused_cgroup_driver_is_another_cause() -> None:
+    text = 'F0709 11:20:17.123456    1932 server.go:274] failed to run Kubelet: misconfiguration: kubelet cgroup driver: "systemd" is different from docker cgroup driver: "cgroupfs"'
+    assert finding(ID, text).state == "ruled-out"

@@ -1,0 +1,56 @@
+"""TRT4005: kubelet, the kernel or df say that the disk is full; memory and inotify limits are other matters."""
+
+# ruff: noqa: E501 - evidence stands as people paste it
+
+from __future__ import annotations
+
+from tests.support.doctor import finding
+
+ID = "disk-pressure"
+
+
+def test_evicted_for_storage_on_a_full_disk() -> None:
+    text = """
+$ kubectl -n kube-system get pod -o wide | grep calico-node
+calico-node-ff8wd   0/1   Evicted   0   12m   <none>   arc-5   <none>   <none>
+$ kubectl -n kube-system describe pod calico-node-ff8wd | grep Message
+Message:        The node was low on resource: ephemeral-storage. Container calico-node was using 41Mi, which exceeds its request of 0.
+[root@arc-5 ~]# df -h /
+Filesystem      Size  Used Avail Use% Mounted on
+/dev/vda1        40G   40G   20K 100% /
+"""
+    answer = finding(ID, text)
+    assert answer.state == "found"
+    assert answer.strength >= 0.95
+    assert "arc-5" in answer.objects
+
+
+def test_the_condition_alone() -> None:
+    text = """
+$ kubectl describe node arc-5
+Name:               arc-5
+Conditions:
+  Type             Status  LastHeartbeatTime                 LastTransitionTime                Reason                     Message
+  ----             ------  -----------------                 ------------------                ------                     -------
+  DiskPressure     True    Wed, 12 Jan 2022 10:00:00 +0000   Wed, 12 Jan 2022 09:01:10 +0000   KubeletHasDiskPressure     kubelet has disk pressure
+  Ready            True    Wed, 12 Jan 2022 10:00:00 +0000   Wed, 12 Jan 2022 09:01:10 +0000   KubeletReady               kubelet is posting ready status
+"""
+    answer = finding(ID, text)
+    assert answer.state == "found"
+    assert answer.strength >= 0.9
+    assert "arc-5" in answer.objects
+
+
+def test_a_file_cannot_be_written() -> None:
+    text = "install-cni 日志：\ncp: error writing '/host/opt/cni/bin/calico': No space left on device"
+    assert finding(ID, text).strength >= 0.8
+
+
+def test_memory_is_another_matter() -> None:
+    text = "Message: The node was low on resource: memory. Container calico-node was using 300Mi, which exceeds its request of 0."
+    assert finding(ID, text).state == "ruled-out"
+
+
+def test_inotify_watches_are_no_disk() -> None:
+    text = "E0112 10:00:00.000000 1 fsnotify.go:20] failed to create inotify watch: no space left on device"
+    assert finding(ID, text).state != "found"

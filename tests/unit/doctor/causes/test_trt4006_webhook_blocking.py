@@ -1,0 +1,50 @@
+"""TRT4006: a webhook that cannot be called rejects Calico's pods; one that rejects others is no proof."""
+
+# ruff: noqa: E501 - evidence stands as people paste it
+
+from __future__ import annotations
+
+from tests.support.doctor import finding
+
+ID = "webhook-blocking"
+TEXT = (
+    'Error creating: Internal error occurred: failed calling webhook "mutate.policy-agent.example.io": Post '
+    '"https://policy-agent.policy.svc:443/mutate?timeout=10s": '
+)
+
+
+def test_the_daemonset_cannot_create() -> None:
+    text = f"""
+$ kubectl -n kube-system get ds calico-node
+NAME          DESIRED   CURRENT   READY   UP-TO-DATE   AVAILABLE   NODE SELECTOR            AGE
+calico-node   9         2         2       2            2           kubernetes.io/os=linux   300d
+$ kubectl -n kube-system describe ds calico-node | tail -1
+  Warning  FailedCreate  3m (x19 over 30m)  daemonset-controller  {TEXT}dial tcp 10.100.7.7:443: connect: connection refused
+"""
+    answer = finding(ID, text)
+    assert answer.state == "found"
+    assert answer.strength >= 0.9
+    assert "mutate.policy-agent.example.io" in answer.objects
+    assert "policy/policy-agent" in answer.objects
+
+
+def test_an_event_in_prose() -> None:
+    text = (
+        f'所有 worker 重启之后 calico-node 的 pod 建不出来：\n{TEXT}no endpoints available for service "policy-agent"'
+    )
+    answer = finding(ID, text)
+    assert answer.state == "found"
+    assert answer.strength >= 0.8
+
+
+def test_a_webhook_for_others_is_no_claim() -> None:
+    text = (
+        '$ kubectl -n shop apply -f cart.yaml\nError from server (InternalError): error when creating "cart.yaml": Internal error '
+        'occurred: failed calling webhook "validate.ingress.example.io": Post "https://ing.ingress.svc:443/v": context deadline exceeded'
+    )
+    assert finding(ID, text).strength < 0.8
+
+
+def test_a_policy_is_another_cause() -> None:
+    text = 'Error creating: pods "calico-node-" is forbidden: violates PodSecurity "baseline:latest": host namespaces'
+    assert finding(ID, text).state == "cannot-tell"

@@ -1,0 +1,98 @@
+"""TRT5002: far more addresses in use than pods, or owners that are no nodes; pods that account for them rule it out."""
+
+# ruff: noqa: E501 (pasted lines stay as long as they are)
+
+from __future__ import annotations
+
+from tests.support.doctor import finding
+
+FATAL = (
+    "2022-02-11 03:10:09.511 [FATAL][31] tunnel-ip-allocator/allocateip.go 402: Unable to autoassign an address - pools "
+    'are likely exhausted. type="vxlanTunnelAddress"'
+)
+
+
+def table(used: int, total: int = 1024) -> str:
+    return (
+        "$ calicoctl ipam show\n"
+        "+----------+---------------+-----------+------------+----------+\n"
+        "| GROUPING |     CIDR      | IPS TOTAL | IPS IN USE | IPS FREE |\n"
+        "+----------+---------------+-----------+------------+----------+\n"
+        f"| IP Pool  | 10.77.0.0/22  |      {total} | {used} ({100 * used // total}%) | {total - used} (0%)   |\n"
+        "+----------+---------------+-----------+------------+----------+\n"
+    )
+
+
+def test_in_use_far_above_the_pods() -> None:
+    text = f"{table(1020)}$ kubectl get pods -A -o wide --no-headers | grep -c ' 10.77.'\n96\n$ kubectl logs x\n{FATAL}"
+    answer = finding("ipam-leak", text)
+    assert answer.state == "found"
+    assert answer.strength >= 0.9
+    assert "10.77.0.0/22" in answer.objects
+
+
+def test_the_check_counts_leaks_and_the_sandbox_fails() -> None:
+    answer = finding(
+        "ipam-leak",
+        """
+        Pods hang in ContainerCreating on our autoscaled pool since this morning.
+
+        # kubectl describe pod web-1 | tail -1
+          Warning  FailedCreatePodSandBox  11s (x40 over 9m)  kubelet  Failed to create pod sandbox: rpc error: code = Unknown desc = failed to setup network for sandbox "ab12": plugin type="calico" failed (add): failed to request 1 IPv4 addresses. IPAM allocated only 0
+        # calicoctl ipam check | tail -6
+        Found 812 IPs that are allocated in IPAM but not actually in use.
+        Scanning for IPs that are in use by a workload or node but not allocated in IPAM...
+        Found 0 in-use IPs that are not in active IP pools.
+        Found 0 in-use IPs that are in active IP pools but have no corresponding IPAM allocation.
+        Check complete; found 812 problems.
+        """,
+    )
+    assert answer.state == "found"
+    assert answer.strength >= 0.9
+
+
+def test_blocks_of_hosts_that_are_no_nodes() -> None:
+    answer = finding(
+        "ipam-leak",
+        f"""
+        $ kubectl logs -n kube-system calico-node-7sx2m | tail -1
+        {FATAL}
+        $ kubectl get nodes
+        NAME    STATUS   ROLES    AGE   VERSION
+        pool-a  Ready    <none>   3d    v1.21.2
+        pool-b  Ready    <none>   3d    v1.21.2
+        $ kubectl get ipamblocks -o yaml | grep affinity:
+            affinity: host:pool-a
+            affinity: host:pool-b
+            affinity: host:pool-old-1
+            affinity: host:pool-old-2
+        """,
+    )
+    assert answer.state == "found"
+    assert answer.strength >= 0.9
+    assert "pool-old-1" in answer.objects
+
+
+def test_pods_account_for_the_addresses() -> None:
+    text = (
+        f"{table(1024)}$ kubectl get pods -A -o wide --no-headers | grep -c ' 10.77.'\n1003\n$ kubectl logs x\n{FATAL}"
+    )
+    assert finding("ipam-leak", text).state == "ruled-out"
+
+
+def test_the_message_alone_is_no_claim() -> None:
+    assert finding("ipam-leak", f"$ kubectl logs x\n{FATAL}").strength < 0.8
+
+
+def test_a_small_leak_in_a_pool_with_room_is_an_aside() -> None:
+    text = f"{table(300)}$ kubectl get pods -A --no-headers | wc -l\n80\n"
+    answer = finding("ipam-leak", text)
+    assert answer.aside or answer.strength < 0.8
+
+
+def test_pods_that_are_stuck_are_not_all_pods() -> None:
+    text = (
+        f"3 pods are stuck in ContainerCreating since noon.\n\n{table(1024)}"
+        f"$ kubectl get pod -A | grep -c ContainerCreating\n3\n$ kubectl logs x\n{FATAL}"
+    )
+    assert finding("ipam-leak", text).strength < 0.8

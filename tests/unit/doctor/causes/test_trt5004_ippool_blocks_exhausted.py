@@ -1,0 +1,107 @@
+"""TRT5004: all blocks are taken by live nodes while addresses are free."""
+
+# ruff: noqa: E501 (pasted lines stay as long as they are)
+
+from __future__ import annotations
+
+from tests.support.doctor import finding
+
+LOG = """
+$ kubectl -n kube-system logs calico-node-new9 | tail -2
+2021-06-17 11:40:02.118 [INFO][27] tunnel-ip-allocator/ipam.go 473: Ran out of existing affine blocks for host host="n9"
+2021-06-17 11:40:02.390 [FATAL][27] tunnel-ip-allocator/allocateip.go 236: Unable to autoassign an address - pools are likely exhausted type="ipipTunnelAddress"
+"""
+SHOW = """
+$ calicoctl ipam show
++----------+--------------+-----------+------------+-----------+
+| GROUPING |     CIDR     | IPS TOTAL | IPS IN USE | IPS FREE  |
++----------+--------------+-----------+------------+-----------+
+| IP Pool  | 10.66.0.0/23 |       512 | 71 (14%)   | 441 (86%) |
++----------+--------------+-----------+------------+-----------+
+"""
+
+
+def test_all_blocks_taken_by_live_nodes() -> None:
+    answer = finding(
+        "ippool-blocks-exhausted",
+        f"""{LOG}{SHOW}
+$ calicoctl ipam show --show-blocks | grep -c Block
+8
+$ kubectl get nodes --no-headers | wc -l
+9
+$ kubectl get pod -A -o wide --no-headers | grep -c ' 10.66.'
+62
+""",
+    )
+    assert answer.state == "found"
+    assert answer.strength >= 0.9
+    assert "10.66.0.0/23" in answer.objects
+
+
+def test_a_pool_smaller_than_the_cluster() -> None:
+    answer = finding(
+        "ippool-blocks-exhausted",
+        f"""第 5 个节点加入后起不来，前 4 个都正常。
+{LOG}
+$ calicoctl get ippool -o yaml | grep -e cidr -e blockSize
+    blockSize: 26
+    cidr: 10.99.4.0/24
+$ calicoctl get ippool -o wide
+NAME                  CIDR           NAT    IPIPMODE   VXLANMODE   DISABLED   SELECTOR
+default-ipv4-ippool   10.99.4.0/24   true   Always     Never       false      all()
+$ kubectl get nodes
+NAME   STATUS     ROLES    AGE   VERSION
+n1     Ready      master   9d    v1.20.4
+n2     Ready      <none>   9d    v1.20.4
+n3     Ready      <none>   9d    v1.20.4
+n4     Ready      <none>   9d    v1.20.4
+n5     NotReady   <none>   8m    v1.20.4
+""",
+    )
+    assert answer.state == "found"
+    assert answer.strength >= 0.9
+    assert "10.99.4.0/24" in answer.objects
+
+
+def test_the_limit_of_a_host() -> None:
+    answer = finding(
+        "ippool-blocks-exhausted",
+        'Failed to create pod sandbox: plugin type="calico" failed (add): cannot allocate new block due to per host block limit',
+    )
+    assert answer.strength >= 0.9
+
+
+def test_dead_owners_are_a_leak() -> None:
+    answer = finding(
+        "ippool-blocks-exhausted",
+        f"""{LOG}{SHOW.replace("71 (14%) ", "401 (78%)").replace("441 (86%)", "111 (22%)")}
+$ calicoctl ipam show --show-blocks | grep -c Block
+8
+$ kubectl get nodes --no-headers | wc -l
+3
+$ kubectl get pod -A -o wide --no-headers | grep -c ' 10.66.'
+40
+""",
+    )
+    assert answer.state == "ruled-out"
+
+
+def test_the_message_alone_is_no_claim() -> None:
+    assert finding("ippool-blocks-exhausted", LOG).strength < 0.8
+
+
+def test_a_small_pool_that_works_is_no_claim() -> None:
+    answer = finding(
+        "ippool-blocks-exhausted",
+        """
+        $ calicoctl get ippool -o wide
+        NAME      CIDR           NAT    IPIPMODE   VXLANMODE   DISABLED   SELECTOR
+        default   10.99.4.0/25   true   Always     Never       false      all()
+        $ kubectl get nodes
+        NAME   STATUS   ROLES    AGE   VERSION
+        n1     Ready    master   9d    v1.20.4
+        n2     Ready    <none>   9d    v1.20.4
+        n3     Ready    <none>   9d    v1.20.4
+        """,
+    )
+    assert answer.strength < 0.8

@@ -1,0 +1,60 @@
+"""TRT5005: IPAM's own words, a disabled pool, or a selector that misses the node's labels."""
+
+# ruff: noqa: E501 (pasted lines stay as long as they are)
+
+from __future__ import annotations
+
+from tests.support.doctor import finding
+
+
+def test_ipam_says_so_and_the_pool_is_disabled() -> None:
+    answer = finding(
+        "no-ippool-for-node",
+        """
+        $ kubectl -n kube-system logs calico-node-ppq8s | tail -1
+        2021-09-09 01:02:03.444 [FATAL][41] tunnel-ip-allocator/allocateip.go 398: Unable to autoassign an address error=no configured Calico pools for node rack2-n3 type="ipipTunnelAddress"
+        $ calicoctl get ippool -o wide
+        NAME         CIDR            NAT    IPIPMODE   VXLANMODE   DISABLED   SELECTOR
+        rack1-pool   10.50.0.0/18    true   Always     Never       true       all()
+        """,
+    )
+    assert answer.state == "found"
+    assert answer.strength >= 0.9
+    assert "rack1-pool" in answer.objects
+    assert "rack2-n3" in answer.objects
+
+
+def test_only_the_event() -> None:
+    answer = finding(
+        "no-ippool-for-node",
+        """
+        新加的机柜上的 Pod 全部起不来：
+        Warning  FailedCreatePodSandBox  3s  kubelet, r9-w1  Failed to create pod sandbox: rpc error: code = Unknown desc = failed to setup network for sandbox "77": plugin type="calico" failed (add): no configured Calico pools for node r9-w1
+        """,
+    )
+    assert answer.strength >= 0.9
+    assert "r9-w1" in answer.objects
+
+
+def test_a_pool_that_does_not_exist() -> None:
+    answer = finding(
+        "no-ippool-for-node", "network: error getting pools: the given pool (10.123.0.0/16) does not exist"
+    )
+    assert answer.strength >= 0.9
+    assert "10.123.0.0/16" in answer.objects
+
+
+def test_an_enabled_pool_for_all_rules_it_out() -> None:
+    answer = finding(
+        "no-ippool-for-node",
+        """
+        $ calicoctl get ippool -o wide
+        NAME                  CIDR            NAT    IPIPMODE   VXLANMODE   DISABLED   SELECTOR
+        default-ipv4-ippool   10.50.0.0/18    true   Always     Never       false      all()
+        """,
+    )
+    assert answer.state == "ruled-out"
+
+
+def test_nothing_said() -> None:
+    assert finding("no-ippool-for-node", "$ kubectl get nodes\nNAME STATUS\nw1 Ready").state == "cannot-tell"

@@ -1,0 +1,66 @@
+"""TRT5008: a range contains node addresses; disjoint ranges rule it out, an overlap without symptoms is an aside."""
+
+from __future__ import annotations
+
+from tests.support.doctor import finding
+
+CONTROLLERS = """
+        $ kubectl -n kube-system logs calico-kube-controllers-64f-q8n
+        2023-03-30 10:10:10.100 [ERROR][1] client.go 290: Error getting cluster information config error=Get \
+        "https://10.96.0.1:443/apis/crd.projectcalico.org/v1/clusterinformations/default": dial tcp \
+        10.96.0.1:443: i/o timeout
+"""
+NODES = """
+        $ kubectl get nodes -o wide
+        NAME   STATUS   ROLES           AGE   VERSION   INTERNAL-IP    EXTERNAL-IP
+        pve1   Ready    control-plane   3h    v1.27.3   10.244.7.11    <none>
+        pve2   Ready    <none>          3h    v1.27.3   10.244.7.12    <none>
+"""
+
+
+def pool(cidr: str) -> str:
+    return f"""
+        $ calicoctl get ippool -o wide
+        NAME                  CIDR              NAT    IPIPMODE   VXLANMODE   DISABLED   DISABLEBGPEXPORT   SELECTOR
+        default-ipv4-ippool   {cidr}     true   Always     Never       false      false              all()
+"""
+
+
+def test_nodes_inside_the_pool() -> None:
+    answer = finding("cidr-overlap", CONTROLLERS + NODES + pool("10.244.0.0/16"))
+    assert answer.state == "found"
+    assert answer.strength >= 0.9
+    assert not answer.aside
+    assert "10.244.0.0/16" in answer.objects
+
+
+def test_nodes_inside_the_service_range() -> None:
+    answer = finding(
+        "cidr-overlap",
+        """
+        部分节点访问不了 apiserver：
+        dial tcp 10.0.0.1:443: i/o timeout
+
+        # kubectl -n kube-system get cm kubeadm-config -o yaml | grep -e podSubnet -e serviceSubnet
+              podSubnet: 10.244.0.0/16
+              serviceSubnet: 10.0.0.0/16
+        # kubectl get nodes -o wide
+        NAME   STATUS   ROLES    AGE   VERSION   INTERNAL-IP   EXTERNAL-IP
+        a1     Ready    master   3h    v1.19.3   10.0.8.2      <none>
+        """,
+    )
+    assert answer.strength >= 0.8
+    assert "10.0.0.0/16" in answer.objects
+
+
+def test_disjoint() -> None:
+    assert finding("cidr-overlap", CONTROLLERS + NODES + pool("172.16.0.0/16")).state == "ruled-out"
+
+
+def test_without_symptoms_it_is_an_aside() -> None:
+    answer = finding("cidr-overlap", NODES + pool("10.244.0.0/16"))
+    assert answer.aside
+
+
+def test_the_time_out_of_pods_alone() -> None:
+    assert finding("cidr-overlap", CONTROLLERS).state == "cannot-tell"

@@ -1,0 +1,73 @@
+"""TRT5010: one address with two owners; a clean check rules it out."""
+
+# ruff: noqa: E501 (pasted lines stay as long as they are)
+
+from __future__ import annotations
+
+from tests.support.doctor import finding
+
+
+def test_a_pod_holds_a_tunnels_address() -> None:
+    answer = finding(
+        "ipam-inconsistent",
+        """
+        [root@k4 ~]# ip addr show tunl0
+        9: tunl0@NONE: <NOARP,UP,LOWER_UP> mtu 1480 qdisc noqueue state UNKNOWN group default qlen 1000
+            link/ipip 0.0.0.0 brd 0.0.0.0
+            inet 10.88.3.64/32 scope global tunl0
+               valid_lft forever preferred_lft forever
+        $ kubectl get pod -A -o wide
+        NAMESPACE   NAME     READY   STATUS    RESTARTS   AGE   IP           NODE   NOMINATED NODE   READINESS GATES
+        shop        cart-0   1/1     Running   0          5d    10.88.3.64   k2     <none>           <none>
+        shop        cart-1   1/1     Running   0          5d    10.88.3.70   k2     <none>           <none>
+        """,
+    )
+    assert answer.state == "found"
+    assert answer.strength >= 0.9
+    assert "10.88.3.64" in answer.objects
+
+
+def test_two_pods_on_two_nodes_with_one_address() -> None:
+    answer = finding(
+        "ipam-inconsistent",
+        """
+        两个业务 Pod 拿到了相同的 IP，访问时好时坏：
+        $ kubectl get pod -n shop -o wide
+        NAME      READY   STATUS    RESTARTS   AGE   IP            NODE   NOMINATED NODE   READINESS GATES
+        pay-a     1/1     Running   0          5d    10.88.9.12    k2     <none>           <none>
+        pay-b     1/1     Running   0          1d    10.88.9.12    k6     <none>           <none>
+        """,
+    )
+    assert answer.strength >= 0.9
+    assert "10.88.9.12" in answer.objects
+
+
+def test_the_node_says_that_its_address_is_occupied() -> None:
+    answer = finding(
+        "ipam-inconsistent",
+        "2022-01-01 09:00:00.000 [INFO][70] tunnel-ip-allocator/allocateip.go 209: Current address is occupied, assign a new "
+        'one currentAddr="10.88.3.64" type="ipipTunnelAddress"',
+    )
+    assert answer.state == "found"
+    assert "10.88.3.64" in answer.objects
+
+
+def test_a_clean_check_rules_it_out() -> None:
+    assert (
+        finding("ipam-inconsistent", "$ calicoctl ipam check | tail -1\nCheck complete; found 0 problems.").state
+        == "ruled-out"
+    )
+
+
+def test_pods_of_the_hosts_network_share_an_address() -> None:
+    answer = finding(
+        "ipam-inconsistent",
+        """
+        $ kubectl get pod -A -o wide
+        NAMESPACE     NAME                READY   STATUS    RESTARTS   AGE   IP           NODE   NOMINATED NODE   READINESS GATES
+        kube-system   calico-node-aaaaa   1/1     Running   0          5d    10.1.1.4     k2     <none>           <none>
+        kube-system   kube-proxy-bbbbb    1/1     Running   0          5d    10.1.1.4     k2     <none>           <none>
+        mon           agent-x             1/1     Running   0          5d    10.1.1.4     k2     <none>           <none>
+        """,
+    )
+    assert answer.state != "found"

@@ -1,0 +1,74 @@
+"""TRT6003: a foreign file that sorts first, or another plugin's words."""
+
+# ruff: noqa: E501 (pasted lines stay as long as they are)
+
+from __future__ import annotations
+
+from tests.support.doctor import finding
+
+PODS = """
+$ kubectl get pods -n kube-system
+NAME                READY   STATUS              RESTARTS   AGE
+calico-node-8tq2w   1/1     Running             0          12m
+coredns-7b9f-22x9   0/1     ContainerCreating   0          12m
+"""
+
+
+def test_a_foreign_file_sorts_first() -> None:
+    answer = finding(
+        "stale-cni-config",
+        f"""{PODS}
+[root@lab1 ~]# ls -la /etc/cni/net.d
+total 20
+drwxr-xr-x 2 root root 4096 Jun  1 10:00 .
+drwxr-xr-x 3 root root 4096 May  1 10:00 ..
+-rw-r--r-- 1 root root  500 May  1 10:00 00-weave.conflist
+-rw-r--r-- 1 root root  660 Jun  1 10:00 10-calico.conflist
+-rw------- 1 root root 2700 Jun  1 10:00 calico-kubeconfig
+""",
+    )
+    assert answer.state == "found"
+    assert answer.strength >= 0.9
+    assert "00-weave.conflist" in answer.objects
+
+
+def test_flannels_words_on_a_calico_cluster() -> None:
+    answer = finding(
+        "stale-cni-config",
+        f"""从 flannel 换成 calico 之后 coredns 起不来。
+{PODS}
+  Warning  FailedCreatePodSandBox  5s  kubelet  Failed to create pod sandbox: rpc error: code = Unknown desc = failed to setup network for sandbox "11": open /run/flannel/subnet.env: no such file or directory
+""",
+    )
+    assert answer.strength >= 0.9
+    assert "flannel" in answer.objects
+
+
+def test_a_bridge_of_the_old_cni() -> None:
+    answer = finding(
+        "stale-cni-config",
+        'network for pod "web-0": networkPlugin cni failed to set up pod "web-0_default" network: failed to set bridge addr: '
+        '"cni0" already has an IP address different from 10.244.3.1/24',
+    )
+    assert answer.strength >= 0.9
+    assert "cni0" in answer.objects
+
+
+def test_only_calicos_files_rule_it_out() -> None:
+    answer = finding("stale-cni-config", f"{PODS}\n$ ls /etc/cni/net.d\n10-calico.conflist\ncalico-kubeconfig\n")
+    assert answer.state == "ruled-out"
+
+
+def test_a_file_that_sorts_later_is_harmless() -> None:
+    answer = finding(
+        "stale-cni-config",
+        f"{PODS}\n$ ls -1 /etc/cni/net.d\n10-calico.conflist\n87-podman-bridge.conflist\ncalico-kubeconfig\n",
+    )
+    assert answer.strength < 0.8
+
+
+def test_multus_calls_calico() -> None:
+    answer = finding(
+        "stale-cni-config", f"{PODS}\n$ ls -1 /etc/cni/net.d\n00-multus.conf\n10-calico.conflist\ncalico-kubeconfig\n"
+    )
+    assert answer.strength < 0.8

@@ -1,0 +1,61 @@
+"""TRT6004: the runtime names plugin and directory; other plugins are another cause."""
+
+from __future__ import annotations
+
+from tests.support.doctor import finding
+
+
+def event(plugin: str, folder: str) -> str:
+    return (
+        "  Warning  FailedCreatePodSandBox  2s (x8 over 1m)  kubelet  Failed to create pod sandbox: rpc error: code = "
+        f'Unknown desc = failed to setup network for sandbox "ee": failed to find plugin "{plugin}" in path [{folder}]'
+    )
+
+
+def test_the_event_names_the_directory() -> None:
+    answer = finding("cni-binary-missing", f"$ kubectl describe pod a-1 | tail -1\n{event('calico', '/usr/lib/cni')}")
+    assert answer.state == "found"
+    assert answer.strength >= 0.9
+    assert "/usr/lib/cni" in answer.objects
+    assert "calico" in answer.objects
+
+
+def test_the_binary_lies_elsewhere() -> None:
+    answer = finding(
+        "cni-binary-missing",
+        f"""
+calico-node 都是 1/1，但所有新 Pod 都起不来。
+$ kubectl describe pod a-1 | tail -1
+{event("calico", "/usr/libexec/cni")}
+[root@c8 ~]# grep -n bin_dir /etc/containerd/config.toml
+54:      bin_dir = "/usr/libexec/cni"
+[root@c8 ~]# ls -l /opt/cni/bin
+total 60000
+-rwxr-xr-x 1 root root 39771200 Jan  2 10:00 calico
+-rwxr-xr-x 1 root root 39771200 Jan  2 10:00 calico-ipam
+""",
+    )
+    assert answer.strength >= 0.95
+    assert "/usr/libexec/cni" in answer.objects
+
+
+def test_install_cni_finds_no_directory() -> None:
+    answer = finding(
+        "cni-binary-missing",
+        """
+        $ kubectl logs calico-node-z -c install-cni
+        2023-01-01 00:00:00.000 [INFO][1] cni-installer/<nil> <nil>: /host/opt/cni/bin is not writeable, skipping
+        2023-01-01 00:00:00.000 [FATAL][1] cni-installer/<nil> <nil>: found no writeable directory, exiting
+        """,
+    )
+    assert answer.strength >= 0.8
+
+
+def test_another_plugin_is_another_cause() -> None:
+    answer = finding("cni-binary-missing", f"$ kubectl describe pod a-1\n{event('weave-net', '/opt/cni/bin')}")
+    assert answer.state == "ruled-out"
+
+
+def test_a_secondary_directory_is_harmless() -> None:
+    answer = finding("cni-binary-missing", 'level=info msg="/host/secondary-bin-dir is not writeable, skipping"')
+    assert answer.state == "cannot-tell"

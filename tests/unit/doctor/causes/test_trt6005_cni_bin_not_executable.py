@@ -1,0 +1,64 @@
+"""TRT6005: the binary is there and may not run."""
+
+# ruff: noqa: E501 (pasted lines stay as long as they are)
+
+from __future__ import annotations
+
+from tests.support.doctor import finding
+
+
+def test_noexec() -> None:
+    answer = finding(
+        "cni-bin-not-executable",
+        """
+        $ kubectl -n kube-system logs calico-node-9 -c install-cni | tail -2
+        /install-cni.sh: line 98: /host/opt/cni/bin/calico: Permission denied
+        CNI plugin version:
+        [root@hard-1 ~]# findmnt -no OPTIONS -T /opt/cni/bin
+        rw,nosuid,nodev,noexec,relatime
+        """,
+    )
+    assert answer.state == "found"
+    assert answer.strength >= 0.95
+    assert "/opt/cni/bin" in answer.objects
+
+
+def test_a_mount_line_and_the_event() -> None:
+    answer = finding(
+        "cni-bin-not-executable",
+        """
+        等保加固之后节点 NotReady：
+        Failed to create pod sandbox: failed to setup network for sandbox "12": fork/exec /opt/cni/bin/calico: permission denied
+        [root@hard-1 ~]# mount | grep /opt
+        /dev/mapper/vg-opt on /opt type ext4 (rw,nosuid,nodev,noexec,relatime)
+        """,
+    )
+    assert answer.strength >= 0.95
+    assert "/opt" in answer.objects
+
+
+def test_refused_without_options_is_likely() -> None:
+    answer = finding(
+        "cni-bin-not-executable", "[root@h ~]# /opt/cni/bin/calico -v\n-bash: /opt/cni/bin/calico: Permission denied"
+    )
+    assert answer.state == "found"
+    assert answer.strength >= 0.8
+
+
+def test_selinux_is_another_cause() -> None:
+    answer = finding(
+        "cni-bin-not-executable",
+        """
+        $ kubectl logs calico-node-9 -c install-cni
+        cp: can't create '/host/opt/cni/bin/calico': Permission denied
+        /install-cni.sh: line 98: /host/opt/cni/bin/calico: Permission denied
+        # ausearch -m avc -ts recent | tail -1
+        type=AVC msg=audit(1.2:3): avc:  denied  { write } for  pid=1 comm="cp" name="bin" dev="dm-0" tclass=dir
+        """,
+    )
+    assert answer.state == "ruled-out"
+
+
+def test_a_failed_write_is_no_refused_execution() -> None:
+    answer = finding("cni-bin-not-executable", "open /host/opt/cni/bin/calico: permission denied")
+    assert answer.strength < 0.8

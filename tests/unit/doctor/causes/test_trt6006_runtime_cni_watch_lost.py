@@ -1,0 +1,71 @@
+"""TRT6006: files are right and calico-node is ready, yet the runtime has loaded nothing."""
+
+# ruff: noqa: E501 (pasted lines stay as long as they are)
+
+from __future__ import annotations
+
+from tests.support.doctor import finding
+
+READY = """
+$ kubectl -n kube-system get pod -o wide | grep calico-node
+calico-node-77xqz   1/1     Running   0          22m   10.3.3.9   rx9   <none>   <none>
+"""
+CONDITION = (
+    "  Ready            False   Tue, 02 Apr 2024 10:00:00 +0000   Tue, 02 Apr 2024 09:40:00 +0000   KubeletNotReady   "
+    "container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady message:Network plugin returns "
+    "error: cni plugin not initialized"
+)
+
+
+def test_the_directory_was_removed_under_it() -> None:
+    answer = finding(
+        "runtime-cni-watch-lost",
+        f"""{READY}
+$ kubectl describe node rx9 | grep -i ready
+{CONDITION}
+[root@rx9 ~]# journalctl -u containerd | grep -i cni | tail -1
+Apr 02 09:31:10 rx9 containerd[812]: time="2024-04-02T09:31:10Z" level=error msg="failed to reload cni configuration after receiving fs change event(REMOVE        \\"/etc/cni/net.d\\")" error="cni config load failed: no network config found in /etc/cni/net.d: cni plugin not initialized: failed to load cni config"
+""",
+    )
+    assert answer.state == "found"
+    assert answer.strength >= 0.9
+    assert "containerd" in answer.objects
+
+
+def test_the_file_is_newer_than_the_runtime() -> None:
+    answer = finding(
+        "runtime-cni-watch-lost",
+        f"""kubeadm reset 之后重新加入，节点一直 NotReady。
+{READY}
+$ kubectl describe node rx9 | grep Ready
+{CONDITION}
+[root@rx9 ~]# ls -la --time-style=full-iso /etc/cni/net.d
+total 16
+-rw-r--r-- 1 root root  660 2024-04-02 09:38:00.000000000 +0000 10-calico.conflist
+-rw------- 1 root root 2700 2024-04-02 09:38:00.000000000 +0000 calico-kubeconfig
+[root@rx9 ~]# systemctl show containerd -p ActiveEnterTimestamp
+ActiveEnterTimestamp=Mon 2024-03-18 08:00:00 UTC
+""",
+    )
+    assert answer.state == "found"
+    assert answer.strength >= 0.8
+
+
+def test_normal_while_calico_node_starts() -> None:
+    answer = finding(
+        "runtime-cni-watch-lost",
+        f"{READY.replace('1/1     Running', '0/1     Init:1/3')}\n$ kubectl describe node rx9\n{CONDITION}",
+    )
+    assert answer.state == "ruled-out"
+
+
+def test_the_condition_alone_is_no_claim() -> None:
+    assert finding("runtime-cni-watch-lost", f"$ kubectl describe node rx9\n{CONDITION}").strength < 0.8
+
+
+def test_a_missing_plugin_is_another_cause() -> None:
+    answer = finding(
+        "runtime-cni-watch-lost",
+        f'{READY}\n{CONDITION}\nfailed to setup network: failed to find plugin "calico" in path [/opt/cni/bin]',
+    )
+    assert answer.state == "ruled-out"

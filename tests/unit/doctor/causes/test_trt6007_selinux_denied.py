@@ -1,0 +1,47 @@
+"""TRT6007: denied writes, with SELinux enforcing or an audit record."""
+
+# ruff: noqa: E501 (pasted lines stay as long as they are)
+
+from __future__ import annotations
+
+from tests.support.doctor import finding
+
+DENIED = """
+$ oc logs calico-node-6b -c install-cni
+cp: can't create '/host/opt/cni/bin/calico': Permission denied
+cp: can't create '/host/opt/cni/bin/calico-ipam': Permission denied
+/install-cni.sh: line 83: /host/opt/cni/bin/calico: not found
+"""
+
+
+def test_denied_while_enforcing() -> None:
+    answer = finding("selinux-denied", f"{DENIED}[root@se1 ~]# getenforce\nEnforcing\n")
+    assert answer.state == "found"
+    assert answer.strength >= 0.9
+    assert "/opt/cni/bin" in answer.objects
+
+
+def test_the_audit_record_and_gos_words() -> None:
+    answer = finding(
+        "selinux-denied",
+        """
+        $ kubectl logs calico-node-1 -c install-cni | tail -1
+        time="2022-02-02T02:02:02Z" level=fatal msg="open /host/opt/cni/bin/calico.tmp: permission denied"
+        # ausearch -m avc -ts recent
+        type=AVC msg=audit(16.1:9): avc:  denied  { create } for  pid=77 comm="install" name="calico.tmp" scontext=system_u:system_r:container_t:s0 tcontext=system_u:object_r:usr_t:s0 tclass=file permissive=0
+        """,
+    )
+    assert answer.strength >= 0.95
+
+
+def test_permissive_rules_it_out() -> None:
+    assert finding("selinux-denied", f"{DENIED}[root@se1 ~]# getenforce\nPermissive\n").state == "ruled-out"
+
+
+def test_read_only_is_another_cause() -> None:
+    answer = finding("selinux-denied", "cp: can't create '/host/opt/cni/bin/calico': Read-only file system")
+    assert answer.state != "found"
+
+
+def test_enforcing_alone_is_nothing() -> None:
+    assert finding("selinux-denied", "[root@se1 ~]# getenforce\nEnforcing\n").state == "cannot-tell"

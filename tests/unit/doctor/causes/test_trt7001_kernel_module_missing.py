@@ -1,0 +1,53 @@
+"""TRT7001: the kernel's own refusals, and what only looks like them."""
+
+from __future__ import annotations
+
+from tests.support.doctor import finding
+
+NO_SESSION = """
+[root@arm-3 ~]# kubectl -n kube-system logs calico-node-q7x2m | tail -3
+2021-05-02 11:40:03.118 [ERROR][71] felix/ipsets.go 569: Bad return code from 'ipset list'. error=exit status 1 family="inet" stderr="ipset v7.6: Cannot open session to kernel.\\n"
+2021-05-02 11:40:05.201 [PANIC][71] felix/ipsets.go 319: Failed to update IP sets after multiple retries. family="inet"
+"""  # noqa: E501
+MODPROBE = """
+[root@arm-3 ~]# modprobe ip_set
+modprobe: FATAL: Module ip_set not found in directory /lib/modules/4.9.201-tegra
+"""
+
+
+def test_log_and_modprobe_prove_it() -> None:
+    answer = finding("kernel-module-missing", NO_SESSION + MODPROBE)
+    assert answer.strength >= 0.95
+    assert answer.objects[0] == "ip_set"
+
+
+def test_the_log_alone_is_strong() -> None:
+    assert finding("kernel-module-missing", NO_SESSION).strength >= 0.9
+
+
+def test_a_match_that_cannot_be_loaded_names_its_module() -> None:
+    text = """
+    树莓派节点上 calico-node 一直重启，日志：
+    2022-01-09 09:12:44.310 [WARNING][80] felix/table.go 1321: Failed to execute ip(6)tables-restore command error=exit status 2 errorOutput="iptables-restore v1.8.4 (legacy): Couldn't load match `rpfilter':No such file or directory" ipVersion=0x4 table="raw"
+    """  # noqa: E501
+    answer = finding("kernel-module-missing", text)
+    assert answer.strength >= 0.9
+    assert "xt_rpfilter" in answer.objects
+
+
+def test_a_newer_revision_is_another_cause() -> None:
+    text = """
+    2023-04-11 06:00:01.004 [ERROR][64] felix/ipsets.go 569: Bad return code from 'ipset list'. stderr="ipset v7.11: Kernel and userspace incompatible: settype hash:net with revision 7 not supported by userspace."
+    2023-04-11 06:00:03.004 [PANIC][64] felix/ipsets.go 319: Failed to update IP sets after multiple retries. family="inet"
+    """  # noqa: E501
+    assert finding("kernel-module-missing", text).state == "ruled-out"
+
+
+def test_the_panic_alone_is_no_claim() -> None:
+    text = "2021-05-02 11:40:05.201 [PANIC][71] felix/ipsets.go 319: Failed to update IP sets after multiple retries."
+    assert finding("kernel-module-missing", text).strength < 0.8
+
+
+def test_an_absent_tunnel_device_is_harmless() -> None:
+    text = "2021-05-02 11:40:03.118 [INFO][71] felix/ipip_mgr.go 85: Failed to get IPIP tunnel device, assuming it isn't present"  # noqa: E501
+    assert finding("kernel-module-missing", text).state == "cannot-tell"

@@ -1,0 +1,64 @@
+"""TRT7003: two backends, by their rules or by their programs."""
+
+from __future__ import annotations
+
+from tests.support.doctor import finding
+
+
+def test_rules_in_two_backends() -> None:
+    text = """
+    [root@deb-2 ~]# iptables -V
+    iptables v1.8.7 (nf_tables)
+    [root@deb-2 ~]# iptables-legacy-save | grep -c cali-; iptables-nft-save | grep -c cali-; iptables-nft-save | grep -c KUBE-
+    214
+    0
+    167
+    """  # noqa: E501
+    answer = finding("iptables-backend-mismatch", text)
+    assert answer.strength >= 0.95
+    assert "FELIX_IPTABLESBACKEND" in answer.objects
+
+
+def test_felix_says_legacy_and_the_host_nft() -> None:
+    text = """
+    Pods on the new Debian nodes cannot reach any service IP, everything is 1/1.
+
+    deb-2# iptables -V
+    iptables v1.8.7 (nf_tables)
+    deb-2# iptables -S | head -1
+    # Warning: iptables-legacy tables present, use iptables-legacy to see them
+    $ kubectl -n kube-system logs calico-node-9zvxl | grep -i backend
+    2021-12-01 10:01:30.200 [INFO][59] felix/feature_detect.go 255: Looked up iptables command backendMode="legacy" candidates=[]string{"iptables-legacy-restore"} command="iptables-legacy-restore" ipVersion=0x4
+    """  # noqa: E501
+    answer = finding("iptables-backend-mismatch", text)
+    assert answer.strength >= 0.9
+    assert "legacy" in answer.objects
+
+
+def test_one_backend_is_no_fault() -> None:
+    text = """
+    [root@deb-2 ~]# iptables -V
+    iptables v1.8.7 (nf_tables)
+    $ kubectl -n kube-system logs calico-node-9zvxl | grep -i backend
+    2021-12-01 10:01:30.200 [INFO][59] felix/feature_detect.go 255: Looked up iptables command backendMode="nft" ipVersion=0x4
+    """  # noqa: E501
+    assert finding("iptables-backend-mismatch", text).state == "ruled-out"
+
+
+def test_the_warning_alone_is_no_claim() -> None:
+    text = "[root@deb-2 ~]# iptables -S | head -1\n# Warning: iptables-legacy tables present, use iptables-legacy to see them"  # noqa: E501
+    assert finding("iptables-backend-mismatch", text).strength < 0.8
+
+
+def test_rules_of_both_in_one_backend() -> None:
+    text = """
+    [root@deb-2 ~]# iptables -V
+    iptables v1.8.7 (nf_tables)
+    [root@deb-2 ~]# iptables-legacy-save | grep -c cali-
+    214
+    [root@deb-2 ~]# iptables-legacy-save | grep -c KUBE-
+    167
+    $ kubectl -n kube-system logs calico-node-9zvxl | grep -i backend
+    2021-12-01 10:01:30.200 [INFO][59] felix/feature_detect.go 255: Looked up command backendMode="legacy" ipVersion=0x4
+    """
+    assert finding("iptables-backend-mismatch", text).state == "ruled-out"

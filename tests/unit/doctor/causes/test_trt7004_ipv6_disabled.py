@@ -1,0 +1,38 @@
+"""TRT7004: only IPv6 fails."""
+
+from __future__ import annotations
+
+from tests.support.doctor import finding
+
+SAVE_6 = (
+    "2020-07-15 08:33:10.410 [WARNING][52] table.go 636: ip6tables-save command failed error=exit status 3 "
+    'ipVersion=0x6 stderr="" table="raw"'
+)
+
+
+def test_only_ipv6_fails() -> None:
+    text = f"""
+    $ kubectl -n kube-system logs calico-node-c5hhk | tail -2
+    {SAVE_6}
+    2020-07-15 08:33:12.410 [PANIC][52] table.go 641: ip6tables-save failed after retries ipVersion=0x6 table="raw"
+    [root@hard-1 ~]# cat /proc/cmdline
+    BOOT_IMAGE=/vmlinuz-4.18.0 root=/dev/sda2 ro ipv6.disable=1 quiet
+    """
+    answer = finding("ipv6-disabled", text)
+    assert answer.strength >= 0.95
+    assert "FELIX_IPV6SUPPORT" in answer.objects
+
+
+def test_the_log_alone_is_strong() -> None:
+    assert finding("ipv6-disabled", SAVE_6).strength >= 0.9
+
+
+def test_ipv4_fails_too() -> None:
+    text = SAVE_6 + "\n" + SAVE_6.replace("ip6tables", "iptables").replace("0x6", "0x4")
+    assert finding("ipv6-disabled", text).state == "ruled-out"
+
+
+def test_felix_does_not_use_ipv6() -> None:
+    text = "$ kubectl -n kube-system get ds calico-node -o yaml | grep -A1 IPV6SUPPORT\n"
+    text += '            - name: FELIX_IPV6SUPPORT\n              value: "false"\n'
+    assert finding("ipv6-disabled", text).state in ("ruled-out", "cannot-tell")

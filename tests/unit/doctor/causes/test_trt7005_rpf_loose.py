@@ -1,0 +1,21 @@
+"""TRT7005: found by Felix's own words, ruled out by a strict sysctl or a release without the check."""
+
+from __future__ import annotations
+
+from tests.support.doctor import finding
+
+FATAL = (
+    "2021-01-21 10:08:55.349 [FATAL][498] int_dataplane.go 1035: Kernel's RPF check is set to 'loose'.  This would "
+    "allow endpoints to spoof their IP address."
+)
+
+
+def test_felix_says_so() -> None:
+    answer = finding("rpf-loose", f"$ kubectl logs -n kube-system calico-node-x\n{FATAL}")
+    assert answer.state == "found"
+    assert answer.strength >= 0.9
+    assert "net.ipv4.conf.all.rp_filter" in answer.objects
+
+
+def test_nothing_said_is_not_a_verdict() -> None:
+    assert finding("rpf-loose", "$ kubectl get nodes\nNAME   STATUS\nw1   Ready").state == "cannot-tell"

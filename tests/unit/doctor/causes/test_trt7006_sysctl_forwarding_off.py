@@ -1,0 +1,49 @@
+"""TRT7006: the sysctl itself decides."""
+
+from __future__ import annotations
+
+from tests.support.doctor import finding
+
+
+def test_the_sysctl_is_off() -> None:
+    text = """
+    Since the hardening playbook pods on this machine reach nothing, calico-node is 1/1.
+    [root@sec-4 ~]# sysctl net.ipv4.ip_forward net.ipv4.conf.all.forwarding
+    net.ipv4.ip_forward = 0
+    net.ipv4.conf.all.forwarding = 0
+    """
+    answer = finding("sysctl-forwarding-off", text)
+    assert answer.strength >= 0.9
+    assert "net.ipv4.ip_forward" in answer.objects
+
+
+def test_read_from_proc() -> None:
+    text = """
+    [root@sec-4 ~]# cat /proc/sys/net/ipv4/ip_forward
+    0
+    $ kubectl exec web-0 -- ip neigh
+    169.254.1.1 dev eth0  INCOMPLETE
+    """
+    assert finding("sysctl-forwarding-off", text).strength >= 0.9
+
+
+def test_on_is_no_fault() -> None:
+    text = "[root@sec-4 ~]# sysctl net.ipv4.ip_forward\nnet.ipv4.ip_forward = 1"
+    assert finding("sysctl-forwarding-off", text).state == "ruled-out"
+
+
+def test_inside_a_pod_it_is_meant_to_be_off() -> None:
+    text = "$ kubectl exec web-0 -- sysctl net.ipv4.ip_forward\nnet.ipv4.ip_forward = 0"
+    assert finding("sysctl-forwarding-off", text).state == "cannot-tell"
+    text = '2022-02-02 [INFO][1] dataplane_linux.go 361: Disabling IPv4 forwarding ContainerID="1f"'
+    assert finding("sysctl-forwarding-off", text).state == "cannot-tell"
+
+
+def test_the_running_value_counts_more_than_a_file() -> None:
+    text = """
+    [root@sec-4 ~]# sysctl net.ipv4.ip_forward
+    net.ipv4.ip_forward = 1
+    [root@sec-4 ~]# grep -rn ip_forward /etc/sysctl.d
+    /etc/sysctl.d/10-old.conf:3:net.ipv4.ip_forward = 0
+    """
+    assert finding("sysctl-forwarding-off", text).state == "ruled-out"

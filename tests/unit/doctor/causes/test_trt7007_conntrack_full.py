@@ -1,0 +1,38 @@
+"""TRT7007: the kernel's line, or count against maximum."""
+
+from __future__ import annotations
+
+from tests.support.doctor import finding
+
+
+def test_the_kernel_says_so() -> None:
+    text = """
+    高峰期随机丢包，dmesg 如下：
+    [8214433.120331] nf_conntrack: nf_conntrack: table full, dropping packet
+    [8214433.120912] nf_conntrack: nf_conntrack: table full, dropping packet
+    """
+    answer = finding("conntrack-full", text)
+    assert answer.strength >= 0.9
+    assert "nf_conntrack_max" in answer.objects
+
+
+def test_count_has_reached_the_maximum() -> None:
+    text = """
+    [root@gw-1 ~]# sysctl net.netfilter.nf_conntrack_count net.netfilter.nf_conntrack_max
+    net.netfilter.nf_conntrack_count = 262140
+    net.netfilter.nf_conntrack_max = 262144
+    """
+    assert finding("conntrack-full", text).strength >= 0.9
+
+
+def test_far_below_is_no_fault() -> None:
+    text = """
+    [root@gw-1 ~]# cat /proc/sys/net/netfilter/nf_conntrack_count /proc/sys/net/netfilter/nf_conntrack_max
+    8123
+    262144
+    """
+    assert finding("conntrack-full", text).state == "ruled-out"
+
+
+def test_nothing_said() -> None:
+    assert finding("conntrack-full", "now and then requests time out under load").state == "cannot-tell"

@@ -1,0 +1,58 @@
+"""TRT7008: who manages the interfaces, and whose routes vanish."""
+
+from __future__ import annotations
+
+from tests.support.doctor import finding
+
+
+def test_networkmanager_takes_an_interface() -> None:
+    text = """
+    [root@rh-5 ~]# journalctl -u NetworkManager | grep cali | tail -2
+    Mar 11 02:10:41 rh-5 NetworkManager[1022]: <info>  [1710123041.1] device (cali4c1f0a9b7de): state change: ip-config -> failed (reason 'ip-config-unavailable', sys-iface-state: 'managed')
+    [root@rh-5 ~]# timeout 60 ip monitor route | grep cali
+    Deleted 10.42.7.19 dev cali4c1f0a9b7de scope link
+    """  # noqa: E501
+    answer = finding("networkmanager-interference", text)
+    assert answer.strength >= 0.95
+    assert {"NetworkManager", "cali4c1f0a9b7de"} <= set(answer.objects)
+
+
+def test_networkd_configures_it() -> None:
+    text = """
+    Pods have no network in their first minute.
+    core@flat-2 ~ $ networkctl list | grep cali
+     17 cali0b1a2c3d4e5 ether    degraded   configuring
+    core@flat-2 ~ $ timeout 90 ip monitor route | grep cali
+    Deleted 10.2.9.4 dev cali0b1a2c3d4e5 scope link
+    """
+    answer = finding("networkmanager-interference", text)
+    assert answer.strength >= 0.8
+    assert answer.objects[0] == "systemd-networkd"
+
+
+def test_unmanaged_is_no_fault() -> None:
+    text = """
+    [root@rh-5 ~]# nmcli dev | grep -e cali -e tunl
+    cali4c1f0a9b7de  ethernet  unmanaged  --
+    tunl0            iptunnel  unmanaged  --
+    """
+    assert finding("networkmanager-interference", text).state == "ruled-out"
+
+
+def test_another_device_that_connects_means_nothing() -> None:
+    text = "[root@rh-5 ~]# nmcli dev\nens4  ethernet  connecting (getting IP configuration)  Wired connection 1"
+    assert finding("networkmanager-interference", text).strength < 0.8
+
+
+def test_networkd_says_which_file_it_applies() -> None:
+    text = """
+    core@flat-2 ~ $ networkctl status cali0b1a2c3d4e5
+    ● 17: cali0b1a2c3d4e5
+              Network File: /etc/systemd/network/10-dhcp.network
+                     State: degraded (configuring)
+    core@flat-2 ~ $ timeout 90 ip monitor route | grep cali
+    Deleted 10.2.9.4 dev cali0b1a2c3d4e5 scope link
+    """
+    answer = finding("networkmanager-interference", text)
+    assert answer.strength >= 0.9
+    assert "cali0b1a2c3d4e5" in answer.objects

@@ -1,0 +1,64 @@
+"""TRT7009: a rule before the main table."""
+
+from __future__ import annotations
+
+from tests.support.doctor import finding
+
+RULES = """
+[root@aws-3 ~]# ip rule
+0:      from all lookup local
+30400:  from 10.8.1.33 lookup 30400
+32766:  from all lookup main
+32767:  from all lookup default
+"""
+
+
+def test_nm_cloud_setup() -> None:
+    text = (
+        RULES
+        + """
+    [root@aws-3 ~]# ip route show table 30400
+    default via 10.8.1.1 dev eth0 proto static
+    [root@aws-3 ~]# systemctl list-timers | grep nm-cloud
+    Tue 2022-05-03 09:15:00 UTC 3min left nm-cloud-setup.timer nm-cloud-setup.service
+    """
+    )
+    answer = finding("policy-routing-override", text)
+    assert answer.strength >= 0.9
+    assert "nm-cloud-setup" in answer.objects
+
+
+def test_a_multi_homing_script_and_a_dead_pod() -> None:
+    text = """
+    主机 ping 不通本机的 pod：
+    [root@bm-1 ~]# ping -c2 -W1 10.244.3.9
+    2 packets transmitted, 0 received, 100% packet loss, time 1003ms
+    [root@bm-1 ~]# ip rule
+    0:\tfrom all lookup local
+    1000:\tfrom 172.20.4.11 lookup 101
+    32766:\tfrom all lookup main
+    32767:\tfrom all lookup default
+    """
+    answer = finding("policy-routing-override", text)
+    assert answer.strength >= 0.8
+    assert "1000" in answer.objects
+
+
+def test_only_the_three_usual_rules() -> None:
+    text = """
+    [root@bm-1 ~]# ip rule
+    0:      from all lookup local
+    32766:  from all lookup main
+    32767:  from all lookup default
+    """
+    assert finding("policy-routing-override", text).state == "ruled-out"
+
+
+def test_a_mark_of_wireguard_is_its_own() -> None:
+    text = """
+    [root@bm-1 ~]# ip rule
+    0:      from all lookup local
+    99:     not from all fwmark 0x100000/0x100000 lookup 1
+    32766:  from all lookup main
+    """
+    assert finding("policy-routing-override", text).state == "ruled-out"

@@ -1,0 +1,64 @@
+"""TRT7010: what sends more than fits."""
+
+from __future__ import annotations
+
+from tests.support.doctor import finding
+
+
+def test_pods_larger_than_the_tunnel() -> None:
+    text = """
+    Image pulls between nodes hang, ping is fine.
+    [root@vx-2 ~]# ip link | grep mtu
+    2: ens192: <BROADCAST,MULTICAST,UP,LOWER_UP> mtu 1500 qdisc mq state UP mode DEFAULT group default qlen 1000
+    5: vxlan.calico: <BROADCAST,MULTICAST,UP,LOWER_UP> mtu 1450 qdisc noqueue state UNKNOWN mode DEFAULT group default
+    9: cali77ab01c2d3e@if3: <BROADCAST,MULTICAST,UP,LOWER_UP> mtu 1500 qdisc noqueue state UP mode DEFAULT group default
+    """
+    answer = finding("mtu-mismatch", text)
+    assert answer.strength >= 0.8
+    assert "veth_mtu" in answer.objects
+
+
+def test_large_pings_are_lost() -> None:
+    text = """
+    [root@vx-2 ~]# ping -M do -s 1472 -c 2 10.61.0.9
+    PING 10.61.0.9 (10.61.0.9) 1472(1500) bytes of data.
+    2 packets transmitted, 0 received, 100% packet loss, time 1010ms
+    [root@vx-2 ~]# ping -c 2 10.61.0.9
+    PING 10.61.0.9 (10.61.0.9) 56(84) bytes of data.
+    64 bytes from 10.61.0.9: icmp_seq=1 ttl=64 time=0.41 ms
+    2 packets transmitted, 2 received, 0% packet loss, time 1001ms
+    """
+    answer = finding("mtu-mismatch", text)
+    assert answer.strength >= 0.8
+
+
+def test_fitting_sizes_are_no_fault() -> None:
+    text = """
+    [root@vx-2 ~]# ip link | grep mtu
+    2: ens192: <BROADCAST,MULTICAST,UP,LOWER_UP> mtu 1500 qdisc mq state UP mode DEFAULT group default qlen 1000
+    5: vxlan.calico: <BROADCAST,MULTICAST,UP,LOWER_UP> mtu 1450 qdisc noqueue state UNKNOWN mode DEFAULT group default
+    9: cali77ab01c2d3e@if3: <BROADCAST,MULTICAST,UP,LOWER_UP> mtu 1450 qdisc noqueue state UP mode DEFAULT group default
+    """
+    assert finding("mtu-mismatch", text).strength < 0.8
+
+
+def test_no_encapsulation_needs_no_room() -> None:
+    text = """
+    [root@l2-1 ~]# ip route | grep bird
+    10.50.2.0/26 via 10.9.0.12 dev eth0 proto bird
+    [root@l2-1 ~]# ip link | grep mtu
+    2: eth0: <BROADCAST,MULTICAST,UP,LOWER_UP> mtu 1500 qdisc mq state UP mode DEFAULT group default qlen 1000
+    9: cali77ab01c2d3e@if3: <BROADCAST,MULTICAST,UP,LOWER_UP> mtu 1500 qdisc noqueue state UP mode DEFAULT group default
+    """
+    assert finding("mtu-mismatch", text).strength < 0.8
+
+
+def test_the_own_refusal_of_a_host_is_normal() -> None:
+    text = """
+    [root@vx-2 ~]# ping -M do -s 1472 -c 1 10.88.7.12
+    ping: local error: Message too long, mtu=1450
+    1 packets transmitted, 0 received, +1 errors, 100% packet loss, time 0ms
+    [root@vx-2 ~]# ping -c 1 10.88.7.12
+    64 bytes from 10.88.7.12: icmp_seq=1 ttl=62 time=0.5 ms
+    """
+    assert finding("mtu-mismatch", text).strength < 0.8

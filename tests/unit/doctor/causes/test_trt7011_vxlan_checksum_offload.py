@@ -1,0 +1,55 @@
+"""TRT7011: what arrives at the receiver, and what the sender alone cannot show."""
+
+from __future__ import annotations
+
+from tests.support.doctor import finding
+
+BAD = """
+    10.3.3.7.41822 > 10.3.3.8.4789: [bad udp cksum 0x0e1c -> 0x93ab!] VXLAN, flags [I] (0x08), vni 4096
+IP 10.77.12.3.51100 > 10.77.40.6.80: Flags [S], cksum 0x1122 (incorrect -> 0x9981), seq 77, win 64860, length 0
+"""
+TESTS = """
+[root@esx-a ~]# ping -c1 10.77.40.6
+64 bytes from 10.77.40.6: icmp_seq=1 ttl=62 time=0.5 ms
+1 packets transmitted, 1 received, 0% packet loss, time 0ms
+[root@esx-a ~]# curl -m 5 http://10.77.40.6/
+curl: (28) Connection timed out after 5001 milliseconds
+"""
+
+
+def test_bad_sums_at_the_receiver() -> None:
+    answer = finding("vxlan-checksum-offload", TESTS + "[root@esx-b ~]# tcpdump -nvi ens160 udp port 4789 -c 1" + BAD)
+    assert answer.strength >= 0.95
+    assert "ens160" in answer.objects
+
+
+def test_counter_and_one_sided_traffic() -> None:
+    text = (
+        TESTS
+        + """
+[root@esx-b ~]# nstat -az | grep UdpInCsum
+UdpInCsumErrors                 48211              0.0
+[root@esx-b ~]# ethtool -i ens160 | head -1
+driver: vmxnet3
+"""
+    )
+    assert finding("vxlan-checksum-offload", text).strength >= 0.9
+
+
+def test_a_bad_sum_at_the_sender_is_normal() -> None:
+    text = """
+[root@esx-a ~]# ip -4 addr show ens160
+2: ens160: <BROADCAST,MULTICAST,UP,LOWER_UP> mtu 1500 qdisc mq state UP group default qlen 1000
+    inet 10.3.3.7/24 brd 10.3.3.255 scope global ens160
+[root@esx-a ~]# tcpdump -nvi ens160 udp port 4789 -c 1"""
+    assert finding("vxlan-checksum-offload", text + BAD).strength < 0.8
+
+
+def test_nothing_arrives() -> None:
+    text = """
+[root@esx-a ~]# tcpdump -nvi ens160 udp port 4789 -c 1
+    10.3.3.7.41822 > 10.3.3.8.4789: VXLAN, flags [I] (0x08), vni 4096
+[root@esx-b ~]# timeout 10 tcpdump -nvi ens160 udp port 4789
+0 packets captured
+"""
+    assert finding("vxlan-checksum-offload", text).state == "ruled-out"

@@ -1,0 +1,29 @@
+"""TRT7014: switched on without module."""
+
+from __future__ import annotations
+
+from tests.support.doctor import finding
+
+ON = "$ kubectl get felixconfiguration default -o yaml | grep -i wireguard\n  wireguardEnabled: true\n"
+
+
+def test_no_module() -> None:
+    answer = finding(
+        "wireguard-missing", ON + "[root@c7-1 ~]# modprobe wireguard\nmodprobe: FATAL: Module wireguard not found.\n"
+    )
+    assert answer.strength >= 0.9
+    assert answer.objects[0] == "wireguard"
+
+
+def test_no_device() -> None:
+    text = ON + '[root@c7-1 ~]# ip link show wireguard.cali\nDevice "wireguard.cali" does not exist.\n'
+    assert finding("wireguard-missing", text).strength >= 0.8
+
+
+def test_peers_are_there() -> None:
+    text = ON + "[root@n1 ~]# wg show\ninterface: wireguard.cali\npeer: aBc=\n  latest handshake: 20 seconds ago\n"
+    assert finding("wireguard-missing", text).state == "ruled-out"
+
+
+def test_switched_on_alone_is_no_claim() -> None:
+    assert finding("wireguard-missing", ON).strength < 0.8

@@ -1,0 +1,57 @@
+"""TRT8002: the balancer answers, the masters behind the service address do not."""
+
+from __future__ import annotations
+
+from tests.support.doctor import finding
+
+LOG = """
+        $ kubectl -n kube-system logs calico-node-9c5fd -c install-cni
+        dial tcp 10.96.0.1:443: connect: no route to host
+"""
+
+
+def test_balancer_yes_masters_no() -> None:
+    answer = finding(
+        "apiserver-port-blocked",
+        LOG
+        + """
+        [root@w9 ~]# curl -sk -m3 https://10.20.0.100:6443/readyz
+        ok
+        [root@w9 ~]# curl -sk -m3 https://10.20.0.11:6443/readyz
+        curl: (7) Failed to connect to 10.20.0.11 port 6443: No route to host
+        [root@w9 ~]# ping -c2 10.20.0.11
+        2 packets transmitted, 2 received, 0% packet loss, time 1001ms
+        [root@w9 ~]# iptables-save -t nat | grep 'default/kubernetes:https'
+        -A KUBE-SEP-XYZ -p tcp -m comment --comment "default/kubernetes:https" -m tcp -j DNAT --to-destination \
+        10.20.0.11:6443
+        """,
+    )
+    assert answer.state == "found"
+    assert answer.strength >= 0.95
+    assert "6443" in answer.objects
+    assert "10.20.0.11" in answer.objects
+
+
+def test_open_on_the_master_itself() -> None:
+    answer = finding(
+        "apiserver-port-blocked",
+        LOG
+        + """
+        [root@w9 ~]# nc -vz -w3 10.20.0.11 6443
+        nc: connect to 10.20.0.11 port 6443 (tcp) failed: Connection timed out
+        [root@w9 ~]# nc -vz -w3 10.20.0.11 10250
+        Connection to 10.20.0.11 10250 port [tcp/*] succeeded!
+        """,
+    )
+    assert answer.strength >= 0.8
+
+
+def test_masters_answer() -> None:
+    answer = finding(
+        "apiserver-port-blocked", LOG + "\n        [root@w9 ~]# curl -k https://10.20.0.11:6443/healthz\n        ok\n"
+    )
+    assert answer.state == "ruled-out"
+
+
+def test_the_service_address_alone() -> None:
+    assert finding("apiserver-port-blocked", LOG).strength < 0.8

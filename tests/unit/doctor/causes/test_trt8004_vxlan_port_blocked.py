@@ -1,0 +1,71 @@
+"""TRT8004: packets leave and do not arrive."""
+
+from __future__ import annotations
+
+from tests.support.doctor import finding
+
+ROUTES = """
+[root@vx-a ~]# ip route | grep vxlan
+10.88.7.0/26 via 10.88.7.0 dev vxlan.calico onlink
+[root@vx-a ~]# ping -c2 -W1 10.88.7.12
+2 packets transmitted, 0 received, 100% packet loss, time 1021ms
+"""
+
+
+def test_seen_here_not_there() -> None:
+    text = (
+        ROUTES
+        + """
+[root@vx-a ~]# tcpdump -ni ens3 udp port 4789 -c 1
+10:11:12.000001 IP 10.1.1.4.38211 > 10.1.1.5.4789: VXLAN, flags [I] (0x08), vni 4096
+[root@vx-b ~]# timeout 10 tcpdump -ni ens3 udp port 4789
+0 packets captured
+"""
+    )
+    answer = finding("vxlan-port-blocked", text)
+    assert answer.strength >= 0.95
+    assert "4789" in answer.objects
+
+
+def test_a_firewall_with_another_port() -> None:
+    text = (
+        ROUTES
+        + """
+[root@vx-b ~]# firewall-cmd --list-ports
+6443/tcp 10250/tcp 179/tcp 8472/udp
+$ calicoctl get felixconfig default -o yaml | grep vxlanPort
+  vxlanPort: 4789
+"""
+    )
+    assert finding("vxlan-port-blocked", text).strength >= 0.8
+
+
+def test_calico_drops_unknown_senders() -> None:
+    text = (
+        ROUTES
+        + """
+[root@vx-b ~]# iptables -nvL cali-INPUT | grep -i vxlan
+ 8812  969K DROP  udp  --  *  *  0.0.0.0/0  0.0.0.0/0  /* cali:x */ /* Drop IPv4 VXLAN packets from non-whitelisted hosts */
+"""  # noqa: E501
+    )
+    assert finding("vxlan-port-blocked", text).strength >= 0.9
+
+
+def test_bad_sums_arrive() -> None:
+    text = (
+        ROUTES
+        + """
+[root@vx-b ~]# tcpdump -nvi ens3 udp port 4789 -c 1
+    10.1.1.4.38211 > 10.1.1.5.4789: [bad udp cksum 0x0e1c -> 0x93ab!] VXLAN, flags [I] (0x08), vni 4096
+"""
+    )
+    assert finding("vxlan-port-blocked", text).state == "ruled-out"
+
+
+def test_the_symptom_alone_is_no_claim() -> None:
+    assert finding("vxlan-port-blocked", ROUTES).strength < 0.8
+
+
+def test_other_encapsulation() -> None:
+    text = "[root@a ~]# ip route | grep tunl0\n10.88.7.0/26 via 10.1.1.5 dev tunl0 proto bird onlink\n"
+    assert finding("vxlan-port-blocked", text).state == "ruled-out"

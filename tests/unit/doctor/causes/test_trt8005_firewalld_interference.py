@@ -1,0 +1,60 @@
+"""TRT8005: the forward chain rejects."""
+
+from __future__ import annotations
+
+from tests.support.doctor import finding
+
+CHAIN = """
+[root@fw-1 ~]# nft list chain inet firewalld filter_FORWARD | tail -4
+                jump filter_FORWARD_IN_ZONES
+                ct state invalid drop
+                counter packets 5120 bytes 430080 reject with icmpx type admin-prohibited
+        }
+"""
+
+
+def test_the_counter_grows() -> None:
+    answer = finding("firewalld-interference", CHAIN)
+    assert answer.strength >= 0.9
+    assert "firewalld" in answer.objects
+
+
+def test_a_whole_table() -> None:
+    text = """
+    BGP 都是 Established，但 pod 访问 service 报 No route to host。
+    [root@fw-1 ~]# systemctl is-active firewalld
+    active
+    [root@fw-1 ~]# nft list table inet firewalld
+    table inet firewalld {
+            chain filter_INPUT {
+                    reject with icmpx admin-prohibited
+            }
+            chain filter_FORWARD {
+                    type filter hook forward priority filter + 10; policy accept;
+                    counter packets 77 bytes 4620 reject with icmpx admin-prohibited
+            }
+    }
+    """
+    assert finding("firewalld-interference", text).strength >= 0.9
+
+
+def test_an_input_chain_is_not_meant() -> None:
+    text = """
+    [root@fw-1 ~]# nft list chain inet firewalld filter_INPUT | tail -2
+                    counter packets 77 bytes 4620 reject with icmpx type admin-prohibited
+    """
+    assert finding("firewalld-interference", text).strength < 0.8
+
+
+def test_not_running() -> None:
+    assert (
+        finding("firewalld-interference", "[root@fw-1 ~]# systemctl is-active firewalld\ninactive").state == "ruled-out"
+    )
+
+
+def test_with_bgp_down_a_port_of_the_host_is_meant() -> None:
+    text = """
+    When I stop firewalld everything works.
+    Readiness probe failed: calico/node is not ready: BIRD is not ready: BGP not established with 10.0.0.4
+    """
+    assert finding("firewalld-interference", text).strength < 0.8

@@ -1,0 +1,60 @@
+"""TRT8006: chains without an owner."""
+
+from __future__ import annotations
+
+from tests.support.doctor import finding
+
+RULES = """
+[root@old-1 ~]# iptables -S | grep -v cali | head -5
+-P INPUT ACCEPT
+-P FORWARD DROP
+-A FORWARD -o weave -j WEAVE-NPC
+-A FORWARD -o weave -j DROP
+-A WEAVE-NPC -m state --state NEW -j WEAVE-NPC-DEFAULT
+"""
+
+
+def test_chains_of_a_plugin_that_is_gone() -> None:
+    text = (
+        RULES
+        + """
+$ kubectl get ds -A
+NAMESPACE     NAME          DESIRED   CURRENT   READY   UP-TO-DATE   AVAILABLE   NODE SELECTOR            AGE
+kube-system   calico-node   3         3         3       3            3           kubernetes.io/os=linux   4h
+kube-system   kube-proxy    3         3         3       3            3           kubernetes.io/os=linux   90d
+"""
+    )
+    answer = finding("leftover-iptables", text)
+    assert answer.strength >= 0.9
+    assert "WEAVE-NPC" in answer.objects
+
+
+def test_kube_router_and_dead_pods() -> None:
+    text = """
+    [root@old-2 ~]# iptables-save | grep -c KUBE-NWPLCY
+    31
+    [root@old-2 ~]# iptables-save | grep KUBE-ROUTER | head -2
+    -A FORWARD -m comment --comment "kube-router netpol" -j KUBE-ROUTER-FORWARD
+    -A KUBE-ROUTER-FORWARD -j DROP
+    [root@old-2 ~]# ping -c2 -W1 10.31.7.4
+    2 packets transmitted, 0 received, 100% packet loss, time 1001ms
+    """
+    answer = finding("leftover-iptables", text)
+    assert answer.strength >= 0.8
+    assert any("KUBE-ROUTER" in name for name in answer.objects)
+
+
+def test_the_owner_runs() -> None:
+    text = (
+        RULES
+        + """
+$ kubectl -n kube-system get pods
+NAME              READY   STATUS    RESTARTS   AGE
+weave-net-4xk2p   2/2     Running   0          90d
+"""
+    )
+    assert finding("leftover-iptables", text).state == "ruled-out"
+
+
+def test_a_forward_policy_alone_is_no_claim() -> None:
+    assert finding("leftover-iptables", "[root@d ~]# iptables -S FORWARD | head -1\n-P FORWARD DROP").strength < 0.8

@@ -1,0 +1,51 @@
+"""TRT8007: host endpoints and a policy for all."""
+
+from __future__ import annotations
+
+from tests.support.doctor import finding
+
+HEPS = """
+$ calicoctl get hep -o wide
+NAME               NODE     INTERFACE   IPS          PROFILES
+cp-1-auto-hep      cp-1     *           10.4.0.11    projectcalico-default-allow
+w-1-auto-hep       w-1      *           10.4.0.21    projectcalico-default-allow
+"""
+POLICY = """
+$ calicoctl get gnp -o yaml
+apiVersion: projectcalico.org/v3
+kind: GlobalNetworkPolicy
+metadata:
+  name: deny-everything
+spec:
+  order: 2000
+  selector: all()
+  types:
+  - Ingress
+  - Egress
+"""
+
+
+def test_host_endpoints_and_a_policy_for_all() -> None:
+    answer = finding("policy-blocks-host", HEPS + POLICY)
+    assert answer.strength >= 0.9
+    assert answer.objects[0] == "deny-everything"
+
+
+def test_the_chain_counts_drops() -> None:
+    text = """
+    加了一条策略之后所有节点 NotReady，本机 curl 127.0.0.1:6443 正常，别的机器不行。
+    [root@cp-1 ~]# iptables -nvL cali-fh-any-interface-at-all | tail -1
+     9231  554K DROP  all  --  *  *  0.0.0.0/0  0.0.0.0/0  /* cali:9w */ /* Drop if no policies passed packet */
+    """
+    answer = finding("policy-blocks-host", HEPS + text)
+    assert answer.strength >= 0.9
+
+
+def test_a_policy_for_pods_is_no_fault() -> None:
+    text = HEPS + POLICY.replace("all()", "has(projectcalico.org/namespace)")
+    assert finding("policy-blocks-host", text).strength < 0.8
+
+
+def test_without_host_endpoints() -> None:
+    text = "$ calicoctl get hep -o wide\nNAME   NODE   INTERFACE   IPS   PROFILES\n" + POLICY
+    assert finding("policy-blocks-host", text).state == "ruled-out"

@@ -1,0 +1,52 @@
+"""TRT9001: protocol 4 leaves and does not arrive."""
+
+from __future__ import annotations
+
+from tests.support.doctor import finding
+
+ROUTES = """
+[root@os-a ~]# calicoctl node status | grep mesh
+| 10.6.0.12    | node-to-node mesh | up    | 08:20:11 | Established |
+[root@os-a ~]# ip route | grep tunl0
+10.120.4.64/26 via 10.6.0.12 dev tunl0 proto bird onlink
+[root@os-a ~]# ping -c2 -W1 10.120.4.70
+2 packets transmitted, 0 received, 100% packet loss, time 1021ms
+"""
+
+
+def test_captures_on_both_ends() -> None:
+    text = (
+        ROUTES
+        + """
+[root@os-a ~]# tcpdump -ni ens3 ip proto 4 -c 1
+11:00:00.1 IP 10.6.0.11 > 10.6.0.12: IP 10.120.1.0 > 10.120.4.70: ICMP echo request, id 1, seq 1, length 64 (ipip-proto-4)
+[root@os-b ~]# timeout 10 tcpdump -ni ens3 ip proto 4
+listening on ens3, link-type EN10MB (Ethernet), capture size 262144 bytes
+0 packets captured
+"""  # noqa: E501
+    )
+    answer = finding("ipip-blocked-by-cloud", text)
+    assert answer.strength >= 0.95
+    assert "tunl0" in answer.objects
+
+
+def test_the_security_group_lacks_it() -> None:
+    text = (
+        ROUTES
+        + """
+$ aws ec2 describe-security-groups --group-ids sg-0a1b2c3d4e5f --query 'SecurityGroups[].IpPermissions[].IpProtocol'
+[ "tcp", "udp", "icmp" ]
+"""
+    )
+    answer = finding("ipip-blocked-by-cloud", text)
+    assert answer.strength >= 0.9
+    assert "sg-0a1b2c3d4e5f" in answer.objects
+
+
+def test_the_symptom_alone_is_no_claim() -> None:
+    assert finding("ipip-blocked-by-cloud", ROUTES).strength < 0.8
+
+
+def test_other_devices_rule_it_out() -> None:
+    text = "[root@a ~]# ip route | grep vxlan\n10.88.7.0/26 via 10.88.7.0 dev vxlan.calico onlink\n"
+    assert finding("ipip-blocked-by-cloud", text).state == "ruled-out"

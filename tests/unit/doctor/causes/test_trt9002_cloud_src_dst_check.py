@@ -1,0 +1,52 @@
+"""TRT9002: bare pod addresses vanish in the cloud."""
+
+from __future__ import annotations
+
+from tests.support.doctor import finding
+
+ROUTES = """
+[ec2-user@a1 ~]$ ip route | grep bird
+10.130.9.0/26 via 10.0.3.22 dev eth0 proto bird
+[ec2-user@a1 ~]$ ping -c2 -W1 10.130.9.5
+2 packets transmitted, 0 received, 100% packet loss, time 1021ms
+"""
+
+
+def test_captures_on_both_ends() -> None:
+    text = (
+        ROUTES
+        + """
+[ec2-user@a1 ~]$ sudo tcpdump -ni eth0 host 10.130.9.5 -c 1
+11:00:00.1 IP 10.130.2.7 > 10.130.9.5: ICMP echo request, id 1, seq 1, length 64
+[ec2-user@a2 ~]$ sudo timeout 10 tcpdump -ni eth0 host 10.130.9.5
+0 packets captured
+"""
+    )
+    answer = finding("cloud-src-dst-check", text)
+    assert answer.strength >= 0.95
+    assert "eth0" in answer.objects
+
+
+def test_the_check_is_on() -> None:
+    text = (
+        ROUTES
+        + """
+$ aws ec2 describe-instance-attribute --instance-id i-0123456789abcdef0 --attribute sourceDestCheck
+{
+    "InstanceId": "i-0123456789abcdef0",
+    "SourceDestCheck": { "Value": true }
+}
+"""
+    )
+    answer = finding("cloud-src-dst-check", text)
+    assert answer.strength >= 0.9
+    assert "SourceDestCheck" in answer.objects
+
+
+def test_a_tunnel_rules_it_out() -> None:
+    text = "[root@a ~]# ip route | grep tunl0\n10.88.7.0/26 via 10.1.1.5 dev tunl0 proto bird onlink\n"
+    assert finding("cloud-src-dst-check", text).state == "ruled-out"
+
+
+def test_the_symptom_alone_is_no_claim() -> None:
+    assert finding("cloud-src-dst-check", ROUTES).strength < 0.8
