@@ -1,0 +1,166 @@
+"""The causes' findings weighed against each other: what is the cause, what its consequence, what stays open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from tortie.doctor.causes.catalogue import all_causes
+from tortie.doctor.causes.cause import LIKELY, Cause, Finding
+from tortie.doctor.diagnosis import Answer, Diagnosis, Excluded, Question, Symptom, Verdict
+from tortie.doctor.judgement.evidence import Quotes, not_understood
+from tortie.doctor.judgement.standing import Standing, standing
+from tortie.doctor.judgement.symptoms import symptoms
+from tortie.doctor.picture.picture import Picture
+from tortie.doctor.words import Words
+
+SEVERITIES: Final = ("critical", "high", "medium", "low")
+CANDIDATES_SHOWN: Final = 5
+EXCLUDED_SHOWN: Final = 10
+NEAR: Final = 0.06  # two claims closer than this are not told apart by their strength
+
+Found = tuple[Cause, Finding]
+
+
+def judge(picture: Picture, causes: Iterable[Cause] | None = None) -> Diagnosis:
+    """Everything about a picture; the same picture gives the same diagnosis."""
+    catalogue = tuple(causes) if causes is not None else all_causes()
+    now = standing(picture)
+    seen = symptoms(picture, now)
+    findings = [(cause, cause.judge(picture)) for cause in catalogue]
+    found = [pair for pair in findings if pair[1].state == "found"]
+    asides = [pair for pair in found if pair[1].aside]
+    claims = [pair for pair in found if pair[1].strength >= LIKELY and not pair[1].aside]
+    claims = _without_consequences(_fitting(claims, seen, now))
+    claims.sort(key=lambda pair: _rank(pair, seen))
+    quotes = Quotes(picture)
+    answer = _Answers(picture, seen, quotes)
+    if claims and not _tied(claims):
+        beside = [pair for pair in claims[1:] if not _explains_current(pair[0], seen)]
+        causes_found = [pair for pair in claims if pair not in beside]
+        return _diagnosis("cause-found", causes_found, beside + asides, findings, seen, now, quotes, answer, claims[0])
+    candidates = claims or sorted((pair for pair in found if not pair[1].aside), key=lambda pair: _rank(pair, seen))
+    if not candidates and not any(symptom.current for symptom in seen) and now.well:
+        return _diagnosis("healthy", [], asides, findings, seen, now, quotes, answer, None)
+    first = candidates[0] if candidates else None
+    shown = candidates[:CANDIDATES_SHOWN]
+    return _diagnosis("undetermined", shown, asides, findings, seen, now, quotes, answer, first)
+
+
+def _fitting(claims: list[Found], seen: list[Symptom], now: Standing) -> list[Found]:
+    """Where all that is shown is well now, a claim needs a symptom that is still there."""
+    if not now.well:
+        return claims
+    return [pair for pair in claims if _explains_current(pair[0], seen)]
+
+
+def _without_consequences(claims: list[Found]) -> list[Found]:
+    ids = {cause.id for cause, _ in claims}
+    return [(cause, finding) for cause, finding in claims if not ids & (set(cause.yields_to) - {cause.id})]
+
+
+def _explains_current(cause: Cause, seen: list[Symptom]) -> bool:
+    return any(symptom.current and symptom.kind in cause.explains for symptom in seen)
+
+
+def _rank(pair: Found, seen: list[Symptom]) -> tuple[object, ...]:
+    cause, finding = pair
+    explained = len({s.kind for s in seen if s.current and s.kind in cause.explains})
+    return (-round(finding.strength, 2), -explained, SEVERITIES.index(cause.severity), cause.code)
+
+
+def _tied(claims: list[Found]) -> bool:
+    """Two that look alike, and nothing that separates them."""
+    if len(claims) < 2:
+        return False
+    (one, first), (other, second) = claims[0], claims[1]
+    alike = {id_ for id_, _ in one.look_alikes} | {id_ for id_, _ in other.look_alikes}
+    return first.strength - second.strength < NEAR and first.strength < 0.9 and {one.id, other.id} <= alike
+
+
+class _Answers:
+    """Makes answers whose evidence and symptoms are numbered in one diagnosis."""
+
+    def __init__(self, picture: Picture, seen: list[Symptom], quotes: Quotes) -> None:
+        self._picture, self._seen, self._quotes = picture, seen, quotes
+
+    def __call__(self, pair: Found) -> Answer:
+        cause, finding = pair
+        explains = tuple(f"s{n}" for n, symptom in enumerate(self._seen, 1) if symptom.kind in cause.explains)
+        because = tuple(dict.fromkeys(self._quotes.id_of(place) for place in finding.evidence))
+        return Answer(cause, finding, round(finding.strength, 2), because, explains, cause.fix(self._picture, finding))
+
+
+def _diagnosis(
+    verdict: Verdict,
+    causes: list[Found],
+    beside: list[Found],
+    findings: list[Found],
+    seen: list[Symptom],
+    now: Standing,
+    quotes: Quotes,
+    answer: _Answers,
+    first: Found | None,
+) -> Diagnosis:
+    told = tuple(answer(pair) for pair in causes)
+    unrelated = tuple(answer(pair) for pair in beside)
+    for symptom in seen:
+        for place in symptom.evidence:
+            quotes.id_of(place)
+    excluded = _excluded(verdict, causes, findings, seen)
+    return Diagnosis(
+        verdict, told, excluded, unrelated, tuple(seen), quotes.all(), _next(verdict, causes, first),
+        now.checked, not_understood(quotes.picture),
+    )  # fmt: skip
+
+
+def _excluded(
+    verdict: Verdict, causes: list[Found], findings: list[Found], seen: list[Symptom]
+) -> tuple[Excluded, ...]:
+    """What a person would think of first: look-alikes of what is claimed, and what explains the same symptoms."""
+    if verdict == "healthy":
+        return ()
+    claimed = {cause.id for cause, _ in causes} if verdict == "cause-found" else set()
+    alike: dict[str, Words] = {}
+    for cause, _ in causes[:1] if verdict == "cause-found" else causes:
+        alike |= dict(cause.look_alikes)
+    kinds = {symptom.kind for symptom in seen if symptom.current}
+    near: list[Excluded] = []
+    far: list[Excluded] = []
+    for cause, finding in findings:
+        if cause.id in claimed or finding.state != "ruled-out":
+            continue
+        target = near if cause.id in alike else far
+        if target is near or kinds & set(cause.explains):
+            target.append(Excluded(cause, finding.why, finding.evidence))
+    if verdict == "cause-found":
+        # A look-alike that was found, too, but weaker: what separates the two says why it is not the one.
+        for cause, finding in findings:
+            if cause.id in alike and cause.id not in claimed and finding.state == "found" and finding.strength < LIKELY:
+                near.append(Excluded(cause, alike[cause.id], finding.evidence))
+    return tuple([*near, *far][:EXCLUDED_SHOWN])
+
+
+def _next(verdict: Verdict, causes: list[Found], first: Found | None) -> tuple[Question, ...]:
+    if verdict == "healthy":
+        return ()
+    if first is None:
+        return (FIRST_LOOK,)
+    if verdict == "cause-found":
+        cause, finding = first
+        return (Question(cause.ask.command, cause.ask.why, cause.id),) if finding.strength < 0.9 else ()
+    cause = first[0]
+    others = [other.id for other, _ in causes[1:3]]
+    separates = f" ({cause.id} / {' / '.join(others)})" if others else ""
+    why = Words(cause.ask.why.en + separates, cause.ask.why.zh + separates)
+    return (Question(cause.ask.command, why, cause.id),)
+
+
+FIRST_LOOK: Final = Question(
+    "tortie doctor collect | bash > bundle.txt",
+    Words(
+        "nothing in the evidence points to one cause; this collects what decides (read-only)",
+        "现有证据无法指向任何一个原因；此命令收集判断所需的信息（只读）",
+    ),
+    "",
+)

@@ -1,0 +1,204 @@
+"""Everything abnormal in a picture, each to be explained by a cause; what is over is told apart from what is now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+from tortie.doctor.causes.shared import DIAL_FAILED, TERMINATING
+from tortie.doctor.diagnosis import Symptom
+from tortie.doctor.judgement.standing import Standing
+from tortie.doctor.picture.facts import Condition, Container, Event, LogLine, Pod, Workload
+from tortie.doctor.picture.picture import Picture, is_agent
+from tortie.doctor.reading.exhibit import Place
+from tortie.doctor.words import Words
+
+_PULL = ("ImagePullBackOff", "ErrImagePull", "InvalidImageName")
+_SAID = {
+    "cross-node-dead": ("traffic-dead", Words("pods on different nodes cannot reach each other", "跨节点的 Pod 不通")),
+    "ping-works-tcp-not": ("traffic-dead", Words("ping crosses nodes, TCP does not", "跨节点 ping 通，TCP 不通")),
+    "large-packets-stall": ("traffic-dead", Words("large transfers stall", "大包传输卡住")),
+    "service-dead": ("service-dead", Words("services do not answer", "Service 访问不通")),
+    "nodeport-dead": ("service-dead", Words("a NodePort does not answer on some nodes", "部分节点上 NodePort 不通")),
+    "pods-lose-network": ("traffic-dead", Words("pods lose the network now and then", "Pod 网络时断时续")),
+}
+
+
+def symptoms(picture: Picture, standing: Standing) -> list[Symptom]:
+    """In the order a person would tell them: pods, nodes, sessions, messages, complaints."""
+    return [*_pods(picture), *_workloads(picture), *_nodes(picture), *_sessions(picture, standing),
+            *_containers(picture), *_events(picture, standing), *_logs(picture, standing), *_said(picture)]  # fmt: skip
+
+
+def kind_of(pod: Pod) -> str:
+    """What a pod's row complains about; empty when it does not."""
+    status = pod.status
+    if any(word in status for word in _PULL):
+        return "image-pull"
+    if status.startswith("Init:"):
+        return "init-crash" if "Error" in status or "CrashLoop" in status else "init-stuck"
+    if "CrashLoopBackOff" in status or status in ("Error", "RunContainerError", "OOMKilled"):
+        return "crash-loop"
+    if status == "Evicted":
+        return "evicted"
+    if status == "Terminating":
+        return "terminating-stuck"
+    if status == "Pending":
+        return "pod-pending"
+    if status == "ContainerCreating":
+        return "sandbox-failed"
+    if status == "Running" and pod.ready is not None and not pod.all_ready:
+        return "not-ready"
+    return ""
+
+
+def _pods(picture: Picture) -> Iterator[Symptom]:
+    by_kind: dict[tuple[str, bool], list[Pod]] = {}
+    for pod in picture.pods_now():
+        kind = kind_of(pod)
+        if kind:
+            by_kind.setdefault((kind, is_agent(pod.name)), []).append(pod)
+    for (kind, agent), pods in sorted(by_kind.items(), key=lambda item: not item[0][1]):
+        if not agent and kind in ("crash-loop", "not-ready"):
+            kind = "controllers-failing" if any("calico" in pod.name for pod in pods) else "others-failing"
+        names = ", ".join(pod.name for pod in pods[:4]) + (" …" if len(pods) > 4 else "")
+        state = pods[0].status + (f" {pods[0].ready}/{pods[0].containers}" if pods[0].containers is not None else "")
+        text = Words(f"{names}: {state}", f"{names}：{state}")
+        yield Symptom(kind, text, _few(pods), tuple(pod.name for pod in pods))
+
+
+def _workloads(picture: Picture) -> Iterator[Symptom]:
+    for workload in picture.of(Workload):
+        current, desired = workload.current, workload.desired
+        if is_agent(workload.name) and current is not None and desired is not None and current < desired:
+            short = f"{current}/{desired}"
+            text = Words(f"{workload.name}: {short} pods exist", f"{workload.name}：只有 {short} 个 Pod")
+            yield Symptom("pod-not-created", text, (workload.place,), (workload.name,))
+
+
+def _nodes(picture: Picture) -> Iterator[Symptom]:
+    bad = [node for node in picture.nodes_now().values() if "NotReady" in node.status]
+    if bad:
+        names = ", ".join(node.name for node in bad[:4])
+        yield Symptom("node-not-ready", Words(f"{names}: NotReady", f"{names}：NotReady"), _few(bad),
+                      tuple(node.name for node in bad))  # fmt: skip
+    for condition in picture.of(Condition):
+        wrong = condition.kind == "Ready" and condition.status in ("False", "Unknown")
+        if wrong and condition.owner in picture.nodes_now():
+            text = f"{condition.owner}: Ready={condition.status} {condition.reason} {condition.message}".strip()
+            yield Symptom("node-not-ready", Words(text, text), (condition.place,), (condition.owner,))
+        elif condition.kind.endswith("Pressure") and condition.status == "True":
+            text = f"{condition.owner}: {condition.kind}"
+            yield Symptom("evicted", Words(text, text), (condition.place,), (condition.owner,))
+
+
+def _sessions(picture: Picture, standing: Standing) -> Iterator[Symptom]:
+    down = picture.sessions_down()
+    if down:
+        told = "; ".join(f"{s.peer} {s.state} {s.info}".strip() for s in down[:3]) + (" …" if len(down) > 3 else "")
+        where = next((s.host for s in down if s.host), "")
+        text = Words(f"BGP sessions not established: {told}", f"BGP 会话未建立：{told}")
+        peers = tuple(s.peer for s in down) + ((where,) if where else ())
+        yield Symptom("bgp-down", text, _few(down), peers, since=min((s.since for s in down if s.since), default=""))
+    elif picture.hits("bgp-not-established"):
+        hits = picture.hits("bgp-not-established")
+        text = Words(hits[-1].text, hits[-1].text)
+        yield Symptom(
+            "bgp-down", text, _few(hits), current=not standing.agents_well, objects=(hits[-1].value("peers"),)
+        )
+
+
+def _containers(picture: Picture) -> Iterator[Symptom]:
+    for container in picture.of(Container):
+        if (container.last_reason and container.last_reason != "Completed") or container.reason == "CrashLoopBackOff":
+            told = container.last_reason or container.reason
+            code = f" ({container.last_exit_code})" if container.last_exit_code is not None else ""
+            text = Words(f"{container.name} ended before: {told}{code}", f"{container.name} 上次退出：{told}{code}")
+            kind = "crash-loop" if container.reason == "CrashLoopBackOff" else "restarts"
+            yield Symptom(kind, text, (container.place,), (container.pod, container.name), current=not container.ready)
+        elif container.init and container.state == "Running" and not container.ready:
+            text = Words(f"init container {container.name} is still running", f"初始化容器 {container.name} 仍在运行")
+            yield Symptom("init-stuck", text, (container.place,), (container.pod, container.name))
+
+
+def _events(picture: Picture, standing: Standing) -> Iterator[Symptom]:
+    seen: dict[str, list[Place]] = {}
+    words: dict[str, str] = {}
+    longest: dict[str, Event] = {}
+    for event in picture.events():
+        kind = _event_kind(event.reason, event.message)
+        if kind:
+            seen.setdefault(kind, []).append(event.place)
+            words[kind] = event.message[:160]
+            if (event.over_s or 0.0) >= (longest[kind].over_s or 0.0 if kind in longest else 0.0):
+                longest[kind] = event
+    for kind, where in seen.items():
+        over = standing.agents_well and kind in ("not-ready", "bird-not-ready", "felix-not-ready", "killed-by-liveness")
+        since = _lasting(longest[kind])
+        yield Symptom(kind, Words(words[kind], words[kind]), tuple(where[:3]), current=not over, since=since)
+
+
+def _lasting(event: Event) -> str:
+    """How long an event has been repeating, as kubectl writes it: 6d2h (x52551)."""
+    seconds = event.over_s or event.age_s
+    if not seconds:
+        return ""
+    parts = [(seconds // size, unit) for size, unit in ((86_400, "d"), (3_600, "h"), (60, "m"), (1, "s"))]
+    first = next((number for number, (count, _) in enumerate(parts) if count), 3)
+    days = int(parts[first][0])
+    rest = int(seconds % (86_400, 3_600, 60, 1)[first])
+    smaller = (3_600, 60, 1, 1)[first]
+    more = f"{rest // smaller}{'hmss'[first]}" if first < 3 and rest // smaller else ""
+    times = f" (x{event.count})" if event.count > 1 else ""
+    return f"{days}{parts[first][1]}{more}{times}"
+
+
+def _event_kind(reason: str, message: str) -> str:
+    if reason == "Unhealthy" or "probe failed" in message:
+        if "Liveness" in message:
+            return "killed-by-liveness"
+        return "bird-not-ready" if "BIRD" in message else "felix-not-ready" if "felix" in message else "not-ready"
+    if "failed liveness probe" in message:
+        return "killed-by-liveness"
+    return {
+        "FailedCreatePodSandBox": "sandbox-failed",
+        "FailedKillPod": "terminating-stuck",
+        "FailedCreate": "pod-not-created",
+        "FailedScheduling": "pod-pending",
+        "FailedMount": "init-stuck",
+        "Evicted": "evicted",
+        "BackOff": "crash-loop" if "restarting" in message else "image-pull",
+        "NodeNotReady": "node-not-ready",
+    }.get(reason, "image-pull" if reason == "Failed" and "pull" in message.lower() else "")
+
+
+def _logs(picture: Picture, standing: Standing) -> Iterator[Symptom]:
+    ended = [hit for hit in picture.hits(TERMINATING) if hit.line.rstrip().endswith("Terminating")]
+    if ended:
+        text = Words("start-up gave up (Terminating)", "启动流程自行终止（Terminating）")
+        yield Symptom("start-terminated", text, _few(ended), current=not standing.agents_well)
+    dials = [hit for hit in picture.hits(DIAL_FAILED) if hit.value("port") in ("443", "6443")]
+    if dials:
+        yield Symptom("api-unreachable", Words(dials[-1].text, dials[-1].text), _few(dials), (dials[-1].value("ip"),))
+    fatal = [line for line in picture.of(LogLine) if line.level in ("FATAL", "PANIC", "ERROR")]
+    if fatal:
+        # The last of the worst tells most.
+        worst = [line for line in fatal if line.level != "ERROR"] or fatal
+        told = worst[-1].message[:200]
+        yield Symptom("log-errors", Words(told, told), (worst[-1].place,), current=not standing.agents_well)
+
+
+def _said(picture: Picture) -> Iterator[Symptom]:
+    for kind, (symptom, text) in _SAID.items():
+        statements = picture.said(kind)
+        if statements:
+            yield Symptom(symptom, text, _few(statements))
+
+
+class _Placed(Protocol):
+    @property
+    def place(self) -> Place: ...
+
+
+def _few(facts: Sequence[_Placed]) -> tuple[Place, ...]:
+    return tuple(fact.place for fact in facts[:3])
