@@ -1,0 +1,94 @@
+"""The Diagnosis as JSON, for machines; `diagnosis.schema.json` beside this file is its published shape."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tortie.doctor.diagnosis import Answer, Diagnosis
+from tortie.doctor.picture.picture import Picture
+from tortie.doctor.words import Language
+
+
+def render(diagnosis: Diagnosis, picture: Picture, language: Language, *, colour: bool) -> str:
+    import json
+
+    return json.dumps(as_json(diagnosis, language), ensure_ascii=False, indent=2) + "\n"
+
+
+def as_json(diagnosis: Diagnosis, language: Language) -> dict[str, Any]:
+    return {
+        "apiVersion": "tortie/v1",
+        "kind": "Diagnosis",
+        "verdict": diagnosis.verdict,
+        "causes": [_cause(answer, language) for answer in diagnosis.causes],
+        "ruled_out": [
+            {"cause": excluded.cause.id, "code": excluded.cause.code, "because": excluded.why.to(language)}
+            for excluded in diagnosis.ruled_out
+        ],
+        "unrelated": [_unrelated(answer, language) for answer in diagnosis.unrelated],
+        "symptoms": [
+            {
+                "id": f"s{number}",
+                "kind": symptom.kind,
+                "text": symptom.text.to(language),
+                "current": symptom.current,
+                "since": symptom.since,
+                "class": _class(diagnosis, f"s{number}", current=symptom.current),
+                "objects": list(symptom.objects),
+                "evidence": [quote.id for quote in diagnosis.evidence if quote.place in symptom.evidence],
+            }
+            for number, symptom in enumerate(diagnosis.symptoms, 1)
+        ],
+        "evidence": [
+            {
+                "id": quote.id,
+                "source": quote.place.source,
+                "lines": [quote.place.first, quote.place.last],
+                "quote": quote.text,
+            }
+            for quote in diagnosis.evidence
+        ],
+        "next": [{"command": ask.command, "why": ask.why.to(language)} for ask in diagnosis.next],
+        "checked": [checked.text.to(language) for checked in diagnosis.checked],
+        "not_understood": [
+            {"source": place.source, "lines": [place.first, place.last]} for place in diagnosis.not_understood
+        ],
+    }
+
+
+def _class(diagnosis: Diagnosis, symptom: str, *, current: bool) -> str:
+    if not current:
+        return "over"
+    explained = diagnosis.verdict == "cause-found" and any(symptom in answer.explains for answer in diagnosis.causes)
+    return "consequence" if explained else "open"
+
+
+def _cause(answer: Answer, language: Language) -> dict[str, Any]:
+    cause = answer.cause
+    return {
+        "cause": cause.id,
+        "code": cause.code,
+        "name": cause.name.to(language),
+        "severity": cause.severity,
+        "confidence": answer.confidence,
+        "objects": list(answer.finding.objects),
+        "summary": answer.finding.why.to(language),
+        "because": list(answer.because),
+        "explains": list(answer.explains),
+        "fix": [{"text": step.text.to(language), "command": step.command, "risk": step.risk} for step in answer.fix],
+        "verify": [
+            f"{step.text.to(language)}: {step.command}" if step.command else step.text.to(language)
+            for step in cause.verify
+        ],
+        "prevent": [text.to(language) for text in cause.prevent],
+    }
+
+
+def _unrelated(answer: Answer, language: Language) -> dict[str, Any]:
+    return {
+        "cause": answer.cause.id,
+        "code": answer.cause.code,
+        "summary": answer.finding.why.to(language),
+        "objects": list(answer.finding.objects),
+        "because": list(answer.because),
+    }

@@ -1,0 +1,62 @@
+"""The fixed words of an answer, in both languages."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tortie.doctor.words import Words
+
+LABELS: Final = {
+    "cause-found": Words("Cause found", "已找到原因"),
+    "healthy": Words("Healthy", "健康"),
+    "undetermined": Words("Undetermined", "尚无法确定"),
+    "confidence": Words("confidence", "置信度"),
+    "severity": Words("severity", "严重程度"),
+    "critical": Words("critical", "致命"),
+    "high": Words("high", "高"),
+    "medium": Words("medium", "中"),
+    "low": Words("low", "低"),
+    "objects": Words("On", "对象"),
+    "since": Words("Since", "起始"),
+    "what": Words("What it is", "说明"),
+    "why": Words("Why", "依据"),
+    "also": Words("A second cause, independent of the first", "另有一个独立的原因"),
+    "symptoms": Words("What is seen", "现象"),
+    "explained": Words("consequence", "由此引起"),
+    "over": Words("over", "已过去"),
+    "open": Words("not explained", "尚未解释"),
+    "ruled-out": Words("Ruled out", "已排除"),
+    "fix": Words("Fix", "修复"),
+    "safe": Words("safe", "安全"),
+    "disruptive": Words("disruptive", "有影响"),
+    "verify": Words("Verify", "验证"),
+    "prevent": Words("Prevent", "预防"),
+    "unrelated": Words("Unrelated, but worth fixing", "与本次故障无关，但值得修复"),
+    "candidates": Words("Candidates, most probable first", "候选原因（按可能性排序）"),
+    "next": Words("Run this next", "下一步请执行"),
+    "checked": Words("Checked", "已检查"),
+    "evidence": Words("Evidence", "证据"),
+    "not-understood": Words("Not understood", "未能识别"),
+    "lines": Words("{count} lines", "{count} 行"),
+    "nothing": Words("Nothing is wrong now.", "目前没有发现问题。"),
+    "no-claim": Words(
+        "The evidence does not suffice to name one cause.",
+        "现有证据不足以确定唯一的原因。",
+    ),
+    "no-evidence": Words(
+        "Nothing in it could be read as evidence of a cluster.",
+        "其中没有可识别的集群证据。",
+    ),
+    "report": Words("Tortie's diagnosis", "Tortie 诊断报告"),
+    "more": Words("{count} more", "另有 {count} 处"),
+    "none": Words("none", "无"),
+    "timeline": Words("Timeline", "时间线"),
+    "topology": Words("Topology", "拓扑"),
+    "window": Words("The start against the liveness window", "启动过程与存活探测窗口"),
+}
+
+
+def label(key: str, language: str, **values: object) -> str:
+    words = LABELS[key]
+    text = words.zh if language == "zh" else words.en
+    return text.format(**values) if values else text

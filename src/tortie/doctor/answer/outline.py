@@ -1,0 +1,193 @@
+"""The answer laid out once: which parts, in which order, in whose words. Text and Markdown only dress it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, Literal, NamedTuple
+
+from tortie.doctor.answer.labels import label
+from tortie.doctor.causes.cause import Step
+from tortie.doctor.diagnosis import Answer, Diagnosis, Quote, Symptom
+from tortie.doctor.reading.exhibit import Place
+from tortie.doctor.words import Language
+
+Kind = Literal["plain", "item", "number", "quote", "command"]
+
+PLACES_SHOWN: Final = 6
+SYMPTOMS_SHOWN: Final = 10
+
+
+class Line(NamedTuple):
+    """`quote` and `command` are shown as they are; everything else may be wrapped."""
+
+    kind: Kind
+    text: str
+    tag: str = ""  # a place, a mark such as `safe`, a code
+    tone: str = ""  # good, bad, dim
+
+
+class Section(NamedTuple):
+    title: str
+    lines: tuple[Line, ...]
+
+
+class Outline(NamedTuple):
+    verdict: str
+    headline: str
+    sections: tuple[Section, ...]
+
+
+def outline(diagnosis: Diagnosis, language: Language) -> Outline:
+    parts = _Parts(diagnosis, language)
+    sections = [section for section in parts.sections() if section.lines]
+    return Outline(label(diagnosis.verdict, language), parts.headline(), tuple(sections))
+
+
+class _Parts:
+    def __init__(self, diagnosis: Diagnosis, language: Language) -> None:
+        self._diagnosis, self._language = diagnosis, language
+        self._quotes = {quote.id: quote for quote in diagnosis.evidence}
+        self._by_place = {quote.place: quote for quote in diagnosis.evidence}
+
+    def _label(self, key: str, **values: object) -> str:
+        return label(key, self._language, **values)
+
+    def headline(self) -> str:
+        diagnosis = self._diagnosis
+        if diagnosis.verdict == "healthy":
+            return self._label("nothing")
+        if diagnosis.verdict == "undetermined":
+            seen = diagnosis.causes or diagnosis.symptoms or diagnosis.checked
+            return self._label("no-claim" if seen else "no-evidence")
+        first = diagnosis.causes[0]
+        return f"{first.cause.code} {first.cause.id}: {first.cause.name.to(self._language)}"
+
+    def sections(self) -> Iterator[Section]:
+        diagnosis = self._diagnosis
+        if diagnosis.verdict == "cause-found":
+            for number, answer in enumerate(diagnosis.causes):
+                yield from self._cause(answer, second=number > 0)
+        elif diagnosis.verdict == "undetermined":
+            yield self._candidates()
+            yield self._next()
+        yield self._symptoms()
+        yield self._checked()
+        yield self._ruled_out()
+        yield self._unrelated()
+        if diagnosis.verdict == "cause-found":
+            yield self._next()
+        yield self._not_understood()
+
+    def _cause(self, answer: Answer, *, second: bool) -> Iterator[Section]:
+        language, cause, finding = self._language, answer.cause, answer.finding
+        head = [Line("plain", finding.why.to(language))]
+        if finding.objects:
+            head.append(Line("plain", ", ".join(finding.objects), self._label("objects")))
+        since = next((s.since for s in self._explained(answer) if s.since), "")
+        if since:
+            head.append(Line("plain", since, self._label("since")))
+        sure = f"{self._label('confidence')} {answer.confidence:.2f}, {self._label('severity')}"
+        head.append(Line("plain", f"{sure} {self._label(cause.severity)}", tone="dim"))
+        title = ""
+        if second:
+            title = f"{self._label('also')}: {cause.code} {cause.id}: {cause.name.to(language)}"
+        yield Section(title, tuple(head))
+        yield Section(self._label("why"), tuple(self._evidence(answer)))
+        yield Section(self._label("fix"), tuple(self._steps(answer.fix, numbered=True)))
+        yield Section(self._label("verify"), tuple(self._steps(cause.verify, numbered=False)))
+        yield Section(self._label("prevent"), tuple(Line("item", text.to(language)) for text in cause.prevent))
+
+    def _explained(self, answer: Answer) -> list[Symptom]:
+        return [self._diagnosis.symptoms[int(id_[1:]) - 1] for id_ in answer.explains]
+
+    def _evidence(self, answer: Answer) -> Iterator[Line]:
+        for id_ in answer.because:
+            quote = self._quotes[id_]
+            yield Line("quote", quote.text, str(quote.place))
+
+    def _steps(self, steps: tuple[Step, ...], *, numbered: bool) -> Iterator[Line]:
+        for step in steps:
+            tag = self._label(step.risk) if numbered else ""
+            yield Line("number" if numbered else "item", step.text.to(self._language), tag,
+                       "bad" if step.risk == "disruptive" else "good")  # fmt: skip
+            if step.command:
+                yield Line("command", step.command)
+
+    def _candidates(self) -> Section:
+        lines = []
+        for answer in self._diagnosis.causes:
+            cause = answer.cause
+            lines.append(Line("number", f"{cause.id}: {cause.name.to(self._language)}", cause.code))
+            lines.append(Line("plain", answer.finding.why.to(self._language), f"{answer.confidence:.2f}"))
+            quote = next((self._quotes[id_] for id_ in answer.because), None)
+            if quote:
+                lines.append(Line("quote", _first(quote), str(quote.place)))
+        return Section(self._label("candidates"), tuple(lines))
+
+    def _next(self) -> Section:
+        lines = []
+        for ask in self._diagnosis.next:
+            lines += [Line("plain", ask.why.to(self._language)), Line("command", ask.command)]
+        return Section(self._label("next"), tuple(lines))
+
+    def _symptoms(self) -> Section:
+        explained = {id_ for answer in self._diagnosis.causes for id_ in answer.explains}
+        claimed = self._diagnosis.verdict == "cause-found"
+        lines = []
+        for number, symptom in enumerate(self._diagnosis.symptoms, 1):
+            mark, tone = "", ""
+            if not symptom.current:
+                mark, tone = self._label("over"), "dim"
+            elif claimed:
+                mark = self._label("explained" if f"s{number}" in explained else "open")
+            where = next((str(place) for place in symptom.evidence), "")
+            lines.append(Line("item", symptom.text.to(self._language), " · ".join(filter(None, (mark, where))), tone))
+        return Section(self._label("symptoms"), tuple(self._capped(lines, SYMPTOMS_SHOWN)))
+
+    def _capped(self, lines: list[Line], most: int) -> list[Line]:
+        if len(lines) <= most:
+            return lines
+        return [*lines[:most], Line("item", self._label("more", count=len(lines) - most), tone="dim")]
+
+    def _checked(self) -> Section:
+        diagnosis = self._diagnosis
+        return Section(
+            self._label("checked"),
+            tuple(Line("item", checked.text.to(self._language), tone="good") for checked in diagnosis.checked),
+        )
+
+    def _ruled_out(self) -> Section:
+        lines = [
+            Line("item", excluded.why.to(self._language), excluded.cause.id) for excluded in self._diagnosis.ruled_out
+        ]
+        return Section(self._label("ruled-out"), tuple(lines))
+
+    def _unrelated(self) -> Section:
+        lines: list[Line] = []
+        for answer in self._diagnosis.unrelated:
+            lines.append(Line("item", answer.finding.why.to(self._language), f"{answer.cause.code} {answer.cause.id}"))
+            lines += [Line("quote", quote.text, str(quote.place)) for quote in self._few(answer)]
+            lines += [Line("command", step.command) for step in answer.fix[:1] if step.command]
+        return Section(self._label("unrelated"), tuple(lines))
+
+    def _few(self, answer: Answer) -> list[Quote]:
+        return [self._quotes[id_] for id_ in answer.because[:1]]
+
+    def _not_understood(self) -> Section:
+        places = self._diagnosis.not_understood
+        if not places:
+            return Section("", ())
+        count = sum(place.last - place.first + 1 for place in places)
+        shown = ", ".join(str(place) for place in _largest(places))
+        more = f", {self._label('more', count=len(places) - PLACES_SHOWN)}" if len(places) > PLACES_SHOWN else ""
+        text = f"{self._label('lines', count=count)}: {shown}{more}"
+        return Section(self._label("not-understood"), (Line("plain", text, tone="dim"),))
+
+
+def _first(quote: Quote) -> str:
+    return quote.text.split("\n", 1)[0]
+
+
+def _largest(places: tuple[Place, ...]) -> list[Place]:
+    largest = sorted(places, key=lambda place: place.first - place.last)[:PLACES_SHOWN]
+    return [place for place in places if place in largest][:PLACES_SHOWN]

@@ -1,0 +1,76 @@
+"""The answer for a terminal of 80 columns, with colours where they are wanted."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tortie.doctor.answer.outline import Line, Outline, Section, outline
+from tortie.doctor.diagnosis import Diagnosis
+from tortie.doctor.picture.picture import Picture
+from tortie.doctor.words import Language
+from tortie.model.measure import columns, cut_to_columns, plain, wrapped
+
+WIDTH: Final = 80
+_COLOURS: Final = {"good": "32", "bad": "31", "dim": "2", "title": "1", "command": "36", "warn": "33"}
+_VERDICTS: Final = {"cause-found": "bad", "healthy": "good", "undetermined": "warn"}
+_WRAPS: Final = 12
+
+
+def render(diagnosis: Diagnosis, picture: Picture, language: Language, *, colour: bool) -> str:
+    return _Text(colour=colour).whole(outline(diagnosis, language), _VERDICTS[diagnosis.verdict])
+
+
+class _Text:
+    def __init__(self, *, colour: bool) -> None:
+        self._colour = colour
+
+    def _in(self, text: str, tone: str) -> str:
+        return f"\x1b[{_COLOURS[tone]}m{text}\x1b[0m" if self._colour and tone and text else text
+
+    def whole(self, told: Outline, tone: str) -> str:
+        mark = told.verdict.upper() if told.verdict.isascii() else told.verdict
+        head = self._wrap(f"{mark}: {told.headline}", "", "  ", "")
+        rows = [self._in(row, tone) for row in head]
+        for section in told.sections:
+            rows += ["", *self._section(section)]
+        return "\n".join(rows) + "\n"
+
+    def _section(self, section: Section) -> list[str]:
+        rows = [self._in(row, "title") for row in self._wrap(section.title, "", "  ", "")] if section.title else []
+        number = 0
+        for line in section.lines:
+            number += line.kind == "number"
+            rows += self._line(line, number)
+        return rows
+
+    def _line(self, line: Line, number: int) -> list[str]:
+        if line.kind == "command":
+            # A command is one to be copied: it is never broken, however long.
+            return [f"     {self._in('$', 'dim')} {self._in(row, 'command')}" for row in line.text.splitlines()]
+        if line.kind == "quote":
+            rows = [self._in(f"  {plain(line.tag)}", "dim")] if line.tag else []
+            for text in line.text.splitlines():
+                rows += [f"    {part}" for part in wrapped(plain(text), WIDTH - 4, 3)]
+            return rows
+        if line.kind == "number":
+            lead = f"  {number}. "
+            return self._tagged(line, lead, " " * len(lead))
+        if line.kind == "item":
+            return self._tagged(line, "  - ", "    ")
+        return self._tagged(line, "  ", "  ")
+
+    def _tagged(self, line: Line, lead: str, rest: str) -> list[str]:
+        tag = f"[{plain(line.tag)}] " if line.kind == "number" and line.tag else f"{line.tag}: " if line.tag else ""
+        rows = self._wrap(tag + line.text, lead, rest, line.tone if line.tone == "dim" else "")
+        if line.kind == "number" and line.tone and tag:
+            rows[0] = rows[0].replace(tag.rstrip(), self._in(tag.rstrip(), line.tone), 1)
+        return rows
+
+    def _wrap(self, text: str, lead: str, rest: str, tone: str) -> list[str]:
+        room = WIDTH - columns(rest)
+        parts = wrapped(plain(text), room, _WRAPS) or [""]
+        return [self._in((lead if index == 0 else rest) + part, tone) for index, part in enumerate(parts)]
+
+
+def one_line(text: str, room: int = WIDTH) -> str:
+    return cut_to_columns(plain(text), room)
