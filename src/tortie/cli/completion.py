@@ -26,9 +26,10 @@ def suggest(words: list[str]) -> list[str]:
     command = ROOT
     while command.commands:
         if not before:
-            return _matching(typed, list(command.commands))
+            own = _within(command, before, typed) if command.run else []
+            return [*_matching(typed, list(command.commands)), *own]
         if before[0] not in command.commands:
-            return []
+            return _within(command, before, typed) if command.run else []
         command = find_command(before[0]) if command is ROOT else command.commands[before[0]]
         before = before[1:]
     return _within(command, before, typed)

@@ -38,7 +38,7 @@ class Argument(NamedTuple):
 
 class Command(NamedTuple):
     summary: str
-    run: Callable[..., int] | None = None  # None: only a family of commands
+    run: Callable[..., int] | None = None  # None: only a family of commands; with `commands`: both
     description: str = ""
     examples: str = ""
     arguments: tuple[Argument, ...] = ()
@@ -125,8 +125,9 @@ def help_text(path: str, command: Command) -> str:
         blank = " " * indent
         return textwrap.fill(text, width, initial_indent=first.ljust(indent), subsequent_indent=blank)
 
-    tail = "COMMAND ..." if command.commands else f"[OPTIONS] {usage_of(command)}".strip()
-    parts = [f"Usage: {path} {tail}"]
+    tails = [f"[OPTIONS] {usage_of(command)}".strip()] if command.run or not command.commands else []
+    tails += ["COMMAND ..."] if command.commands else []
+    parts = ["\n".join(f"{lead} {path} {tail}" for lead, tail in zip(("Usage:", "   or:"), tails, strict=False))]
     parts.append("\n\n".join(wrapped(text, 2) for text in (command.description or command.summary).split("\n\n")))
     if command.commands:
         rows = [wrapped(sub.summary, 14, f"  {name}") for name, sub in command.commands.items()]

@@ -23,6 +23,7 @@ SUMMARIES = {
     "delete": "Delete resources, by name or by file.",
     "validate": "Check files without touching any datastore.",
     "node": "Run this machine's node, and see why it does what it does.",
+    "doctor": "Name the cause of a failing cluster, from whatever was pasted or collected.",
     "lab": "Bring up a whole cluster on this machine, look at it, take it down.",
     "datastore": "Take everything out of a datastore, or put it into one.",
     "config": "Show which datastore is used, and who says so.",
@@ -86,6 +87,8 @@ def _run(words: list[str]) -> int:
     path = "kubectl tortie" if name.startswith("kubectl-") else "tortie"
     command = ROOT
     while command.commands:
+        if command.run and not (words and words[0] in command.commands):
+            break  # the family itself is a command, as in `tortie doctor FILE`
         if not words or words[0] in ("-h", "--help"):
             sys.stdout.write(help_text(path, command))
             return 0
