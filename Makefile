@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help up down setup test check bench clean system-packages lock stubs
+.PHONY: help up down setup test check bench clean system-packages lock stubs pages
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -48,6 +48,9 @@ lock: ## refresh the locked requirements (needs uv)
 
 stubs: setup ## regenerate the etcd message classes from their .proto
 	$(BIN)/python -m grpc_tools.protoc -Isrc --python_out=src --pyi_out=src tortie/store/etcd/rpc.proto
+
+pages: setup ## write docs/causes from what the doctor knows
+	$(BIN)/python scripts/cause_pages.py
 
 clean: ## remove what the other targets made here
 	rm -rf $(VENV) .tortie .tools .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build

@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from tortie.doctor.causes.catalogue import all_causes
+from tortie.doctor.knowledge import pages
+
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 
@@ -34,7 +37,7 @@ def _parts(page: Path) -> set[str]:
 def test_files_named_in_the_text_exist(page: Path) -> None:
     """Paths in backticks that begin with a folder of ours, or with a package of the source."""
     ours = "src|tests|docs|scripts|benchmarks|requirements|examples"
-    packages = "model|host|store|addressing|bgp|health|node|lab|cli"
+    packages = "model|host|store|addressing|bgp|health|node|lab|doctor|cli"
     for name in re.findall(rf"`((?:{ours}|{packages})/[\w/.-]*)`", page.read_text()):
         roots = (ROOT, ROOT / "src" / "tortie")
         assert any((root / name).exists() or (root / f"{name}.py").exists() for root in roots) or _attribute(name), name
@@ -47,3 +50,11 @@ def _attribute(name: str) -> bool:
     return path.exists() and bool(
         re.search(rf"^(async def|def|class) {attribute}\b|^{attribute}\b", path.read_text(), re.M)
     )
+
+
+def test_the_pages_of_causes_are_what_the_doctor_knows() -> None:
+    folder = ROOT / "docs" / "causes"
+    wanted = pages(all_causes())
+    there = {path.relative_to(folder).as_posix(): path.read_text() for path in folder.glob("*/*")}
+    stale = sorted(name for name in wanted.keys() | there.keys() if wanted.get(name) != there.get(name))
+    assert not stale, f"run `make pages`: {', '.join(stale[:10])}"

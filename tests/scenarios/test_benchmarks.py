@@ -12,6 +12,7 @@ BENCHMARKS = Path(__file__).parent.parent.parent / "benchmarks"
 SMALL = {
     "bench_bird_control.py": ["--rounds", "1", "--peers", "3"],
     "bench_cli.py": ["--rounds", "1"],
+    "bench_doctor.py": ["--rounds", "1", "--nodes", "3", "6", "--megabytes", "4"],
     "bench_embedded_store.py": ["--rounds", "1", "--seconds", "0.1"],
     "bench_etcd_store.py": ["--rounds", "1", "--seconds", "0.1"],
     "bench_fabric.py": ["--rounds", "1", "--nodes", "3"],

@@ -8,11 +8,14 @@ from tortie.doctor.causes.catalogue import cause_named
 from tortie.doctor.causes.cause import Finding
 from tortie.doctor.examine import picture_of
 from tortie.doctor.picture.picture import Picture
+from tortie.doctor.reading.cleaning import lines_of
 from tortie.doctor.reading.exhibit import Source
+from tortie.doctor.reading.redaction import redacted
 
 
 def source(text: str, name: str = "evidence.txt") -> Source:
-    return Source(name, tuple(dedent(text).strip("\n").splitlines()))
+    """A text as sources are opened: cleaned and without secrets."""
+    return Source(name, tuple(redacted(lines_of(dedent(text).strip("\n")))))
 
 
 def picture(text: str) -> Picture:

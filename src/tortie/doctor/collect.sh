@@ -8,7 +8,7 @@
 set -u
 folder=${1:-}
 export LC_ALL=C PATH="$PATH:/usr/sbin:/sbin:/usr/local/bin:/opt/cni/bin"
-host=$(hostname 2>/dev/null || echo localhost)
+host=${TORTIE_NODE:-$(hostname 2>/dev/null || echo localhost)}
 
 masked() {
   sed -E \
@@ -86,14 +86,28 @@ have journalctl && for unit in kubelet containerd docker; do
 done
 have dmesg && run 'dmesg -T | grep -i -e oom -e "out of memory" -e md5 -e conntrack -e "neighbor table overflow" -e unregister_netdevice | tail -30'
 section "nodes/$host/runtime"
-have crictl && run 'crictl ps -a | head -40' && run 'crictl info | grep -i -e lastCNILoadStatus -e confDir -e binDir -e SystemdCgroup'
-have docker && run 'docker ps -a --format "table {{.Names}}\t{{.Status}}" | head -40'
+runtime_socket=$(ls /run/containerd/containerd.sock /run/crio/crio.sock /run/k3s/containerd/containerd.sock /var/run/cri-dockerd.sock 2>/dev/null | head -1)
+have crictl && [ -n "$runtime_socket" ] && run 'crictl ps -a | head -40' && run 'crictl info | grep -i -e lastCNILoadStatus -e confDir -e binDir -e SystemdCgroup'
+have docker && [ -S /var/run/docker.sock ] && run 'docker ps -a --format "table {{.Names}}\t{{.Status}}" | head -40'
 run 'grep -n -e SystemdCgroup -e bin_dir -e conf_dir /etc/containerd/config.toml'
 run 'grep -n -e cgroupDriver -e failSwapOn /var/lib/kubelet/config.yaml'
 section "nodes/$host/node-status"
 have curl && run 'curl -s -m 3 -o /dev/null -w "%{http_code}\n" http://127.0.0.1:9099/liveness'
 have calicoctl && run 'calicoctl node status'
-have tortie && run 'tortie node status'
+if have tortie; then
+  run 'tortie node status'
+  run 'tortie get nodes -o wide'
+  run 'tortie node explain'
+  run 'tortie node timeline'
+  [ -r "${TORTIE_ROOT:-/nowhere}/log" ] && run "tail -n 200 $TORTIE_ROOT/log"
+fi
+# Peers that are not up: do they answer at all, and at BGP's port?
+{ have calicoctl && timeout 10 calicoctl node status || have tortie && timeout 10 tortie node status; } 2>/dev/null </dev/null |
+  awk -F'|' '$4 ~ /start|down/ { gsub(/ /, "", $2); if ($2 ~ /^[0-9.]+$/ && n++ < 8) print $2 }' |
+  while read -r peer; do
+    have ping && run "ping -c 2 -W 1 $peer"
+    run "timeout 3 bash -c '</dev/tcp/$peer/179' && echo 179 open || echo 179 closed"
+  done
 
 # The cluster, where kubectl reaches it
 if have kubectl && timeout 10 kubectl version >/dev/null 2>&1; then

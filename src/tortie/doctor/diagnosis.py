@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 from tortie.doctor.causes.cause import Cause, Finding, Step
+from tortie.doctor.reading.archives import Skipped
 from tortie.doctor.reading.exhibit import Place
 from tortie.doctor.words import Words
 
@@ -72,6 +73,7 @@ class Diagnosis(NamedTuple):
     next: tuple[Question, ...]
     checked: tuple[Checked, ...]
     not_understood: tuple[Place, ...]
+    skipped: tuple[Skipped, ...] = ()  # files that were not read, and why
 
     @property
     def exit_code(self) -> int:

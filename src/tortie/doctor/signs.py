@@ -156,15 +156,15 @@ class Searchable:
                 offset += len(text) + 1
         self._starts = starts
         self._text = "\n".join(pieces)
-        low = self._text.replace("\n", " ").lower()
-        self._low = low if len(low) == len(self._text) else self._text.replace("\n", " ")
+        # The only letter that is two in lower case; places in both texts have to be the same.
+        self.low = self._text.replace("\n", " ").replace("\u0130", "i").lower()
 
     def hits(self, signs: Iterable[Sign]) -> Iterator[Hit]:
         for sign in signs:
             yield from self._hits(sign)
 
     def _hits(self, sign: Sign) -> Iterator[Hit]:
-        needle, low = sign.needle, self._low
+        needle, low = sign.needle, self.low
         at, seen, count = low.find(needle), -1, 0
         while at >= 0 and count < HITS_KEPT:
             row = bisect_right(self._starts, at) - 1

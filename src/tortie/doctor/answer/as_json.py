@@ -53,6 +53,7 @@ def as_json(diagnosis: Diagnosis, language: Language) -> dict[str, Any]:
         "not_understood": [
             {"source": place.source, "lines": [place.first, place.last]} for place in diagnosis.not_understood
         ],
+        "skipped": [{"source": one.name, "why": one.why.to(language)} for one in diagnosis.skipped],
     }
 
 

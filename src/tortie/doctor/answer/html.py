@@ -11,7 +11,7 @@ from tortie.doctor.answer.excerpts import excerpts
 from tortie.doctor.answer.labels import label
 from tortie.doctor.answer.pictures import draw_topology, draw_window, escaped
 from tortie.doctor.causes.cause import Step
-from tortie.doctor.diagnosis import Answer, Diagnosis, Quote
+from tortie.doctor.diagnosis import Answer, Diagnosis, Quote, Symptom
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.picture.timeline import Moment, start, timeline
 from tortie.doctor.picture.topology import topology
@@ -72,6 +72,7 @@ class _Page:
         yield self._timeline()
         yield self._evidence()
         yield self._not_understood()
+        yield self._skipped()
 
     def _section(self, title: str, body: str) -> str:
         return f"<section>\n<h2>{escaped(title)}</h2>\n{body}\n</section>" if body else ""
@@ -95,7 +96,7 @@ class _Page:
         parts = [answer.cause.id, f"{self.say('confidence')} {answer.confidence:.2f}", severity]
         return " · ".join([*parts, f"{self.say('since')} {since}"] if since else parts)
 
-    def _symptoms_of(self, answer: Answer) -> list:  # type: ignore[type-arg]
+    def _symptoms_of(self, answer: Answer) -> list[Symptom]:
         return [self._diagnosis.symptoms[int(id_[1:]) - 1] for id_ in answer.explains]
 
     def _cause(self, answer: Answer, number: int) -> Iterator[str]:
@@ -191,7 +192,7 @@ class _Page:
         if len(moments) < 2:
             return ""
         rows = "".join(_moment(moment) for moment in moments)
-        return self._section(self.say("timeline"), f'<div class="scroll"><table>{rows}</table></div>')
+        return self._section(self.say("timeline"), f'<table class="clock">{rows}</table>')
 
     def _evidence(self) -> str:
         parts = []
@@ -204,10 +205,17 @@ class _Page:
                 anchors = "".join(f'<a id="{id_}"></a>' for id_ in row.ids)
                 kind = "row hit" if row.hit else "row"
                 rows.append(
-                    f'<div class="{kind}">{anchors}<span>{row.number}</span><span>{escaped(row.text)}</span></div>'
+                    f'<div class="{kind}"><span>{anchors}{row.number}</span><span>{escaped(row.text)}</span></div>'
                 )
             parts.append(f'<h3>{escaped(excerpt.source)}</h3><div class="source">{"".join(rows)}</div>')
         return self._section(self.say("evidence"), "".join(parts))
+
+    def _skipped(self) -> str:
+        rows = "".join(
+            f"<tr><th>{escaped(one.name)}</th><td>{escaped(one.why.to(self._language))}</td></tr>"
+            for one in self._diagnosis.skipped[:_CLOCKED]
+        )
+        return self._section(self.say("skipped"), f"<table>{rows}</table>" if rows else "")
 
     def _not_understood(self) -> str:
         places = self._diagnosis.not_understood

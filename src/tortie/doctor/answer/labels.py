@@ -37,6 +37,7 @@ LABELS: Final = {
     "checked": Words("Checked", "已检查"),
     "evidence": Words("Evidence", "证据"),
     "not-understood": Words("Not understood", "未能识别"),
+    "skipped": Words("Not read", "未读取"),
     "lines": Words("{count} lines", "{count} 行"),
     "nothing": Words("Nothing is wrong now.", "目前没有发现问题。"),
     "no-claim": Words(

@@ -77,6 +77,7 @@ class _Parts:
         if diagnosis.verdict == "cause-found":
             yield self._next()
         yield self._not_understood()
+        yield self._skipped()
 
     def _cause(self, answer: Answer, *, second: bool) -> Iterator[Section]:
         language, cause, finding = self._language, answer.cause, answer.finding
@@ -172,6 +173,10 @@ class _Parts:
 
     def _few(self, answer: Answer) -> list[Quote]:
         return [self._quotes[id_] for id_ in answer.because[:1]]
+
+    def _skipped(self) -> Section:
+        lines = [Line("item", one.why.to(self._language), one.name, "dim") for one in self._diagnosis.skipped]
+        return Section(self._label("skipped"), tuple(self._capped(lines, SYMPTOMS_SHOWN)))
 
     def _not_understood(self) -> Section:
         places = self._diagnosis.not_understood

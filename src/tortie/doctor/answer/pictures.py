@@ -138,7 +138,7 @@ def draw_window(start: Start, language: Language) -> str:
     rows.append(f'<text class="left" x="{left}" y="30">{escaped(_say("log", language, seconds=shown))}</text>')
     for number in range(start.window.failures):
         at = x(start.window.initial_delay_s + number * start.window.period_s)
-        rows.append(f'<circle class="probe" cx="{at:.1f}" cy="84" r="5"/>')
+        rows.append(f'<circle class="probe" cx="{at:.1f}" cy="94" r="5"/>')
     end = x(kill)
     rows.append(f'<line class="kill" x1="{end:.1f}" y1="34" x2="{end:.1f}" y2="112"/>')
     anchor = "left" if end < WIDTH / 2 else "right"

@@ -49,6 +49,7 @@ class Refusal(NamedTuple):
     user: str
     verb: str
     resource: str
+    object: str = ""  # the one object it is about
 
     @property
     def account(self) -> str:
@@ -59,8 +60,10 @@ def refusals(picture: Picture) -> list[Refusal]:
     """403s against Calico's own accounts, without the one on kubeadm-config that start-up tolerates."""
     found: dict[tuple[str, str, str, str], Refusal] = {}
     for hit in picture.hits(FORBIDDEN, FORBIDDEN_OLD):
-        refusal = Refusal(hit, hit.value("user"), hit.value("verb"), hit.value("resource"))
-        if not refusal.user.startswith("system:serviceaccount:") or "kubeadm-config" in _before(hit):
+        refusal = Refusal(hit, hit.value("user"), hit.value("verb"), hit.value("resource"), _object(hit))
+        if "kubeadm-config" in _before(hit):
+            continue
+        if not refusal.user.startswith("system:serviceaccount:") and not _by_calico(hit):
             continue
         found.setdefault((refusal.user, refusal.verb, refusal.resource, ""), refusal)
     return list(found.values())
@@ -70,6 +73,16 @@ def _before(hit: Hit) -> str:
     """What stands on the line before the refusal: the object it is about."""
     start = hit.line.find("is forbidden")
     return hit.line[:start] if start >= 0 else hit.line
+
+
+def _object(hit: Hit) -> str:
+    named = re.search(r"[\"'“]([^\"'”\s]+?)\\?[\"'”]\s+is forbidden", hit.line)
+    return named[1] if named else ""
+
+
+def _by_calico(hit: Hit) -> bool:
+    """Calico may use another identity, such as kubelet's certificate: then its own log says so."""
+    return "projectcalico" in hit.line or re.search(r"logs\b.*\b(?:calico|canal|typha)", hit.command) is not None
 
 
 class MissingKind(NamedTuple):

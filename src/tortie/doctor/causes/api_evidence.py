@@ -18,6 +18,7 @@ KUBERNETES_SERVICE: Final = Sign("api-kubernetes-service", "kubernetes ClusterIP
 VIP_RULE: Final = Sign("api-vip-rule", "default/kubernetes:https<rest>")
 IPVS_MISSING: Final = Sign("api-ipvs-missing", "Can't initialize ipvs: <rest>")
 IPVS_PROXIER: Final = Sign("api-ipvs-proxier", "Can't use the IPVS proxier<rest>")
+PROXY_LIST: Final = Sign("api-proxy-list", "failed to list *v1.Service: <rest>")
 RESTORE_FAILED: Final = Sign("api-restore-failed", "Failed to execute iptables-restore")
 CONNTRACK_DENIED: Final = Sign("api-conntrack-denied", "nf_conntrack_max: permission denied")
 BPF_ON: Final = Sign("api-bpf-on", 'bpfEnabled(")?:( )?(")?true')
@@ -29,7 +30,7 @@ NO_PROXY: Final = Sign("api-no-proxy", "NO_PROXY=<value><rest>")
 NO_PROXY_SHORT: Final = Sign("api-no-proxy-short", "NO_PROXY=<value>")
 VIP_SIGNS: Final = (DIAL_FAILED, API_DEADLINE, KUBERNETES_SERVICE)
 RULE_SIGNS: Final = (VIP_RULE, IPVS_MISSING)
-KUBE_PROXY_SIGNS: Final = (IPVS_PROXIER, RESTORE_FAILED, CONNTRACK_DENIED)
+KUBE_PROXY_SIGNS: Final = (IPVS_PROXIER, RESTORE_FAILED, CONNTRACK_DENIED, PROXY_LIST)
 BPF_SIGNS: Final = (BPF_ON, BPF_DATAPLANE, BPF_ENV)
 
 ETCD_PORTS: Final = (2379, 2380, 4001)
@@ -37,11 +38,11 @@ TYPHA_PORT: Final = 5473
 API_PORTS: Final = (6443, 443, 8443, 16443, 7443, 9443, 6444, 5443)
 ANSWERS: Final = ("open", "tls-error")
 _SOCKET = re.compile(r"(?<![\d.])((?:\d{1,3}\.){3}\d{1,3}):(\d{2,5})(?!\d)")
-_FAILED_CODE = re.compile(r"\W*(?:rc|exit|ret|code)\w*[=: ]+([1-9]\d?)\b", re.IGNORECASE)  # `; echo rc=$?`
 _POD_PROGRAMS: Final = (
     "kube-controllers", "coredns", "metrics-server", "plugin/", "kube-dns", "provisioner",
     "failed to initialize datastore", "failed to verify datastore", "failed to reach apiserver",
 )  # fmt: skip
+_RULE_WORDS: Final = ("KUBE-S", "KUBE-NODE", "default/kubernetes")
 _LINES_READ = 400  # of one exhibit that answers a question; such answers are short
 
 
@@ -68,11 +69,11 @@ def how_failed(text: str) -> str:
     low = text.lower()
     if "deadline" in low:
         return "deadline"
-    if "refused" in low:
+    if "refused" in low or "拒绝" in low:
         return "refused"
-    if "network is unreachable" in low:
+    if "network is unreachable" in low or "网络不可达" in low:
         return "unreachable"
-    if "no route" in low or "host is unreachable" in low:
+    if "no route" in low or "host is unreachable" in low or "没有到主机的路由" in low:
         return "no-route"
     return "timeout"
 
@@ -81,20 +82,26 @@ def how_failed(text: str) -> str:
 @lru_cache(maxsize=1)
 def troubles(picture: Picture) -> list[Trouble]:
     """All failed connections that name address and port, log lines first."""
+    nodes = {pod.name: pod.node for pod in picture.of(Pod) if pod.node}
     found = [
         Trouble(
-            hit.value("ip"), int(hit.value("port")), how_failed(hit.text), hit.place, hit.host, hit.command, hit.line
+            hit.value("ip"), int(hit.value("port")), how_failed(hit.text), hit.place, said_on(hit, nodes), hit.command,
+            hit.line,
         )
         for hit in picture.hits(DIAL_FAILED, API_DEADLINE)
-    ]
+    ]  # fmt: skip
     for test in picture.of(PortTest):
-        if code := _FAILED_CODE.match(test.text):
-            how = "refused" if code[1] == "7" else "timeout"
-            found.append(Trouble(test.address, test.port, how, test.place, test.host, "", test.text, True))
-        elif test.result in ("timeout", "refused", "closed", "unreachable"):
+        if test.result in ("timeout", "refused", "closed", "unreachable"):
             how = how_failed(test.text) if test.result == "unreachable" else test.result
             found.append(Trouble(test.address, test.port, how, test.place, test.host, "", test.text, True))
     return found
+
+
+def said_on(hit: Hit, nodes: dict[str, str]) -> str:
+    """The machine where a line was written: kubectl shows logs of pods that run elsewhere."""
+    if "kubectl" not in hit.command or "logs" not in hit.command:
+        return hit.host
+    return next((nodes[word] for word in hit.command.replace("/", " ").split() if word in nodes), "")
 
 
 # The service address
@@ -143,8 +150,6 @@ def _api_tests(picture: Picture) -> Iterator[PortTest]:
 
 def answered(test: PortTest) -> bool:
     """Something listens and was reached; code 000 is curl's word for no answer."""
-    if _FAILED_CODE.match(test.text):
-        return False
     return test.result in ANSWERS or (test.result.startswith("http-") and not test.result.endswith("-000"))
 
 
@@ -187,11 +192,13 @@ def vip_rules(picture: Picture) -> Rules | None:
     targets = tuple(dict.fromkeys(m[1] for hit in rules for m in _SOCKET.finditer(_after_to(hit.value("rest")))))
     if rules:
         return Rules(True, rules[0].place, targets)
-    counts: list[Number] = picture.numbers("KUBE-S") + picture.numbers("KUBE-NODE")
+    counts: list[Number] = [n for word in _RULE_WORDS for n in picture.numbers(word) if "kubectl" not in n.command]
     if counts:
         return Rules(counts[-1].value > 0, counts[-1].place)
     if missing := picture.hit(IPVS_MISSING):
         return Rules(False, missing.place)
+    if nothing := _asked_in_vain(picture):
+        return Rules(False, nothing)
     for exhibit in picture.commands("ipvsadm"):
         sockets = [_SOCKET.search(line) for line in exhibit.lines[:_LINES_READ]]
         if any(match and match[2] == "443" for match in sockets):
@@ -199,6 +206,16 @@ def vip_rules(picture: Picture) -> Rules | None:
             return Rules(True, exhibit.place(0, len(exhibit.lines)), real)
         if exhibit.lines and not any(sockets) and any("Virtual Server" in line for line in exhibit.lines):
             return Rules(False, exhibit.place(0, len(exhibit.lines)))
+    return None
+
+
+def _asked_in_vain(picture: Picture) -> Place | None:
+    """A search of the rules for the service address that printed nothing, and more was typed after it."""
+    words = (*_RULE_WORDS, *vips(picture))
+    for exhibit in picture.commands("iptables", "grep"):
+        asked = any(word in exhibit.command for word in words) and "-v" not in exhibit.command.split()
+        if asked and not any(exhibit.lines) and exhibit is not picture.exhibits[-1]:
+            return Place(exhibit.source, exhibit.first, exhibit.first)
     return None
 
 
@@ -241,6 +258,11 @@ def kubernetes_endpoints(picture: Picture) -> list[Endpoint]:
 
 def proxy_pods(picture: Picture) -> list[Pod]:
     return picture.pods_now("kube-proxy")
+
+
+def proxy_without_api(picture: Picture) -> list[Hit]:
+    """kube-proxy's own complaint that it cannot read Services; kubelet and controllers say the same of themselves."""
+    return [hit for hit in picture.hits(PROXY_LIST) if "kube-proxy" in f"{hit.line} {hit.command}"]
 
 
 def proxies_down(picture: Picture) -> list[Pod | Unit]:

@@ -24,7 +24,7 @@ LEGACY_NAME: Final = Sign("x509-legacy-name", "certificate relies on legacy Comm
 TRUST_SIGNS: Final = (
     AFTER, BEFORE, EXPIRED, UNKNOWN_CA, NO_SAN, WRONG_NAME, KEY_USAGE, BAD_CERTIFICATE, UNKNOWN_AUTHORITY, LEGACY_NAME,
 )  # fmt: skip
-STEPPED: Final = Sign("clock-stepped", "System clock wrong by <n> seconds")
+STEPPED: Final = Sign("clock-stepped", "System clock wrong by (-)?<n> seconds")
 CLOCK_STEP: Final = Sign("clock-step-ntpd", "clock_step <offset>")
 STEP_TIME_SERVER: Final = Sign("clock-step-ntpdate", "step time server <ip> offset <offset>")
 NOT_YET: Final = Sign("token-not-yet", "token not valid yet")
@@ -165,7 +165,11 @@ def evidence_now(picture: Picture) -> float | None:
 
 def command_of(picture: Picture, cert: Certificate) -> str:
     """The command that showed a certificate."""
-    exhibit = _exhibit_of(picture, cert.place)
+    return shown_by(picture, cert.place)
+
+
+def shown_by(picture: Picture, place: Place) -> str:
+    exhibit = _exhibit_of(picture, place)
     return exhibit.command if exhibit else ""
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Final, NamedTuple
 
-from tortie.doctor.picture.facts import Clock, Event, HostFile, Pod, Setting
+from tortie.doctor.picture.facts import Clock, Event, HostFile, LogLine, Pod, Setting
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Exhibit, Place
 from tortie.doctor.signs import Hit, Sign
@@ -57,6 +57,7 @@ _DOCUMENT = 5000  # lines; manifests are long
 class Directory(NamedTuple):
     path: str
     place: Place
+    host: str = ""
 
 
 class Mount(NamedTuple):
@@ -83,7 +84,7 @@ def runtime_bin_dirs(picture: Picture) -> list[Directory]:
 def mounted_conf_dirs(picture: Picture) -> list[Directory]:
     """Where the DaemonSet's install-cni writes on the host: the volume cni-net-dir."""
     found = [
-        Directory(_clean(path), exhibit.place(index))
+        Directory(_clean(path), exhibit.place(index), exhibit.host)
         for exhibit in picture.exhibits
         if not exhibit.prose and len(exhibit.lines) <= _DOCUMENT
         for index, line in enumerate(exhibit.lines)
@@ -114,9 +115,9 @@ def _volume_path(lines: tuple[str, ...], index: int) -> str:
 
 
 def _directories(picture: Picture, signs: tuple[Sign, ...], names: tuple[str, ...]) -> list[Directory]:
-    found = [Directory(_clean(hit.value("dir")), hit.place) for hit in picture.hits(*signs)]
+    found = [Directory(_clean(hit.value("dir")), hit.place, hit.host) for hit in picture.hits(*signs)]
     found += [
-        Directory(_clean(setting.value), setting.place)
+        Directory(_clean(setting.value), setting.place, setting.host)
         for setting in picture.of(Setting)
         if setting.name.rpartition(".")[2].lstrip("-") in names
     ]
@@ -235,6 +236,16 @@ def sandbox_events(picture: Picture) -> list[Event]:
     return [e for e in picture.of(Event) if "sandbox" in e.message.lower() or e.reason == "FailedCreatePodSandBox"]
 
 
+def sandbox_lines(picture: Picture) -> list[LogLine]:
+    """The same as kubelet or the runtime log it."""
+    words = ("runpodsandbox", "set up sandbox", "setup network for sandbox", "networkplugin cni failed")
+    return [
+        line
+        for line in picture.of(LogLine)
+        if line.level in ("ERROR", "WARNING", "") and any(word in line.message.lower() for word in words)
+    ]
+
+
 def waiting_pods(picture: Picture) -> list[Pod]:
     """Pods that wait for their network."""
     return [pod for pod in picture.pods_now() if pod.status in ("ContainerCreating", "Terminating")]
@@ -242,7 +253,12 @@ def waiting_pods(picture: Picture) -> list[Pod]:
 
 def current(picture: Picture) -> bool:
     """Something still fails, or nothing says that all is well."""
-    return agents_fine(picture) is not True or bool(waiting_pods(picture) or sandbox_events(picture))
+    return agents_fine(picture) is not True or failing(picture)
+
+
+def failing(picture: Picture) -> bool:
+    """Pods get no network: by their rows, by events, or by the logs of those who should make it."""
+    return bool(waiting_pods(picture) or sandbox_events(picture) or sandbox_lines(picture))
 
 
 def node_of(hits: list[Hit], picture: Picture) -> str:

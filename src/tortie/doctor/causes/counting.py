@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Final, NamedTuple
 
-from tortie.doctor.picture.picture import Picture
+from tortie.doctor.picture.picture import Picture, remembered
 from tortie.doctor.reading.exhibit import Exhibit, Place
 
 _LONG: Final = 400  # lines; longer exhibits are logs, no answers of a counting command
@@ -26,18 +26,25 @@ class Count(NamedTuple):
 # Counting commands. Several on one line, separated by `;`, answer with one number a line.
 
 
-def answers(picture: Picture) -> Iterator[tuple[str, Count]]:
+@remembered
+def answers(picture: Picture) -> list[tuple[str, Count]]:
     """Commands with the number they answered."""
+    return list(_all_answers(picture))
+
+
+def _all_answers(picture: Picture) -> Iterator[tuple[str, Count]]:
     for exhibit in picture.exhibits:
         if exhibit.command and not exhibit.prose and len(exhibit.lines) <= _LONG:
             yield from _answered(exhibit)
-    known = [exhibit.command for exhibit in picture.exhibits]
+    known = {exhibit.command for exhibit in picture.exhibits}
     for number in picture.numbers():
         if number.command not in known or ";" not in number.command:
             yield number.command, Count(number.value, number.place)
 
 
 def _answered(exhibit: Exhibit) -> Iterator[tuple[str, Count]]:
+    if not all(not line or line.isspace() or line.strip().isdecimal() for line in exhibit.lines):
+        return
     rows = [(index, line.strip()) for index, line in enumerate(exhibit.lines) if line.strip()]
     values = [(index, text) for index, text in rows if text.isdecimal()]
     if not values or len(values) != len(rows):

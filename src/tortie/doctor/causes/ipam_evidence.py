@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from tortie.doctor.causes.counting import Count, answers, counted, narrow, said
 from tortie.doctor.picture.facts import Node, Pod, Pool, PoolUse
-from tortie.doctor.picture.picture import Picture
+from tortie.doctor.picture.picture import Picture, remembered
 from tortie.doctor.signs import Hit, Sign
 
 # No address could be had. Who is to blame is another question.
@@ -62,6 +62,7 @@ DEFAULT_BLOCK: Final = 26
 # Whoever counts pods may miss some seconds of churn and every tunnel address: a leak is more than that.
 SLACK: Final = 1.4
 SLACK_FEW: Final = 12
+_CHECKED: Final = 20_000  # lines; with --show-all-ips a check is long
 FULL: Final = 0.97  # a pool that is this full has nothing left for the next pod
 
 
@@ -110,6 +111,7 @@ def exhaustion(picture: Picture) -> list[Hit]:
     return [hit for hit in picture.hits(*EXHAUSTION) if "forbidden" not in hit.line and "nauthorized" not in hit.line]
 
 
+@remembered
 def numbers(picture: Picture) -> Numbers:
     """The fullest pool shown, with all counts."""
     uses = [use for use in picture.of(PoolUse) if use.grouping.lower().startswith("ip pool")]
@@ -120,7 +122,7 @@ def numbers(picture: Picture) -> Numbers:
     dead_owners = _dead_owners(picture)
     return Numbers(
         pool, use, cidr, capacity(pool, cidr, picture), _blocks(picture), counted(picture, "blockaffinit"),
-        _nodes(picture), _pods(picture, cidr), _from(picture, CHECK_LEAKED), _from(picture, CHECK_DONE),
+        _nodes(picture), _pods(picture, cidr, use), _from(picture, CHECK_LEAKED), _from(picture, CHECK_DONE),
         dead_owners, _dead(picture),
     )  # fmt: skip
 
@@ -147,7 +149,22 @@ def _block_size(picture: Picture) -> int:
 def _pool_named(picture: Picture) -> str:
     for hit in picture.hits(NO_IPS_IN_POOLS):
         return hit.value("list_pools").split(",")[0].split()[0]
-    return picture.value("CALICO_IPV4POOL_CIDR")
+    return _pool_checked(picture) or picture.value("CALICO_IPV4POOL_CIDR")
+
+
+def _pool_checked(picture: Picture) -> str:
+    """The range that `calicoctl ipam check` lists above its count of active pools, when it is one."""
+    for exhibit in picture.exhibits:
+        if len(exhibit.lines) > _CHECKED or exhibit.prose:
+            continue
+        end = next(
+            (i for i, line in enumerate(exhibit.lines) if _compiled(r"Found \d+ active IP pools").search(line)), 0
+        )
+        named = [line.strip() for line in exhibit.lines[max(0, end - 20) : end]]
+        pools = [text for text in named if _compiled(r"\d+(?:\.\d+){3}/\d+$").match(text)]
+        if len(pools) == 1:
+            return pools[0]
+    return ""
 
 
 def _from(picture: Picture, sign: Sign) -> Count | None:
@@ -193,11 +210,16 @@ def _all_nodes_listed(picture: Picture) -> bool:
     return bool(asked) and not any(narrow(command) or "comm " in command for command in asked)
 
 
-def _pods(picture: Picture, cidr: str) -> Count | None:
+def _pods(picture: Picture, cidr: str, use: PoolUse | None) -> Count | None:
     pattern = _compiled(r"get (?:pods?|po)\b")
-    numbered = [c for command, c in answers(picture) if pattern.search(command) and not narrow(command)]
+    asked = [(command, count) for command, count in answers(picture) if pattern.search(command)]
+    numbered = [count for command, count in asked if not narrow(command)]
     if numbered:
         return numbered[-1]
+    # Some pods only, but those with addresses of this pool: as many as are in use need no other one.
+    enough = [c for command, c in asked if use and c.value >= use.used * FULL and _of_pool(command, cidr)]
+    if enough:
+        return enough[-1]
     using = _from(picture, CHECK_USING)
     if using:
         return using
@@ -205,6 +227,15 @@ def _pods(picture: Picture, cidr: str) -> Count | None:
     if told:
         return told
     return _listed(picture, cidr)
+
+
+def _of_pool(command: str, cidr: str) -> bool:
+    """The command counts rows by the beginning of an address, and that beginning lies in this pool."""
+    for text in _compiled(r"grep [^|;]*?((?:\d{1,3}\\?\.){2,3})").findall(command):
+        parts = text.replace("\\", "").strip(".").split(".")
+        if within(".".join([*parts, "0", "0"][:4]), cidr) or cidr.startswith(".".join(parts) + "."):
+            return True
+    return False
 
 
 def _listed(picture: Picture, cidr: str) -> Count | None:
@@ -239,12 +270,12 @@ def owners(picture: Picture) -> list[str]:
 
 
 def _owners_listed(lines: Iterable[str]) -> Iterator[str]:
-    """`host:w3`, and names of affinities: the node, then the block with dashes."""
+    """`host:w3`, perhaps counted by uniq, and names of affinities: the node, then the block with dashes."""
     pattern = _compiled(r"\s*(?:blockaffinity\S*/)?(\S+)-\d{1,3}-\d{1,3}-\d{1,3}-\d{1,3}-\d\d(?:\s|$)")
+    counted_host = _compiled(r"\s*(?:\d+\s+)?\"?host:([\w.-]+)")
     for line in lines:
-        if line.strip().startswith("host:"):
-            yield line.strip()[5:].split()[0] if line.strip()[5:] else ""
-        elif match := pattern.match(line[:400]):
+        match = counted_host.match(line[:400]) or pattern.match(line[:400])
+        if match:
             yield match[1]
 
 
@@ -255,9 +286,16 @@ def within(address: str, cidr: str) -> bool:
     import ipaddress  # costs milliseconds that most cases need not pay
 
     try:
-        return ipaddress.ip_address(address.split("/")[0]) in ipaddress.ip_network(cidr, strict=False)
+        return ipaddress.ip_address(address.split("/")[0]) in _network(cidr)
     except ValueError:
         return False
+
+
+@cache
+def _network(cidr: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
+    import ipaddress
+
+    return ipaddress.ip_network(cidr, strict=False)
 
 
 @cache

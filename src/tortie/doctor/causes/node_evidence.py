@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final, NamedTuple
 
-from tortie.doctor.picture.facts import Condition, Load, Node, Ping, PortTest, Statement
-from tortie.doctor.picture.picture import Picture
+from tortie.doctor.picture.facts import Condition, Load, Node, Ping, PortTest, Process, Setting, Statement
+from tortie.doctor.picture.picture import Picture, remembered
 from tortie.doctor.reading.exhibit import Place
 from tortie.doctor.signs import Sign
 
@@ -20,7 +19,8 @@ MANY_TIMES: Final = 2.5  # load per core from which a host counts as starved
 CALM: Final = 1.2  # load per core up to which it does not
 HUGE: Final = 100.0  # a load that no usual number of cores explains
 APART: Final = 8.0  # times another node's load
-_PERCENT: Final = re.compile(r"^(\S+)\s+(\d+)m?\s+(\d+)%\s")
+BUSY: Final = 90.0  # percent of the time in which a disk had work
+HOG_M: Final = 1000.0  # millicores from which a pod is worth naming
 
 
 class Strain(NamedTuple):
@@ -33,6 +33,7 @@ class Strain(NamedTuple):
     said: bool = False  # by a person
 
 
+@remembered
 def strains(picture: Picture) -> list[Strain]:
     """Everything that speaks about load, numbers before words."""
     return [*_by_numbers(picture), *_by_top(picture), *_by_kubectl(picture), *_by_words(picture)]
@@ -50,11 +51,15 @@ def calm(picture: Picture) -> list[Strain]:
 
 def _by_numbers(picture: Picture) -> list[Strain]:
     loads = picture.of(Load)
+    least: dict[str, float] = {}
+    for load in loads:
+        least[load.host] = min(load.one, least.get(load.host, load.one))
+    calmest = sorted(least, key=lambda host: least[host])[:2]
     found = []
     for load in loads:
         cores = load.cores or cores_of(picture, load.host)
         worst = max(load.one, load.five or 0.0)
-        others = [other.one for other in loads if other.host != load.host]
+        others = [least[host] for host in calmest if host != load.host]
         if cores:
             text = f"load {load.one:g} / {cores} cores"
             high: bool | None = _grade(worst / cores)
@@ -73,13 +78,21 @@ def _grade(per_core: float) -> bool | None:
 
 def cores_of(picture: Picture, host: str) -> int | None:
     """The answer to nproc, lscpu or a count of /proc/cpuinfo on that host, alone or among other answers."""
+    return _cores(picture).get(host)
+
+
+@remembered
+def _cores(picture: Picture) -> dict[str, int]:
+    found: dict[str, int] = {}
     for exhibit in (*picture.commands("nproc"), *picture.commands("cpuinfo"), *picture.commands("lscpu")):
-        if exhibit.host == host:
-            for line in exhibit.lines:
-                words = line.removeprefix("CPU(s):").strip()
-                if words.isdecimal() and 0 < int(words) < 2048:
-                    return int(words)
-    return None
+        if exhibit.host in found:
+            continue
+        for line in exhibit.lines:
+            words = line.removeprefix("CPU(s):").strip()
+            if words.isdecimal() and 0 < int(words) < 2048:
+                found[exhibit.host] = int(words)
+                break
+    return found
 
 
 def _by_top(picture: Picture) -> list[Strain]:
@@ -94,16 +107,33 @@ def _by_top(picture: Picture) -> list[Strain]:
 
 
 def _by_kubectl(picture: Picture) -> list[Strain]:
-    """Rows of `kubectl top nodes`."""
+    """Rows of `kubectl top nodes`; those of pods have no percentages."""
     found = []
-    for exhibit in picture.commands("top", "no"):
-        if "top node" not in exhibit.command and "top no" not in exhibit.command:
-            continue
-        for index, line in enumerate(exhibit.lines):
-            row = _PERCENT.match(line)
-            if row and (int(row[3]) >= 95 or int(row[3]) <= 50):
-                found.append(Strain(int(row[3]) >= 95, row[1], f"CPU {row[3]} %", (exhibit.place(index),)))
+    for row in picture.of(Setting):
+        share = row.value.rstrip("%")
+        if (row.scope, row.name) == ("top", "cpu%") and share.isdecimal() and not 50 < int(share) < 95:
+            found.append(Strain(int(share) >= 95, row.owner, f"CPU {share} %", (row.place,)))
     return found if any(strain.high for strain in found) else found[:1]
+
+
+def hogs(picture: Picture, hosts: list[str]) -> list[str]:
+    """What takes the time of starved hosts: disks that are busy all the time, the greediest programs, and pods."""
+    disks = [
+        row.name
+        for row in picture.of(Setting)
+        if row.scope == "disk-busy" and float(row.value) >= BUSY and (row.host in hosts or not row.host)
+    ]
+    running = [one for one in picture.of(Process) if (one.cpu or 0) >= 5 and (one.host in hosts or not one.host)]
+    running.sort(key=lambda one: -(one.cpu or 0))
+    programs = [one.command.split()[0].rpartition("/")[2] for one in running[:3]]
+    used = [
+        (float(row.value.rstrip("m")), row.owner)
+        for row in picture.of(Setting)
+        if (row.scope, row.name) == ("top", "cpu") and row.value.rstrip("m").isdecimal() and row.owner not in hosts
+    ]
+    nodes = picture.nodes_now()
+    pods = [owner for use, owner in sorted(used, reverse=True) if use >= HOG_M and owner not in nodes]
+    return [*disks, *programs, *pods[:2]]
 
 
 def _by_words(picture: Picture) -> list[Strain]:

@@ -54,12 +54,24 @@ def by_file(picture: Picture) -> list[Called]:
     for exhibit in picture.commands("calico/nodename"):
         if "od -c" in exhibit.command or "ls " in exhibit.command:
             continue
-        for index, line in enumerate(exhibit.lines):
-            words = line.split()
-            if exhibit.number(index) in exhibit.command_lines or len(words) != 1 or "/" in line:
-                continue
-            names.append(Called(words[0], "file", exhibit.host, exhibit.place(index)))
+        answers = [
+            (index, line.strip())
+            for index, line in enumerate(exhibit.lines)
+            if exhibit.number(index) not in exhibit.command_lines and len(line.split()) == 1 and "/" not in line
+        ]
+        asked = exhibit.command.partition("calico/nodename")[0]
+        if "hostname" in asked and len(answers) % 2 == 0:  # each host prints its own name before the stored one
+            pairs = zip(answers[::2], answers[1::2], strict=True)
+            names += [Called(name, "file", host, exhibit.place(index)) for (_, host), (index, name) in pairs]
+        else:
+            names += [Called(name, "file", exhibit.host, exhibit.place(index)) for index, name in answers]
     return names
+
+
+def own_name(picture: Picture, host: str) -> str:
+    """What the host behind a prompt calls itself; people shorten prompts, and clones keep them."""
+    names = [s.value for s in picture.settings("name", "host") if s.host == host and not s.value.isdecimal()]
+    return names[-1] if names else host
 
 
 def split_names(names: list[str]) -> list[tuple[str, str]]:

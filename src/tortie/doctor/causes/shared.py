@@ -27,11 +27,11 @@ DIAL_FAILED: Final = Sign(
     "dial tcp <ip>:<port>: (connect: |getsockopt: )?(i/o timeout|connection refused|connection timed out"
     "|operation timed out|no route to host|host is unreachable|network is unreachable)",
 )
-API_DEADLINE: Final = Sign("api-deadline", "Get (\"|')?https://<ip>:<port>/<path>: context deadline exceeded")
+API_DEADLINE: Final = Sign("api-deadline", "Get (\"|')?https://<ip>:<port>/<path>(\"|')?: context deadline exceeded")
 UNAUTHORIZED: Final = Sign("unauthorized", "connection is unauthorized: Unauthorized")
 FORBIDDEN_USER: Final = Sign(
     "forbidden-user",
-    'is forbidden: User "<user>" cannot <verb> resource(s)? "<resource>" in API group "<list_group>"',
+    'is forbidden: User "<user>" cannot <verb> resource(s)? "<resource>" in API group "',  # the core group is empty
 )
 NOT_FOUND_RESOURCE: Final = Sign("not-found-resource", "could not find the requested resource")
 

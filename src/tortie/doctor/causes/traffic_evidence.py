@@ -135,7 +135,7 @@ def _capture(exhibit: Exhibit) -> Capture | None:
     sources, targets = set(), set()
     for line in exhibit.lines:
         outer = compiled(_OUTER).search(line)
-        if "VXLAN" in line:
+        if "VXLAN" in line or "OTV, flags [" in line:  # on port 8472 tcpdump takes VXLAN for OTV
             kinds.add("vxlan")
         elif "ipip" in line.lower() or compiled(_INNER_IP).search(line):
             kinds.add("ipip")
@@ -280,7 +280,7 @@ def trouble(picture: Picture) -> list[object]:
         "host-pod-dead",
         "network-lost-sometimes",
         "service-dead",
-        "traffic-dead",
+        "network-dead",
     )
     dns = [pod for pod in picture.pods_now("coredns", "kube-dns") if pod.ready == 0]
     return [*said, *[ping for ping in picture.of(Ping) if not ping.ok], *tcp_fails(picture), *dns]

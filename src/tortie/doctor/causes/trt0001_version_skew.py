@@ -45,7 +45,8 @@ def judge(picture: Picture) -> Finding:
     kinds = [kind.kind for kind in core] or (["KubernetesEndpointSlice"] if slices else [])
     versions = tuple(v for name in ("calico", "kubernetes") for v in picture.versions(name)[-1:])
     waiting = picture.hits(CALC_GRAPH)[:1]
-    objects = (calico, cluster, *kinds, api, *[kind.hit.value("version") for kind in core], "calico-node")
+    plurals = [kind.plural for kind in core] or (["kubernetesendpointslices"] if slices else [])
+    objects = (calico, cluster, *kinds, *plurals, api, *[kind.hit.value("version") for kind in core], "calico-node")
     pair_en = f"Calico {calico or '(version not shown)'} with Kubernetes {cluster or '(version not shown)'}"
     pair_zh = f"Calico {calico or '（版本未知）'} 与 Kubernetes {cluster or '（版本未知）'}"
     if core or slices:

@@ -150,5 +150,5 @@ CAUSE = Cause(
     fix=fix,
     verify=(Step(Words("It is listed", "已列出"), "kubectl get crd | grep projectcalico"),),
     prevent=(Words("A CRD step in every helm upgrade.", "每次 helm 升级都包含 CRD 步骤。"),),
-    yields_to=("manifest-image-skew",),
+    yields_to=("manifest-image-skew", "version-skew"),
 )

@@ -29,7 +29,7 @@ _ROLE_ROW = r"^(?P<role>[a-z][\w:.-]*)\s+\d"
 
 
 def judge(picture: Picture) -> Finding:
-    refused = [r for r in refusals(picture) if _ours(r.user)]
+    refused = [r for r in refusals(picture) if _ours(r.user) or not r.user.startswith("system:serviceaccount:")]
     roles, role_facts = _dangling(picture)
     denied = [row for row in rows(picture, r"^\s*no\b", "auth can-i") if _asked_for_us(row)]
     if refused:
@@ -46,6 +46,7 @@ def judge(picture: Picture) -> Finding:
             first.account,
             first.user,
             first.verb,
+            *[r.object for r in refused[:2]],
             "ClusterRole",
             *[r.resource for r in refused[3:6]],
         )

@@ -16,7 +16,7 @@ from tortie.doctor.causes.cause import (
 )
 from tortie.doctor.picture.facts import Container
 from tortie.doctor.picture.picture import Picture
-from tortie.doctor.signs import Sign
+from tortie.doctor.signs import Hit, Sign
 from tortie.doctor.words import Words
 
 LIBRARY = Sign("image-broken-library", "error while loading shared libraries: <library>:")
@@ -28,6 +28,11 @@ LEVEL = Sign("image-broken-level", "CPU does not support x86-64-v")
 LEVEL_GO = Sign("image-broken-level-go", "This program can only be run on")
 ILLEGAL = Sign("image-broken-illegal", "SIGILL: illegal instruction")
 OWN_WORDS = (LIBRARY, MUSL, CRNGT, GLIBC, LEVEL, LEVEL_GO, ILLEGAL, LIBRARY_CUT)
+SEGFAULT = Sign("image-broken-segfault", "segfault at <address> ip <pointer>")
+OPCODE = Sign("image-broken-opcode", "trap invalid opcode ip")
+KERNEL_SAYS = (SEGFAULT, OPCODE)
+PROGRAMS = ("calico", "felix", "bird", "confd", "typha", "kube-controllers", "install")
+AT_ONCE_S = 5.0
 CRASHED = 139  # 128 + SIGSEGV
 ILLEGAL_EXIT = 132  # 128 + SIGILL
 
@@ -35,15 +40,16 @@ ILLEGAL_EXIT = 132  # 128 + SIGILL
 def judge(picture: Picture) -> Finding:
     hits = picture.hits(*OWN_WORDS)
     crashed = [c for c in picture.of(Container) if {c.exit_code, c.last_exit_code} & {CRASHED, ILLEGAL_EXIT}]
-    if not hits and not crashed:
+    kernel = [hit for hit in picture.hits(*KERNEL_SAYS) if _own_program(hit)]
+    if not hits and not crashed and not kernel:
         return cannot_tell(Words("no crash of the program itself is shown", "没有程序自身崩溃的证据"))
     dying = crashed or _dying(picture)
     container = dying[-1] if dying else None
     image = container.image if container else _calico_image(picture)
     library = next((hit.value("library") for hit in hits if hit.value("library")), "")
     tag = image.rpartition("/")[2]
-    objects = (image, tag, library, tag.rpartition(":")[2], container.name if container else "", _pod(picture))
-    evidence = (*hits[:2], *((container,) if container else ()))
+    objects = (image, tag, library, tag.rpartition(":")[2] or _release(picture), container.name if container else "", _pod(picture))
+    evidence = (*hits[:2], *kernel[:2], *((container,) if container else ()))
     if hits:
         why = Words(
             f"{image or 'The image'} dies by its own fault: {hits[0].text.strip(': ')}.",
@@ -51,6 +57,18 @@ def judge(picture: Picture) -> Finding:
         )
         return found(STRONG, why, objects, evidence, image=image)
     running = [pod for pod in picture.agents_now() if pod.all_ready]
+    dead = [pod for pod in picture.agents_now() if not pod.all_ready]
+    if kernel and (len(kernel) > 1 or crashed):
+        how = "an invalid instruction" if kernel[0].sign == OPCODE.key else "a segmentation fault"
+        how_zh = "非法指令" if kernel[0].sign == OPCODE.key else "段错误"
+        why = Words(
+            f"The kernel reports {how} of Calico's own program ({image or _release(picture) or 'this image'})"
+            f"{' each time it starts' if len(kernel) > 1 else ''}: the image does not work on these machines.",
+            f"内核报告 Calico 程序自身发生{how_zh}（{image or _release(picture) or '该镜像'}）"
+            f"{'，每次启动都如此' if len(kernel) > 1 else ''}：该镜像无法在这些机器上运行。",
+        )
+        sure = any(_at_once(c) for c in crashed) or len(dead) > 1
+        return found(STRONG if sure else LIKELY, why, objects, evidence, image=image)
     if running and container and not container.pod:
         return ruled_out(Words("other pods run this image", "其他 Pod 使用同一镜像运行正常"), running[:1])
     code = container.exit_code if container and container.exit_code in (CRASHED, ILLEGAL_EXIT) else None
@@ -60,6 +78,24 @@ def judge(picture: Picture) -> Finding:
         f"容器 {container.name if container else ''}（{image}）以退出码 {code} 结束，属程序崩溃。",
     )
     return found(POSSIBLE if running else LIKELY, why, (*objects, str(code)), evidence, image=image)
+
+
+def _own_program(hit: Hit) -> bool:
+    """`calico-node[88012]: segfault at ...`: the program stands before the message."""
+    before = hit.line[: max(hit.line.lower().find("segfault at"), hit.line.find("trap invalid opcode"))].lower()
+    return any(program in before for program in PROGRAMS)
+
+
+def _at_once(container: Container) -> bool:
+    began, ended = container.last_started, container.last_finished
+    return began is not None and ended is not None and ended - began <= AT_ONCE_S
+
+
+def _release(picture: Picture) -> str:
+    """The release that people say they went to, else the last one shown."""
+    said = [s.values[2] for s in picture.said("upgraded") if len(s.values) > 2 and s.values[:1] == ("calico",)]
+    shown = said or [version.version for version in picture.versions("calico")]
+    return "v" + shown[-1].lstrip("v") if shown and shown[-1] else ""
 
 
 def _dying(picture: Picture) -> list[Container]:

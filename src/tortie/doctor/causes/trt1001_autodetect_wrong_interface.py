@@ -130,7 +130,8 @@ def _completed(picture: Picture, best: Suspect, grounds: list[Suspect]) -> Suspe
 def _without_effect(picture: Picture, whole: Suspect) -> bool:
     """A node whose kubelet is dead may well have a wrong address; nobody suffers from that now."""
     named = any(peer.address == whole.address for peer in missing_peers(picture))
-    return is_lost(node_of(picture, whole.node)) and not named and not trouble(picture)
+    harmed = named or trouble(picture) or bool(conflicts(picture))
+    return is_lost(node_of(picture, whole.node)) and not harmed
 
 
 def _why(whole: Suspect, method: Words) -> Words:
@@ -231,6 +232,7 @@ CAUSE = Cause(
         "bird-not-ready",
         "not-ready",
         "traffic-dead",
+        "others-failing",
         "service-dead",
         "start-terminated",
         "crash-loop",

@@ -128,7 +128,7 @@ CAUSE = Cause(
         "calico-node, the CNI plugin and kubelet call one host by different names, so pods get no route and no policy.",
         "calico-node、CNI 插件与 kubelet 对同一主机的叫法不同，Pod 有地址却没有路由和策略。",
     ),
-    explains=("traffic-dead", "service-dead", "sandbox-failed", "crash-loop", "no-address"),
+    explains=("traffic-dead", "others-failing", "service-dead", "sandbox-failed", "crash-loop", "no-address"),
     look_alikes=(
         ("stale-node-entry", Words("an old name blocks the address", "旧名字占用了地址，启动报冲突")),
         ("duplicate-nodename", Words("two hosts, one name", "两台主机用同一个名字")),

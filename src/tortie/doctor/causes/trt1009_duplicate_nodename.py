@@ -20,9 +20,9 @@ from tortie.doctor.causes.cause import (
     found,
     ruled_out,
 )
-from tortie.doctor.causes.node_names import NAME_SIGNS, NODENAME_FILE, STORED_NAME, by_agent, by_file
+from tortie.doctor.causes.node_names import NAME_SIGNS, NODENAME_FILE, STORED_NAME, Called, by_agent, by_file, own_name
 from tortie.doctor.causes.trt1004_node_ip_changed import CHANGED
-from tortie.doctor.picture.facts import CalicoNode, Interface
+from tortie.doctor.picture.facts import CalicoNode, Interface, Setting
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Hit
 from tortie.doctor.words import Words
@@ -101,6 +101,11 @@ def _foreign_names(picture: Picture) -> list[tuple[str, str, object]]:
         for name, hosts in owners.items()
         if len(hosts) > 1
     ]
+    recorded = known | set(picture.calico_nodes())
+    for call in by_agent(picture):
+        host = _where(picture, call)
+        if host in known and call.name in recorded and not same_host(call.name, host):
+            got.append((call.name, host, call.source))
     for hit in picture.hits(NODE_NAME, NODE_USED):
         host = _really(picture, hit)
         if host and hit.value("name") != host and not same_host(hit.value("name"), host):
@@ -118,6 +123,14 @@ def _really(picture: Picture, hit: Hit) -> str:
             return pod.node
     local = exhibit.command.startswith(("docker ", "sudo docker", "crictl", "journalctl", "cat "))
     return exhibit.host if local else ""
+
+
+def _where(picture: Picture, call: Called) -> str:
+    """The host whose own settings these are; what kubectl shows from there is the cluster's."""
+    exhibit = exhibit_at(picture, call.source.place) if isinstance(call.source, Setting) else None
+    if not call.host or exhibit is None or any(tool in exhibit.command for tool in ("kubectl", "calicoctl", " get ")):
+        return ""
+    return own_name(picture, call.host)
 
 
 def _shared_tunnel(picture: Picture) -> list[Interface]:
@@ -174,7 +187,15 @@ CAUSE = Cause(
         "Two hosts use one Calico name, by a cloned nodename file or a fixed NODENAME, and share record and blocks.",
         "两台主机使用同一个 Calico 名字（克隆的 nodename 文件或写死的 NODENAME），共用记录与地址块。",
     ),
-    explains=("not-ready", "bgp-down", "bird-not-ready", "traffic-dead", "crash-loop", "start-terminated"),
+    explains=(
+        "not-ready",
+        "bgp-down",
+        "bird-not-ready",
+        "traffic-dead",
+        "others-failing",
+        "crash-loop",
+        "start-terminated",
+    ),
     look_alikes=(
         ("duplicate-node-ip", Words("two names, one address", "名字不同，地址相同")),
         ("nodename-mismatch", Words("one host, two names", "一台主机有两个名字")),

@@ -122,7 +122,7 @@ CAUSE = Cause(
         "A BGPPeer is missing on one side, names itself or a wrong address, selects nothing, or the mesh is off.",
         "BGPPeer 只配了一端、指向自己或错误地址、选择器没有匹配，或过早关闭了 mesh。",
     ),
-    explains=("bgp-down", "bird-not-ready", "not-ready", "traffic-dead", "service-dead"),
+    explains=("bgp-down", "bird-not-ready", "not-ready", "traffic-dead", "others-failing", "service-dead"),
     look_alikes=(
         ("autodetect-wrong-interface", Words("the unknown address is a node's own", "未知地址其实是某个节点的地址")),
         ("bgp-as-mismatch", Words("the session is torn down with Bad peer AS", "会话因 Bad peer AS 断开")),

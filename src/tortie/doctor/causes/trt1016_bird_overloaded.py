@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from tortie.doctor.causes.bgp_evidence import node_at
@@ -18,7 +19,7 @@ from tortie.doctor.causes.cause import (
     found,
     ruled_out,
 )
-from tortie.doctor.picture.facts import Load, Number, Process
+from tortie.doctor.picture.facts import Load, Number, Process, Setting, Statement
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Sign
 from tortie.doctor.words import Words
@@ -32,6 +33,9 @@ GONE: Final = Sign("trt1016-socket-gone", "bird.ctl: connect: (connection refuse
 SLOW_MS: Final = 3000.0  # a cycle this long eats most of a probe's time
 MANY_LINKS: Final = 1000
 BUSY_PERCENT: Final = 80.0
+SLOW_ANSWER_S: Final = 2.0
+_LINKS = re.compile(r"\bip\s+(?:-\S+\s+)*(?:a|ad|addr|address|l|li|link)\b|/sys/class/net")
+_LINK_NAMED = re.compile(r"\b(?:dev|show|sh|s)\s+([a-z][\w.-]*\d)\b")
 
 
 def judge(picture: Picture) -> Finding:
@@ -39,13 +43,17 @@ def judge(picture: Picture) -> Finding:
     late += [hit for hit in picture.hits(LIVE_LATE) if "timed out" in hit.text or "timeout" in hit.text]
     loops = [hit for hit in picture.hits(LOOP) if float(hit.value("n")) >= SLOW_MS]
     netlink = picture.hits(NETLINK)
-    busy = [p for p in picture.of(Process) if _is_bird(p.command) and (p.cpu or 0) >= BUSY_PERCENT]
+    busy: list[Process | Statement] = [
+        p for p in picture.of(Process) if _is_bird(p.command) and (p.cpu or 0) >= BUSY_PERCENT
+    ]
+    busy += picture.said("bird-busy")
+    slow: list[Setting | Statement] = [*_slow_answers(picture), *picture.said("bird-answers-late")]
     links = _many_links(picture)
     strained = _strained(picture)
     agents = picture.agents_now()
     well = bool(agents) and all(pod.all_ready and not pod.restarts for pod in agents)
-    causes = [*loops, *netlink, *busy, *links]
-    if not late and not loops:
+    causes = [*loops, *netlink, *busy, *links, *slow]
+    if not late and not loops and not (slow and (busy or links)):
         if picture.hits(GONE):
             return ruled_out(
                 Words("the socket is absent or refused, not slow", "套接字不存在或被拒绝，而不是慢"),
@@ -54,9 +62,9 @@ def judge(picture: Picture) -> Finding:
         return cannot_tell(Words("how fast BIRD's socket answers", "BIRD 套接字应答的快慢"))
     if well and not causes:
         return ruled_out(Words("agents are ready and did not restart", "calico-node 已就绪且未重启"))
-    if late and (loops or (busy and links)):
+    if late and (loops or (busy and links) or (slow and (busy or links))):
         strength = PROVEN
-    elif late and (busy or links or netlink):
+    elif (slow and (busy or links)) or (late and (busy or links or netlink or slow)):
         strength = STRONG
     elif loops:
         strength = STRONG if len(loops) > 1 or links or busy else LIKELY
@@ -65,26 +73,44 @@ def judge(picture: Picture) -> Finding:
     if strained and not (busy or links):
         strength = POSSIBLE
     cycle = max((float(hit.value("n")) for hit in loops), default=0.0)
-    parts = _reasons(cycle, links, busy)
+    parts = _reasons(cycle, links, busy, slow)
     why = Words(
         "BIRD's control socket answers too late" + (f": {', '.join(p.en for p in parts)}." if parts else "."),
         "BIRD 控制套接字应答过慢" + (f"：{'，'.join(p.zh for p in parts)}。" if parts else "。"),
     )
-    first = (late or loops)[0]
-    node = node_at(picture, first.place, first.host)
+    first = (late or loops or slow)[0]
+    node = node_at(picture, first.place, "" if isinstance(first, Statement) else first.host)
     counted = [str(number.value) for number in links]
-    objects = ("bird", node, *counted, "bird.ctl", "ignoredInterfaces")
-    return found(strength, why, objects, (*links[:1], *busy[:1], *loops[:2], *netlink[:1], *late[:2]), node=node)
+    named = [name for number in links for name in _LINK_NAMED.findall(number.command)]
+    objects = ("bird", *named, node, *counted, "bird.ctl", "ignoredInterfaces")
+    evidence = (*links[:1], *busy[:1], *slow[:1], *loops[:2], *netlink[:1], *late[:2])
+    return found(strength, why, objects, evidence, node=node)
 
 
-def _reasons(cycle: float, links: list[Number], busy: list[Process]) -> list[Words]:
+def _slow_answers(picture: Picture) -> list[Setting]:
+    """BIRD's own client was timed, and took seconds."""
+    timed = [s for s in picture.of(Setting) if s.scope == "elapsed"]
+    idle = [s for s in timed if "bird" not in s.name and "exec" in s.name]
+    # A container that is slow to enter says nothing about BIRD.
+    entry = min((float(s.value) for s in idle), default=0.0)
+    asked = [s for s in timed if re.search(r"\bbirdc(?:l)?6?\b", s.name)]
+    return [s for s in asked if float(s.value) - entry >= SLOW_ANSWER_S]
+
+
+def _reasons(
+    cycle: float, links: list[Number], busy: list[Process | Statement], slow: list[Setting | Statement]
+) -> list[Words]:
     parts = []
     if cycle:
         parts.append(Words(f"one loop took {cycle:.0f} ms", f"一次主循环耗时 {cycle:.0f} ms"))
     if links:
-        parts.append(Words(f"the host has {links[0].value} links", f"主机上有 {links[0].value} 个网卡"))
-    if busy:
+        count = links[0].value
+        parts.append(Words(f"the host has {count} links or addresses", f"主机上有 {count} 个网卡或地址"))
+    if busy and isinstance(busy[0], Process):
         parts.append(Words(f"bird uses {busy[0].cpu:.0f} % CPU", f"bird 占用 CPU {busy[0].cpu:.0f}%"))
+    if slow and isinstance(slow[0], Setting):
+        took = float(slow[0].value)
+        parts.append(Words(f"birdcl took {took:.1f} s", f"birdcl 耗时 {took:.1f} 秒"))
     return parts
 
 
@@ -93,8 +119,7 @@ def _is_bird(command: str) -> bool:
 
 
 def _many_links(picture: Picture) -> list[Number]:
-    counts = [*picture.numbers("ip ", "link"), *picture.numbers("ip ", "addr"), *picture.numbers("/sys/class/net")]
-    return [number for number in counts if number.value >= MANY_LINKS]
+    return [n for n in picture.of(Number) if n.value >= MANY_LINKS and _LINKS.search(n.command)]
 
 
 def _strained(picture: Picture) -> bool:

@@ -17,12 +17,13 @@ from tortie.doctor.causes.cause import (
     found,
     ruled_out,
 )
-from tortie.doctor.picture.facts import Event, LogLine
+from tortie.doctor.picture.facts import Event, LogLine, Setting
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Hit, Sign
 from tortie.doctor.words import Words
 
 IN_PROGRESS: Final = Sign("trt1017-in-progress", "graceful restart in progress")
+RECOVERY: Final = Sign("trt1017-recovery", "Graceful restart recovery in progress")
 STARTED: Final = Sign("trt1017-started", "Graceful restart started")
 DONE: Final = Sign("trt1017-done", "Graceful restart done")
 LONGEST_S: Final = 240.0  # BIRD's own limit
@@ -30,20 +31,25 @@ NOTICEABLE_S: Final = 30.0
 
 
 def judge(picture: Picture) -> Finding:
-    waiting, started, done = picture.hits(IN_PROGRESS), picture.hits(STARTED), picture.hits(DONE)
+    waiting, started, done = picture.hits(IN_PROGRESS, RECOVERY), picture.hits(STARTED), picture.hits(DONE)
     gap = _gap(picture, started, done)
     healed = picture.said("heals-by-itself")
-    if gap > NOTICEABLE_S and (healed or not settled(picture)):
+    held = [state for state in picture.settings("waiting", "bird") if state.value == "wait"]
+    agents = picture.agents_now()
+    ready = bool(agents) and all(pod.all_ready for pod in agents)
+    seen = bool(waiting or held) and not ready
+    if gap > NOTICEABLE_S and (healed or seen or not settled(picture)):
         why = Words(
             f"BIRD waited {gap:.0f} s for its peers after the restart, and installed no routes until then.",
             f"BIRD 重启后等待对端 {gap:.0f} 秒，期间没有下发路由。",
         )
-        strength = STRONG if healed else POSSIBLE if missing_peers(picture) else LIKELY
+        strength = STRONG if healed or held else POSSIBLE if missing_peers(picture) else LIKELY
         named = ("graceful restart", "nodeMeshMaxRestartTime")
-        return found(strength, why, named, (*started[-1:], *done[-1:], *healed[:1]))
-    if settled(picture) and picture.agents_now():
-        well = picture.agents_now()[:1]
-        return ruled_out(Words("the agents are ready by now", "calico-node 现已就绪"), (*done[:1], *well))
+        return found(strength, why, named, (*started[-1:], *done[-1:], *held[:1], *waiting[:1], *healed[:1]))
+    if held and not missing_peers(picture) and (healed or not settled(picture) or picture.hits(RECOVERY)):
+        return _holding(picture, held, (*waiting[:1], *picture.settings("wait-timer", "bird")[-1:], *healed[:1]))
+    if settled(picture) and agents:
+        return ruled_out(Words("the agents are ready by now", "calico-node 现已就绪"), (*done[:1], *agents[:1]))
     if not waiting:
         if done and started:
             return ruled_out(Words("the graceful restart is done", "平滑重启已完成"), done[-1:])
@@ -63,6 +69,21 @@ def judge(picture: Picture) -> Finding:
     objects = ("graceful restart", *peers[:3], node, "nodeMeshMaxRestartTime")
     evidence = (*started[-1:], *waiting[:2], *missing_peers(picture)[:2])
     return found(strength, why, objects, evidence, peer=peers[0] if peers else "")
+
+
+def _holding(picture: Picture, held: list[Setting], said: tuple[object, ...]) -> Finding:
+    """Sessions stand, and BIRD installs nothing until all of its peers are back or the timer ends."""
+    timer = picture.value("wait-timer", "bird")
+    peers = list(dict.fromkeys(state.owner for state in held))
+    why = Words(
+        f"The sessions with {listed(peers)} stand, but BIRD holds its routes back until the graceful restart is over"
+        + (f" (timer {timer})." if timer else "."),
+        f"与 {listed(peers)} 的会话已建立，但平滑重启结束前 BIRD 不下发路由"
+        + (f"（计时 {timer}）。" if timer else "。"),
+    )
+    node = node_at(picture, held[0].place, held[0].host)
+    objects = ("graceful restart", node, timer, "nodeMeshMaxRestartTime", *peers[:3])
+    return found(STRONG if said else LIKELY, why, objects, (*held[:2], *said), node=node)
 
 
 def _gap(picture: Picture, started: list[Hit], done: list[Hit]) -> float:
@@ -119,7 +140,7 @@ CAUSE = Cause(
         ("peer-node-down", Words("the wait is over and one machine is away", "等待已结束，某台机器不在线")),
         ("bgp-port-blocked", Words("the wait is over and no session comes up", "等待已结束，会话仍建立不了")),
     ),
-    signs=(IN_PROGRESS, STARTED, DONE),
+    signs=(IN_PROGRESS, RECOVERY, STARTED, DONE),
     judge=judge,
     ask=Ask(
         "kubectl -n <namespace> logs <calico-node pod> | grep -i graceful",

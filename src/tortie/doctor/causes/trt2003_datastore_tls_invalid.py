@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+
 from tortie.doctor.causes.api_evidence import ETCD_PORTS
 from tortie.doctor.causes.api_trust import (
     AFTER,
@@ -21,6 +24,7 @@ from tortie.doctor.causes.api_trust import (
     disagreement,
     expired,
     refusals,
+    shown_by,
     unsynchronised,
 )
 from tortie.doctor.causes.cause import (
@@ -38,7 +42,7 @@ from tortie.doctor.causes.cause import (
     ruled_out,
 )
 from tortie.doctor.causes.shared import DIAL_FAILED
-from tortie.doctor.picture.facts import Certificate, PortTest
+from tortie.doctor.picture.facts import Certificate, PortTest, Setting
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Sign
 from tortie.doctor.words import Words
@@ -47,6 +51,7 @@ SKIPPING = Sign("trt2003-skipping", "startup.go … Skipping datastore connectio
 NO_CLIENT_CERTIFICATE = Sign("trt2003-no-client-certificate", "tls: client didn't provide a certificate")
 CURL_60 = Sign("trt2003-curl-60", "curl: \\(60\\) SSL certificate problem")
 NAMED = (NO_SAN, WRONG_NAME, KEY_USAGE, LEGACY_NAME)  # unmistakable, whoever's certificate it is
+_CA = re.compile(r"(?:^|[^a-z])ca(?:[^a-z]|$)", re.IGNORECASE)
 TRUST = (UNKNOWN_CA, BAD_CERTIFICATE, UNKNOWN_AUTHORITY, NO_CLIENT_CERTIFICATE)
 
 
@@ -117,6 +122,24 @@ def judge(picture: Picture) -> Finding:
         return found(
             STRONG if silent and not doubt else LIKELY, why, (where, "etcd", "2379"), (*late[:2], *silent[-1:])
         )
+    for own, theirs in _other_ca(picture):
+        secret = _secret(picture, own)
+        given, used = secret or own.owner or "its secret", theirs.owner or "its file"
+        why = Words(
+            f"Calico is given another CA ({given}) than etcd uses ({used}): the fingerprints differ.",
+            f"Calico 使用的 CA（{given}）与 etcd 使用的 CA（{used}）指纹不一致。",
+        )
+        objects = (secret, "calico-etcd-secrets", own.owner, theirs.owner, "etcd", "2379")
+        return found(STRONG if silent else LIKELY, why, objects, (own, theirs, *silent[-1:]))
+    unverified = [s for s in picture.of(Setting) if s.scope == "tls" and _distrusted(picture, s)]
+    if unverified:
+        first = unverified[0]
+        why = Words(
+            f"With the CA that was given, the certificate of {first.name} does not verify: {first.value}.",
+            f"用给定的 CA 无法验证 {first.name} 的证书：{first.value}。",
+        )
+        evidence = (*unverified[:2], *silent[-1:])
+        return found(STRONG if silent else LIKELY, why, (first.name, "etcd", "2379", *_files(picture)), evidence)
     tcp = [t for t in picture.of(PortTest) if t.port in ETCD_PORTS and t.result == "tls-error"]
     if tcp:
         why = Words(
@@ -138,6 +161,37 @@ def judge(picture: Picture) -> Finding:
     return cannot_tell(
         Words("no TLS error and no certificate of the datastore is shown", "没有 TLS 错误，也没有数据存储的证书")
     )
+
+
+def _other_ca(picture: Picture) -> Iterator[tuple[Setting, Setting]]:
+    """The CA that Calico is given, and the one of etcd, where their fingerprints differ."""
+    shown = [s for s in picture.of(Setting) if s.scope == "fingerprint"]
+    sides: dict[bool, list[Setting]] = {True: [], False: []}
+    for setting in shown:
+        command = shown_by(picture, setting.place)
+        said = f"{setting.owner} {command}" if setting.owner and not command.count(setting.owner) else command
+        about = setting.owner or said
+        if "s_client" in said or not _CA.search(f"{about} {said}"):
+            continue  # what a server shows first is its own certificate, not its CA's
+        calico = "secret" in said or "calico" in about.lower() or "cni/net.d" in about
+        if calico or "etcd" in said:
+            sides[calico].append(setting)
+    for own in sides[True]:
+        for theirs in sides[False]:
+            if own.name == theirs.name and own.value != theirs.value:
+                yield own, theirs
+
+
+def _secret(picture: Picture, own: Setting) -> str:
+    named = re.search(r"\bsecrets?[ /]([\w.-]+)", shown_by(picture, own.place))
+    return named[1] if named else ""
+
+
+def _distrusted(picture: Picture, verdict: Setting) -> bool:
+    """openssl was told which CA to trust and does not: without -CAfile its verdict means nothing."""
+    command = shown_by(picture, verdict.place)
+    etcd = any(f":{port}" in verdict.name for port in ETCD_PORTS)
+    return etcd and "-CAfile" in command and verdict.value.split(" ")[0] in ("18", "19", "20", "21")
 
 
 def _calico(refusal: Refusal) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from tortie.doctor.causes.api_evidence import VIP_SIGNS
 from tortie.doctor.causes.api_trust import (
     AFTER,
@@ -32,12 +34,40 @@ from tortie.doctor.causes.cause import (
 )
 from tortie.doctor.picture.facts import Certificate
 from tortie.doctor.picture.picture import Picture
+from tortie.doctor.reading.exhibit import Place
 from tortie.doctor.words import Words
+
+
+_AGE = re.compile(r"(\d{1,4}) (sec|min|hour|day|week|month|year)\w*(?: ago)?", re.IGNORECASE)
+_UNITS = {"se": 1, "mi": 60, "ho": 3600, "da": 86400, "we": 604800, "mo": 2592000, "ye": 31536000}
+_HOST = re.compile(r"[a-z][\w.-]{0,62}|(?:\d{1,3}\.){3}\d{1,3}", re.IGNORECASE)
+_ID = re.compile(r"[0-9a-f]{6,}", re.IGNORECASE)
+_LINES = 100  # of one answer
 
 
 def _of_api(picture: Picture, cert: Certificate) -> bool:
     said = f"{cert.endpoint} {cert.subject} {command_of(picture, cert)}".lower()
     return "apiserver" in said or ":6443" in said or ":443" in said or ":8443" in said
+
+
+def _not_restarted(picture: Picture) -> tuple[str, Place] | None:
+    """The one machine whose kube-apiserver is much older than on the others: it still holds the old certificate."""
+    ages: dict[str, tuple[float, Place]] = {}
+    for exhibit in picture.commands("kube-apiserver"):
+        above = ""
+        for index, line in enumerate(exhibit.lines[:_LINES]):
+            age = _AGE.search(line) if "kube-apiserver" in line else None
+            if age:
+                leading = line.split()[0] if line[:1].isalpha() and not line.startswith("kube-apiserver") else ""
+                host = above or (leading if not _ID.match(leading) else "") or exhibit.host
+                if host:
+                    ages[host] = (int(age[1]) * _UNITS[age[2][:2].lower()], exhibit.place(index))
+            elif _HOST.fullmatch(line.strip("=-#: >\t")):
+                above = line.strip("=-#: >\t")
+    old = sorted(ages.items(), key=lambda item: -item[1][0])
+    if len(old) > 1 and old[0][1][0] >= 2 * old[1][1][0]:
+        return old[0][0], old[0][1][1]
+    return None
 
 
 def judge(picture: Picture) -> Finding:
@@ -70,8 +100,14 @@ def judge(picture: Picture) -> Finding:
             f"The API server's certificate ({shown}) has expired{f' on {end}' if end else ''}.",
             f"API server 的证书（{shown}）{f'已于 {end} ' if end else '已'}过期。",
         )
-        objects = (*served, "kube-apiserver", "apiserver.crt", address, "6443")
-        evidence = (*late[:2], *(r.hit for r in refused[:2]), *picture.said("certs-renewed")[:1], *valid[:1])
+        stale = _not_restarted(picture)
+        if stale:
+            why = Words(
+                f"{why.en} kube-apiserver of {stale[0]} was not restarted since long.",
+                f"{why.zh}{stale[0]} 上的 kube-apiserver 长期未重启。",
+            )
+        objects = (stale[0] if stale else "", *served, "kube-apiserver", "apiserver.crt", address, "6443")
+        evidence = (*late[:2], *((stale[1],) if stale else ()), *(r.hit for r in refused[:2]), *picture.said("certs-renewed")[:1], *valid[:1])
         return found(strength, why, objects, evidence, address=address)
     if others:
         return ruled_out(

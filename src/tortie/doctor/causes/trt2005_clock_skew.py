@@ -62,6 +62,15 @@ def judge(picture: Picture) -> Finding:
     pods = [pod.name for pod in picture.agents_now() if not pod.all_ready]
     objects = (host, "clock", "NTP", "chronyd", "timedatectl", *pods)
     proof = (*loose[:1], *((wrong,) if wrong else ()), *stepped[:2], *said[:1])
+    ahead = [hit for hit in stepped if "-" in hit.text and (_number(hit.value("n")) or 0.0) > 60.0]
+    if tokens and ahead and not before:
+        gap = _duration(float(ahead[0].value("n")))
+        why = Words(
+            f"The clock{_of(host).en} was ahead by {gap.en} and was set back; tokens issued meanwhile begin in the "
+            "future.",
+            f"时钟{_of(host).zh}曾快了约 {gap.zh}，随后被调回；其间签发的令牌尚未生效。",
+        )
+        return found(PROVEN, why, objects, (*proof, *tokens[:2], *refused[:1]), node=host)
     if before or tokens:
         first = (*before, *tokens)[0]
         now, begin = first.value("now"), first.value("begin")
@@ -110,6 +119,10 @@ def judge(picture: Picture) -> Finding:
     if synchronised(picture) or len({clock.host for clock in agree}) > 1:
         return ruled_out(Words("the clocks shown agree", "所示时钟一致"), (synchronised(picture) or agree)[:2])
     return cannot_tell(Words("no clock is shown", "没有时钟信息"))
+
+
+def _number(text: str) -> float | None:
+    return float(text) if text.replace(".", "", 1).isdecimal() else None
 
 
 def _of(host: str) -> Words:

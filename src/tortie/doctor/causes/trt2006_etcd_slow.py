@@ -18,6 +18,7 @@ from tortie.doctor.causes.cause import (
     found,
     ruled_out,
 )
+from tortie.doctor.causes.etcd_evidence import RESTLESS_TERM, slow_disks, statuses
 from tortie.doctor.causes.shared import API_DEADLINE
 from tortie.doctor.causes.trt2001_datastore_unreachable import servers_down
 from tortie.doctor.picture.facts import Event, LogLine, Pod
@@ -105,6 +106,20 @@ def judge(picture: Picture) -> Finding:
             f"etcd itself reports that it is slow ({disk[0].text[:80]}).", f"etcd 自身报告过慢（{disk[0].text[:80]}）。"
         )
         return found(STRONG if len(disk) > 1 else LIKELY, why, objects, evidence)
+    late = [hit for hit in context if "deadline" in hit.text] + deadline
+    devices, elections = slow_disks(picture), [s for s in statuses(picture) if (s.term or 0) >= RESTLESS_TERM]
+    if late and devices and not down:
+        first = devices[0]
+        terms = elections[0].term if elections else 0
+        why = Words(
+            f"Requests run into their deadline now and then, and the disk {first.name} under etcd is {first.value} % "
+            f"busy ({first.owner}){f'; the leader was elected {terms} times' if terms else ''}.",
+            f"请求时而超时，而 etcd 所在磁盘 {first.name} 利用率为 {first.value} %（{first.owner}）"
+            f"{f'；leader 已选举 {terms} 次' if terms else ''}。",
+        )
+        proof = (*devices[:2], *(s.place for s in elections[:1]), *late[:2])
+        sure = elections or _intermittent(picture, late)
+        return found(STRONG if sure else LIKELY, why, (*(d.name for d in devices), *objects, first.host), proof)
     if disk:
         why = Words("etcd reports slow requests, but nothing fails for it", "etcd 报告有慢请求，但没有因此失败的操作")
         return found(HINT, why, objects, evidence, aside=True)

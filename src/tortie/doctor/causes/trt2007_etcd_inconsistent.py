@@ -19,6 +19,7 @@ from tortie.doctor.causes.cause import (
     found,
     ruled_out,
 )
+from tortie.doctor.causes.etcd_evidence import odd_reading, odd_size
 from tortie.doctor.causes.shared import TERMINATING
 from tortie.doctor.picture.facts import LogLine
 from tortie.doctor.picture.picture import Picture
@@ -86,6 +87,14 @@ def judge(picture: Picture) -> Finding:
     if diverged:
         why = Words("etcd itself reports that its members diverged.", "etcd 自身报告成员数据不一致。")
         return found(STRONG, why, ("etcd", *nodes), (*diverged[:2], *symptom))
+    alone, size = odd_reading(picture), odd_size(picture)
+    if alone and conflicts:
+        why = Words(
+            f"Asked on its own, {alone.address} answers otherwise than the other members ({alone.text[:80]}).",
+            f"单独读取时，{alone.address} 的结果与其他成员不同（{alone.text[:80]}）。",
+        )
+        proof = (alone, *((size.place,) if size else ()), *said[:1], *symptom)
+        return found(PROVEN, why, (alone.address, "etcd", *nodes), proof, member=alone.address)
     if members and conflicts:
         return ruled_out(Words("all members have the same hash", "所有成员哈希一致"), [m.place for m in members])
     again = _persistent(picture, conflicts)
@@ -94,8 +103,10 @@ def judge(picture: Picture) -> Finding:
             f"The update of Node({nodes[0]}) conflicts at every start; a race would be over within seconds.",
             f"每次启动更新 Node({nodes[0]}) 都冲突；普通竞争几秒内就会消失。",
         )
-        both = len(modified) > 1 or bool(said)
-        return found(STRONG if again and both else LIKELY, why, ("etcd", *nodes), (*said[:1], *symptom))
+        both = len(modified) > 1 or bool(said) or size is not None
+        odd_one = (size.address,) if size else ()
+        proof = (*((size.place,) if size else ()), *said[:1], *symptom)
+        return found(STRONG if again and both else LIKELY, why, (*odd_one, "etcd", *nodes), proof)
     if conflicts:
         why = Words("one update conflict was seen; that happens in a normal race", "只有一次更新冲突，普通竞争也会如此")
         return found(HINT, why, ("etcd", *nodes), symptom)

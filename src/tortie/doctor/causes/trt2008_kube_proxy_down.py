@@ -10,6 +10,7 @@ from tortie.doctor.causes.api_evidence import (
     IPVS_MISSING,
     IPVS_PROXIER,
     KUBE_PROXY_SIGNS,
+    PROXY_LIST,
     RESTORE_FAILED,
     RULE_SIGNS,
     VIP_SIGNS,
@@ -20,6 +21,7 @@ from tortie.doctor.causes.api_evidence import (
     nodes_without_proxy,
     proxies_down,
     proxy_pods,
+    proxy_without_api,
     vip_rules,
     vip_troubles,
 )
@@ -55,6 +57,8 @@ def judge(picture: Picture) -> Finding:
             Words("Felix runs in eBPF mode; kube-proxy is not asked", "Felix 处于 eBPF 模式，不依赖 kube-proxy"), (bpf,)
         )
     own = picture.hits(IPVS_PROXIER, RESTORE_FAILED, CONNTRACK_DENIED)
+    if not (rules and rules.present) and (rules or direct_answers(picture)):
+        own += proxy_without_api(picture)  # with its rules there, or no API server at all, that says nothing
     down, missing = proxies_down(picture), nodes_without_proxy(picture)
     said = picture.said("kube-proxy-missing")
     none = [w for w in picture.of(Workload) if w.name == "kube-proxy" and w.ready == 0]
@@ -114,6 +118,8 @@ def _why(vip: str, node: str, own: list[Hit], down: list[Pod | Unit], absent: bo
         reason, reason_zh = "cannot use IPVS, its kernel modules are not loaded", "无法使用 IPVS：内核模块未加载"
     elif own and own[0].sign == CONNTRACK_DENIED.key:
         reason, reason_zh = "may not set nf_conntrack_max and ends", "无权设置 nf_conntrack_max 而退出"
+    elif own and own[0].sign == PROXY_LIST.key:
+        reason, reason_zh = "cannot read Services from the API server", "无法从 API server 读取 Service"
     elif own:
         reason, reason_zh = "cannot write its rules (iptables-restore fails)", "写入规则失败（iptables-restore 报错）"
     elif down and isinstance(down[0], Pod):

@@ -92,8 +92,15 @@ def _wrong(picture: Picture, endpoint: Endpoint) -> tuple[float, str, str, list[
         return PROVEN, en, f"而 {holder} 自己也有这个地址，数据包根本不会发出", [holders[-1], *refused[:1]]
     if len(same) > 1:
         return STRONG, "an address that several nodes share (NAT)", "而多个节点共用该地址（NAT）", []
-    if refused and alive_otherwise(picture, {address}):
-        return None  # the machine is there, its port is not open
+    silent = {t.address for t in direct_failures(picture)}
+    peers = {e.address for e in kubernetes_endpoints(picture)} & silent
+    if refused and alive_otherwise(picture, peers):
+        return None  # the machines are there, their port is not open
+    beside = [t for t in others if _beside(t.address, address)]
+    if refused and others and len(beside) == len(others) and address in own.values():
+        return None  # a balancer in the same network answers for a node that is one: its port is blocked
+    if refused and others and len(beside) == len(others) and not own and not holders:
+        return None  # a balancer or the machine's other address: nothing tells
     if refused and others:
         good = others[0].address
         return (
@@ -120,6 +127,11 @@ def _wrong(picture: Picture, endpoint: Endpoint) -> tuple[float, str, str, list[
     if foreign and (ip_address(address).is_global or _master_names(picture)):
         return LIKELY, "no node's InternalIP", "它不是任何节点的 InternalIP", []
     return None
+
+
+def _beside(one: str, other: str) -> bool:
+    """In one small network: a virtual address of a balancer rather than another network of the machine."""
+    return one.rpartition(".")[0] == other.rpartition(".")[0]
 
 
 def _plain(text: str) -> bool:

@@ -56,7 +56,7 @@ def judge(picture: Picture) -> Finding:
     if refused or (asked and (known or bare)):
         named = re.search(r"route get ((?:\d{1,3}\.){3}\d{1,3})", asked[0].command if asked else "")
         vip = known[0] if known else named[1] if named else ""
-        host = bad_node(picture, *(t.host for t in refused), *(h.host for h in asked), *(e.host for e in bare))
+        host = bad_node(picture, *(h.host for h in asked), *(e.host for e in bare), *(t.host for t in refused))
         rules = vip_rules(picture)
         strength = PROVEN if refused and (bare or asked) else STRONG
         if full and not bare and not asked and not any(e.host != host for e in full):

@@ -17,7 +17,7 @@ from tortie.doctor.causes.cause import (
     found,
     ruled_out,
 )
-from tortie.doctor.causes.node_evidence import NODE_SIGNS, Strain, calm, drain, overload
+from tortie.doctor.causes.node_evidence import NODE_SIGNS, Strain, calm, drain, hogs, overload
 from tortie.doctor.causes.start_evidence import (
     START_SIGNS,
     ProbeFailure,
@@ -85,7 +85,8 @@ def _starved(picture: Picture, strained: list[Strain], failures: list[ProbeFailu
     objects = [
         *(v for s in picture.said("load-high", *SOME) for v in s.values), *hosts, *sick_names(picture),
         *nodes_named(picture),
-        *culprits(picture, *(f.hit for f in failures[:3]), *kills(picture)[:2]), strained[0].text,
+        *culprits(picture, *(f.hit for f in failures[:3]), *kills(picture)[:2]), *hogs(picture, hosts),
+        strained[0].text,
     ]  # fmt: skip
     if not symptoms:
         why = Words(

@@ -20,6 +20,7 @@ from tortie.doctor.causes.cause import (
 )
 from tortie.doctor.causes.node_evidence import NODE_SIGNS, calm, overload
 from tortie.doctor.causes.start_evidence import START_SIGNS, culprits, kills, probe_failures, sick_names
+from tortie.doctor.picture.facts import Setting
 from tortie.doctor.picture.picture import Picture, is_agent
 from tortie.doctor.reading.exhibit import Place
 from tortie.doctor.signs import Sign
@@ -30,8 +31,6 @@ PERIODS: Final = Sign("cpu-nr-periods", "nr_periods <n_count>")
 METRIC: Final = Sign("cpu-throttled-metric", "container_cpu_cfs_throttled_periods_total")
 SMALL_M: Final = 500  # millicores; Felix alone passes this while it programs many rules
 OFTEN: Final = 0.05  # share of periods in which the agent had to wait
-_LIMIT: Final = re.compile(r"limits[\"':{\s]+(?:map\[)?[\"']?cpu[\"']?\s*:\s*[\"']?(\d+(?:\.\d+)?m?)\b", re.I)
-_USE: Final = re.compile(r"\b((?:calico-node|canal)-\w+)\s+(?:(\S+)\s+)?(\d+)m\s+\d+Mi")
 
 
 class Limit(NamedTuple):
@@ -91,17 +90,12 @@ def judge(picture: Picture) -> Finding:
 
 
 def _limit(picture: Picture) -> Limit | None:
+    """The agent's CPU limit; limits that were shown without a name are taken for its own."""
     for box in picture.containers(init=False):
         cpu = dict(box.limits).get("cpu", "")
-        if cpu and (is_agent(box.pod) or box.name in ("calico-node", "canal-felix")):
-            return Limit(_millicores(cpu), cpu, box.place, box.name, box.pod)
-    for exhibit in picture.exhibits:
-        if "resources" in exhibit.command or "limits" in exhibit.command:
-            for index, line in enumerate(exhibit.lines):
-                # JSON on one line, or `limits:` with its values below
-                below = " ".join(exhibit.lines[index : index + 3]).partition("equests")[0]
-                if match := _LIMIT.search(line) or (_LIMIT.match(below.strip()) if "imits:" in line else None):
-                    return Limit(_millicores(match[1]), match[1], exhibit.place(index), "calico-node")
+        ours = is_agent(box.pod) or is_agent(box.name) or not (box.pod or box.name)
+        if cpu and ours:
+            return Limit(_millicores(cpu), cpu, box.place, box.name or "calico-node", box.pod)
     return None
 
 
@@ -118,13 +112,13 @@ def _share(picture: Picture) -> float | None:
 
 
 def _use(picture: Picture) -> tuple[int | None, list[Place]]:
-    """What `kubectl top pod` shows of the busiest agent."""
+    """What `kubectl top pod` shows of the busiest agent, in millicores."""
     best: tuple[int | None, list[Place]] = (None, [])
-    for exhibit in picture.commands("top", "pod"):
-        for index, line in enumerate(exhibit.lines):
-            row = _USE.search(line)
-            if row and (best[0] is None or int(row[3]) > best[0]):
-                best = int(row[3]), [exhibit.place(index)]
+    for row in picture.of(Setting):
+        if (row.scope, row.name) == ("top", "cpu") and is_agent(row.owner) and row.value.rstrip("m").isdecimal():
+            used = round(_millicores(row.value))
+            if best[0] is None or used > best[0]:
+                best = used, [row.place]
     return best
 
 

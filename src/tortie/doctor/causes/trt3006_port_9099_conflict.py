@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final
+import re
+from typing import Final, NamedTuple
 
 from tortie.doctor.causes.cause import (
     LIKELY,
@@ -18,26 +19,28 @@ from tortie.doctor.causes.cause import (
     ruled_out,
 )
 from tortie.doctor.causes.start_evidence import START_SIGNS, culprits, probe_failures, sick_names
-from tortie.doctor.picture.facts import Listener
+from tortie.doctor.picture.facts import Listener, Setting
 from tortie.doctor.picture.picture import Picture
+from tortie.doctor.reading.exhibit import Place
 from tortie.doctor.signs import Sign
 from tortie.doctor.words import Words
 
 IN_USE: Final = Sign("health-port-in-use", "listen tcp <where>: bind: address already in use")
 OTHER_BIRD: Final = Sign("another-bird", "I found another BIRD running")
 PORTS: Final = ("9099", "9098", "9091")  # Felix health, Typha health, Felix metrics
-OURS: Final = ("calico", "felix")
-FOREIGN_ANSWERS: Final = ("statuscode: 404", "statuscode: 401", "statuscode: 403", "statuscode: 502", "malformed HTTP")
+OURS: Final = ("calico", "felix", "tortie")
+# What Felix never answers on its paths; 503 is its own word for "not ready".
+_FOREIGN_ANSWER: Final = re.compile(r"(?:statuscode:|reporting|returned) ?(?:40[0-5]|50[02])\b|malformed HTTP", re.I)
 
 
 def judge(picture: Picture) -> Finding:
     bound = [hit for hit in picture.hits(IN_USE) if hit.value("where").rpartition(":")[2] in PORTS]
     port = bound[0].value("where").rpartition(":")[2] if bound else "9099"
     owners = [listener for listener in picture.of(Listener) if str(listener.port) == port and listener.program]
-    foreign = [owner for owner in owners if not any(word in owner.program.lower() for word in OURS)]
-    odd = [f for f in probe_failures(picture) if any(word.lower() in f.text.lower() for word in FOREIGN_ANSWERS)]
+    foreign = _foreign(picture, port, owners)
+    odd = [f for f in probe_failures(picture) if _FOREIGN_ANSWER.search(f.text)]
     objects = [
-        port, f":{port}", *(owner.program for owner in foreign), *(owner.host for owner in owners),
+        port, f":{port}", *(owner.program for owner in foreign), *(owner.host for owner in foreign or owners),
         *culprits(picture, *bound[:2], *(f.hit for f in odd[:1])), *sick_names(picture), "FELIX_HEALTHPORT",
     ]  # fmt: skip
     evidence = (*foreign[:1], *bound[:2], *(f.hit for f in odd[:1]))
@@ -73,7 +76,29 @@ def judge(picture: Picture) -> Finding:
     )
 
 
-def _why(port: str, owner: Listener) -> Words:
+class _Owner(NamedTuple):
+    """Who has the port: a program, or the container for which docker forwards it."""
+
+    place: Place
+    program: str
+    host: str
+
+
+def _foreign(picture: Picture, port: str, owners: list[Listener]) -> list[_Owner]:
+    published = [
+        _Owner(one.place, one.owner, one.host)
+        for one in picture.of(Setting)
+        if one.scope == "published-port" and one.name == port
+    ]
+    listening = [
+        _Owner(owner.place, owner.program, owner.host)
+        for owner in owners
+        if not any(word in owner.program.lower() for word in OURS)
+    ]
+    return [*published, *listening]
+
+
+def _why(port: str, owner: _Owner) -> Words:
     return Words(
         f"{owner.program} holds port {port}, Felix's health port; liveness asks the wrong program and kills the agent.",
         f"{owner.program} 占用了 Felix 的健康端口 {port}；存活探测问到了别的程序，于是杀掉 calico-node。",

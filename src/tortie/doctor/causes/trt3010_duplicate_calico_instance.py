@@ -21,7 +21,7 @@ from tortie.doctor.causes.cause import (
 )
 from tortie.doctor.causes.start_evidence import culprits, sick_names
 from tortie.doctor.causes.trt3006_port_9099_conflict import IN_USE, OTHER_BIRD, OURS, PORTS
-from tortie.doctor.picture.facts import Listener, Process, Workload
+from tortie.doctor.picture.facts import Listener, Process, Setting, Workload
 from tortie.doctor.picture.picture import Picture, is_agent
 from tortie.doctor.words import Words
 
@@ -37,20 +37,23 @@ def judge(picture: Picture) -> Finding:
     felixes = _felixes(picture)
     sets = _daemonsets(picture)
     twice = _agents_of_one_node(picture)
+    boxes = _containers_of_one_host(picture)
     objects = [
+        *(name for box in boxes for name in (box.name, box.owner)),
         *sets, *(f"{process.pid}" for process in felixes[1:] if process.pid), "calico-felix" if felixes or own else "",
         *(process.host for process in felixes[:1]), *twice, *culprits(picture, *birds[:1], *bound[:1]),
         *sick_names(picture),
         "bird" if birds else "", *(str(owner.port) for owner in own[:1]),
     ]  # fmt: skip
     rows = [row for row in picture.of(Workload) if f"{row.namespace}/{row.name}".strip("/") in sets]
-    evidence = (*rows[:2], *felixes[:2], *birds[:1], *own[:1], *bound[:1], *picture.said("two-installs")[:1])
+    evidence = (*rows[:2], *felixes[:2], *birds[:1], *own[:1], *boxes[:2], *bound[:1], *picture.said("two-installs")[:1])
     proofs = [
         bool(birds),
         bool(own and bound),
         len(felixes) > 1,
         len(sets) > 1,
         bool(twice),
+        bool(boxes),
         bool(picture.said("two-installs")),
     ]
     if sum(proofs) == 0:
@@ -66,7 +69,7 @@ def judge(picture: Picture) -> Finding:
         f"rules.",
         f"同一主机上运行着两套 Calico{f'（{which}）' if which else ''}，互相争抢端口与规则。",
     )
-    decisive = len(felixes) > 1 or (own and bound) or twice or (birds and (len(sets) > 1 or bound))
+    decisive = len(felixes) > 1 or (own and bound) or twice or boxes or (birds and (len(sets) > 1 or bound))
     if decisive and sum(proofs) > 1:
         strength = PROVEN
     elif decisive or birds:
@@ -108,6 +111,19 @@ def _agents_of_one_node(picture: Picture) -> list[str]:
     for node, installs in by_node.items():
         if len(installs) > 1:
             return [node, *installs, *installs.values()]
+    return []
+
+
+def _containers_of_one_host(picture: Picture) -> list[Setting]:
+    """Running agent containers of different pods on one host, what the API does not know first: an orphan."""
+    known = {pod.name for pod in picture.pods_now()}
+    by_host: dict[str, dict[str, Setting]] = {}
+    for box in picture.of(Setting):
+        if box.scope == "runtime-id" and box.host and is_agent(box.value):
+            by_host.setdefault(box.host, {})[box.owner or box.name] = box
+    for boxes in by_host.values():
+        if len(boxes) > 1:
+            return sorted(reversed(boxes.values()), key=lambda box: box.owner in known)
     return []
 
 

@@ -29,6 +29,7 @@ EXPECTED: Final = Sign("mount-expected", "Expected <path> to be mounted into the
 MODULES: Final = Sign("mount-modules", "can't change directory to '/lib/modules'")
 LOCK: Final = Sign("mount-xtables-lock", "can't open lock file <path>: No such file or directory")
 NODENAME: Final = Sign("mount-nodename", "stat /var/lib/calico/nodename: no such file or directory")
+STARTING_S: Final = 180.0  # an agent needs so long, and ages are rounded
 FOLDERS: Final = ("/var/lib/calico", "/var/run/calico", "/lib/modules", "/run/xtables.lock", "/sys/fs")
 
 
@@ -81,6 +82,12 @@ def _by_nodename(picture: Picture, nodename: list[Hit], absent: list[str]) -> Fi
             "该节点的 calico-node 尚未启动，nodename 文件缺失只是结果",
         )
         return ruled_out(why, (*there[:1], *nodename[:1]))
+    if _over(picture, nodename, there):
+        why = Words(
+            "the complaint is from the minutes before calico-node was up, and has not come again",
+            "该报错出现在 calico-node 启动之前，此后没有再出现",
+        )
+        return ruled_out(why, (*nodename[:1], *there[:1]))
     why = Words(
         "calico-node is ready and still the CNI plugin misses /var/lib/calico/nodename: the directory is not shared "
         "with "
@@ -100,6 +107,21 @@ def _agents_there(picture: Picture, nodename: list[Hit], agents: list[Pod]) -> l
         named |= {word for word in re.split(r"[\s,\"/():]+", hit.line) if word in known}
         named |= {rows[word] for word in re.split(r"[\s,\"/():]+", hit.line) if word in rows}
     return [pod for pod in agents if pod.node in named] if named else agents
+
+
+def _over(picture: Picture, nodename: list[Hit], there: list[Pod]) -> bool:
+    """Whether every complaint is of a pod that is ready by now, or older than the start of the agent there."""
+    at = {hit.place for hit in nodename}
+    events = [event for event in picture.events() if event.place in at]
+    if len(events) < len(at):
+        return False
+    ready = {pod.name for pod in picture.pods_now() if pod.all_ready}
+    young = min((pod.age_s for pod in there if pod.age_s is not None), default=None)
+    return all(
+        event.object.rpartition("/")[2] in ready
+        or (event.age_s is not None and young is not None and event.age_s >= young - STARTING_S)
+        for event in events
+    )
 
 
 def _folder(hit: Hit) -> str:

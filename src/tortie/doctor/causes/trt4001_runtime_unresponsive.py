@@ -27,7 +27,7 @@ from tortie.doctor.causes.start_evidence import (
     sick_names,
     stuck_inits,
 )
-from tortie.doctor.picture.facts import Condition, Event, Pod, Unit
+from tortie.doctor.picture.facts import Condition, Event, Pod, Setting, Unit
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Place
 from tortie.doctor.signs import Hit, Sign
@@ -156,14 +156,8 @@ def _unexplained(picture: Picture, gaps: list[Gap]) -> list[Gap]:
 
 
 def _hanging(picture: Picture) -> list[tuple[str, Place]]:
-    """Host and place of commands to the runtime that `timeout` ended (124), or a person did."""
-    return [
-        (exhibit.host, exhibit.place(index))
-        for word in ("crictl", "docker", "ctr ")
-        for exhibit in picture.commands(word)
-        for index, line in enumerate(exhibit.lines)
-        if (line.strip() == "124" and "timeout" in exhibit.command) or line.strip() == "^C"
-    ]
+    """Host and place of calls that `timeout` ended, or a person did, though they end by themselves."""
+    return [(call.host, call.place) for call in picture.of(Setting) if (call.scope, call.value) == ("runtime", "hangs")]
 
 
 def _is_runtime(unit: Unit) -> bool:

@@ -28,6 +28,8 @@ RUNTIME_SYSTEMD: Final = Sign("cgroup-systemd-cgroup", "SystemdCgroup( )?=( )?<v
 DOCKER_DRIVER: Final = Sign("cgroup-docker-driver", "Cgroup Driver: <driver>")
 KUBELET_DRIVER: Final = Sign("cgroup-kubelet-driver", "cgroupDriver: <driver>")
 KUBELET_FLAG: Final = Sign("cgroup-kubelet-flag", "--cgroup-driver=<driver>")
+KUBELET_LOG: Final = Sign("cgroup-kubelet-log", "CgroupDriver(:|=)<driver>")  # its nodeConfig, its configz
+RUNTIME_JSON: Final = Sign("cgroup-systemd-json", '"SystemdCgroup": <value>')  # crictl info
 DIFFERENT: Final = Sign(
     "cgroup-different", 'kubelet cgroup driver: "<kubelet>" is different from docker cgroup driver: "<runtime>"'
 )
@@ -42,8 +44,7 @@ def judge(picture: Picture) -> Finding:
     if said := picture.hits(DIFFERENT):
         kubelet, runtime = said[0].value("kubelet"), said[0].value("runtime")
         return found(STRONG, _why(kubelet, runtime), _objects(picture, said, "docker"), said[:2], runtime="docker")
-    runtime, runtime_hit = _runtime(picture)
-    kubelet, kubelet_hit = _kubelet(picture)
+    (runtime, runtime_hit), (kubelet, kubelet_hit) = _drivers(picture)
     name = "docker" if runtime_hit and runtime_hit.sign == DOCKER_DRIVER.key else "containerd"
     symptoms = _symptoms(picture)
     where = [hit for hit in (runtime_hit, kubelet_hit) if hit]
@@ -102,23 +103,44 @@ def _symptoms(picture: Picture) -> list[Hit | Container]:
     return [*clean, *picture.hits(SANDBOX, STOPPING)]
 
 
-def _runtime(picture: Picture) -> tuple[str, Hit | None]:
-    for hit in reversed(picture.hits(RUNTIME_SYSTEMD)):
-        if hit.value("value").lower() in ("true", "false") and not hit.line.strip().startswith("#"):
-            return ("systemd" if hit.value("value").lower() == "true" else "cgroupfs"), hit
-    return _driver(picture, DOCKER_DRIVER)
+Driver = tuple[str, Hit | None]
 
 
-def _kubelet(picture: Picture) -> tuple[str, Hit | None]:
-    driver, hit = _driver(picture, KUBELET_DRIVER)
-    return (driver, hit) if driver else _driver(picture, KUBELET_FLAG)
+def _drivers(picture: Picture) -> tuple[Driver, Driver]:
+    """What runtime and kubelet use, of a host where they differ if there is one: other hosts may be shown as well."""
+    runtimes, kubelets = _runtimes(picture), _kubelets(picture)
+    everywhere = {driver for driver, _ in kubelets.values()}
+    pairs: list[tuple[Driver, Driver]] = []
+    for host, runtime in runtimes.items():
+        # A configuration without a host, or the same everywhere, is that of every host.
+        shared = next(iter(kubelets.values())) if len(everywhere) == 1 else None
+        pairs.append((runtime, kubelets.get(host) or shared or ("", None)))
+    differing = [pair for pair in pairs if pair[1][0] and pair[0][0] != pair[1][0]]
+    unlike = [pair for pair in pairs if pair[0][0] == "cgroupfs" and not pair[1][0]]
+    if pairs:
+        return (differing or unlike or pairs)[-1]
+    return ("", None), next(reversed(list(kubelets.values())), ("", None))
 
 
-def _driver(picture: Picture, sign: Sign) -> tuple[str, Hit | None]:
-    for hit in reversed(picture.hits(sign)):
+def _runtimes(picture: Picture) -> dict[str, Driver]:
+    found: dict[str, Driver] = {}
+    for hit in picture.hits(RUNTIME_SYSTEMD, RUNTIME_JSON):
+        value = hit.value("value").lower()
+        if value in ("true", "false") and not hit.line.strip().startswith("#"):
+            found[hit.host] = ("systemd" if value == "true" else "cgroupfs"), hit
+    for hit in picture.hits(DOCKER_DRIVER):
         if hit.value("driver").lower() in DRIVERS:
-            return hit.value("driver").lower(), hit
-    return "", None
+            found.setdefault(hit.host, (hit.value("driver").lower(), hit))
+    return found
+
+
+def _kubelets(picture: Picture) -> dict[str, Driver]:
+    found: dict[str, Driver] = {}
+    for hit in picture.hits(KUBELET_FLAG, KUBELET_LOG, KUBELET_DRIVER):
+        driver = hit.value("driver").lower().rstrip("}")
+        if driver in DRIVERS:
+            found[hit.host] = driver, hit
+    return found
 
 
 def _why(kubelet: str, runtime: str) -> Words:
@@ -181,7 +203,10 @@ CAUSE = Cause(
         ("oom-killed", Words("OOMKilled, exit code 137", "OOMKilled，退出码 137")),
         ("runtime-unresponsive", Words("containers hang instead of ending", "容器卡住而不是结束")),
     ),
-    signs=(RUNTIME_SYSTEMD, DOCKER_DRIVER, KUBELET_DRIVER, KUBELET_FLAG, DIFFERENT, SANDBOX, STOPPING, *START_SIGNS),
+    signs=(
+        RUNTIME_SYSTEMD, RUNTIME_JSON, DOCKER_DRIVER, KUBELET_DRIVER, KUBELET_FLAG, KUBELET_LOG, DIFFERENT, SANDBOX,
+        STOPPING, *START_SIGNS,
+    ),  # fmt: skip
     judge=judge,
     ask=Ask(
         f"grep SystemdCgroup {CONFIG}; grep cgroupDriver /var/lib/kubelet/config.yaml; stat -fc %T /sys/fs/cgroup",

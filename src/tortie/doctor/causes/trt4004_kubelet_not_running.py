@@ -7,7 +7,6 @@ from typing import Final
 
 from tortie.doctor.causes.cause import (
     HINT,
-    LIKELY,
     POSSIBLE,
     PROVEN,
     STRONG,
@@ -127,7 +126,8 @@ def _silent(
         f"{who or '某节点'} 的 kubelet 已停止上报；该节点的状况与 pod 停留在最后的状态。仅凭 API 无法区分 kubelet "
         f"与机器故障：ping 可以判定。",
     )
-    return found(LIKELY if quiet else POSSIBLE, why, objects, evidence, node=who)
+    # From the API's side alone a stopped kubelet and a machine that is off look the same.
+    return found(POSSIBLE, why, objects, evidence, node=who)
 
 
 def _worst(quiet: dict[str, list[Condition]]) -> list[Condition]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
+
 from tortie.doctor.causes.cause import (
     LIKELY,
     POSSIBLE,
@@ -84,10 +87,34 @@ def _stuck(
 ) -> Finding:
     pod = _pod(picture)
     files = [file for file in picture.of(HostFile) if "cni/networks" in file.folder]
-    node = pod.node if pod else ""
-    objects = (CONTAINER, DIRECTORY, pod.name if pod else "", node)
-    places = (*evidence, *files[:1], *((pod,) if pod else ()))
+    node = _node(evidence) or (pod.node if pod else "")
+    stray = [file for file in files if file.name in error or not _expected(file.name)]
+    named = _named(error)
+    objects = (CONTAINER, DIRECTORY, named, *(file.name for file in stray[:3]), pod.name if pod else "", node)
+    places = (*evidence, *(stray or files)[:1], *((pod,) if pod else ()))
     return found(strength, why, objects, places, node=node, pod=pod.name if pod else "", error=error)
+
+
+def _node(evidence: Iterable[object]) -> str:
+    """The node that the retries name."""
+    for item in evidence:
+        match = re.search(r"\bnode=[\\\"']*([\w.-]+)", item.line) if isinstance(item, Hit) else None
+        if match:
+            return match[1]
+    return ""
+
+
+def _named(error: str) -> str:
+    """What the error could not read or place: an address, a range, a file."""
+    match = re.search(r"\d{1,3}(?:\.\d{1,3}){3}[\w./~-]*", error)
+    return match.group().rstrip(".,:") if match else ""
+
+
+def _expected(name: str) -> bool:
+    """What host-local itself writes: a file for each address, its lock and its memory."""
+    return (
+        name.startswith(("lock", "last_reserved_ip")) or re.fullmatch(r"\d+(?:\.\d+){3}|[0-9a-f:_-]+", name) is not None
+    )
 
 
 def _error(hit: Hit) -> str:

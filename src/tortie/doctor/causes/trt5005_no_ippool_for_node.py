@@ -32,6 +32,15 @@ def judge(picture: Picture) -> Finding:
     pools = list({pool.name or pool.cidr: pool for pool in picture.of(Pool)}.values())
     enabled = [pool for pool in pools if not pool.disabled]
     nodes = _left_out(picture, enabled) if enabled else []
+    refused = [hit for hit in picture.hits("ippool-overlaps-refused") if hits and _refused(hit, hits[0])]
+    if refused:
+        return ruled_out(
+            Words(
+                "the pool that pods ask for was refused when it was created: that comes first",
+                "Pod 指定的地址池在创建时就被拒绝：那才是先发生的故障",
+            ),
+            (refused[-1], hits[0]),
+        )
     if hits:
         return _said(hits, pools, enabled, nodes)
     if pools and not enabled and all(pool.disabled for pool in pools):
@@ -52,6 +61,10 @@ def judge(picture: Picture) -> Finding:
             (chosen,),
         )
     return cannot_tell(Words("the pools and the node's labels are not shown", "没有地址池与节点标签"))
+
+
+def _refused(refusal: Hit, hit: Hit) -> bool:
+    return bool(hit.value("cidr")) and refusal.value("cidr_new") == hit.value("cidr")
 
 
 def _said(hits: list[Hit], pools: list[Pool], enabled: list[Pool], nodes: list[Node]) -> Finding:

@@ -11,18 +11,25 @@ OUTSIDE = Sign(
     "ippool-outside-platform",
     "IPPool <pool> is not within the platform's configured pod network CIDR(\\(s\\))? [<list_cidrs>]",
 )
+# YAML doubles the quote of `platform's`, and folds the message anywhere.
+OUTSIDE_YAML = Sign("ippool-outside-platform-yaml", "IPPool <cidr_pool> is not within the platform")
+RANGES = Sign("ippool-outside-ranges", "configured pod network CIDR(\\(s\\))? [<list_cidrs>]")
 OUTSIDE_CUT = Sign("ippool-outside-platform-cut", "is not within the platform's configured pod network")
 UNRESOLVED = Sign("ippool-outside-unresolved", "Could not resolve CalicoNetwork IPPool and kubeadm configuration")
 HERE = "tigerastatus"
 
 
 def judge(picture: Picture) -> Finding:
-    hits = picture.hits(OUTSIDE)
+    hits = picture.hits(OUTSIDE) or picture.hits(OUTSIDE_YAML)
     if hits:
         hit = hits[-1]
-        pool, platform = hit.value("pool"), hit.value("list_cidrs").replace(" ", ", ").replace(",,", ",")
+        ranges = picture.hits(RANGES)
+        listed = hit.value("list_cidrs") or (ranges[-1].value("list_cidrs") if ranges else "")
+        pool, platform = hit.value("pool") or hit.value("cidr_pool"), listed.replace(" ", ", ").replace(",,", ",")
         why = Words(
-            f"The operator refuses pool {pool}: it is not inside the platform's pod network {platform}.",
+            f"The operator refuses pool {pool}: it is not inside the platform's pod network {platform}.".replace(
+                " .", "."
+            ),
             f"operator 拒绝地址池 {pool}：不在平台的 Pod 网段 {platform} 之内。",
         )
         objects = (pool, *platform.replace(",", " ").split(), "Installation", "podSubnet", HERE)
@@ -33,8 +40,8 @@ def judge(picture: Picture) -> Finding:
             "The operator refuses the Installation's pool: it is outside of kubeadm's pod network.",
             "operator 拒绝 Installation 中的地址池：不在 kubeadm 的 Pod 网段之内。",
         )
-        ranges = (picture.value("cidr"), picture.value("podSubnet"))
-        return found(STRONG, why, (*ranges, "Installation", "podSubnet", HERE), _in_order(picture, cut))
+        values = (picture.value("cidr"), picture.value("podSubnet"))
+        return found(STRONG, why, (*values, "Installation", "podSubnet", HERE), _in_order(picture, cut))
     return cannot_tell(Words("tigerastatus is not shown", "没有 tigerastatus 的输出"))
 
 
@@ -88,7 +95,7 @@ CAUSE = Cause(
         ),
         ("version-skew", Words("there an API of Kubernetes is missing", "那时缺少 Kubernetes 的 API")),
     ),
-    signs=(OUTSIDE, OUTSIDE_CUT, UNRESOLVED),
+    signs=(OUTSIDE, OUTSIDE_YAML, RANGES, OUTSIDE_CUT, UNRESOLVED),
     judge=judge,
     ask=Ask(
         "kubectl get tigerastatus calico -o yaml | grep -A4 Degraded",

@@ -71,7 +71,7 @@ CAUSE = Cause(
     severity="low",
     name=Words("pools overlap", "地址池互相重叠"),
     what=Words("A new pool overlaps one that exists; Calico rejects it.", "新地址池与已有地址池重叠，被 Calico 拒绝。"),
-    explains=("crash-loop", "start-terminated", "operator-degraded", "log-errors"),
+    explains=("crash-loop", "start-terminated", "operator-degraded", "sandbox-failed", "no-address", "log-errors"),
     look_alikes=(
         (
             "cidr-overlap",

@@ -50,7 +50,8 @@ def _conflict(picture: Picture, hits: list[Hit]) -> Finding:
     )
     strength = POSSIBLE if used and not free else PROVEN if free or routes or holders else STRONG
     node = next((e.host for e in picture.of(Event) if e.host and "host side routes" in e.message), hit.host)
-    objects = (ip, f"{ip}/32" if ip else "", other, interface, pod, node)
+    all_of_them = [h.value("cidr").partition("/")[0] for h in hits]
+    objects = (ip, f"{ip}/32" if ip else "", *all_of_them[:10], other, interface, pod, node)
     evidence = (*routes[:1], *free[:1], *used[:1], *holders[:1], *hits[:2])
     return found(strength, why, objects, evidence, ip=ip, other=other, interface=interface, pod=pod)
 

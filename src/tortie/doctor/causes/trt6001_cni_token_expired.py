@@ -28,8 +28,9 @@ from tortie.doctor.causes.cni_evidence import (
     now,
     runtime_conf_dirs,
 )
+from tortie.doctor.causes.file_times import written_at
 from tortie.doctor.causes.shared import FORBIDDEN_USER, UNAUTHORIZED
-from tortie.doctor.picture.facts import Process, Setting
+from tortie.doctor.picture.facts import HostFile, LogLine, Process, Setting
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Place
 from tortie.doctor.signs import Sign
@@ -38,9 +39,10 @@ from tortie.doctor.words import Words
 WROTE = Sign("cni-token-wrote", "Wrote updated CNI kubeconfig file")
 REFRESH_FAILED = Sign("cni-token-refresh-failed", "Failed to (create|update) CNI token")
 EXPIRED = Sign("cni-token-expired-text", "token has expired")
+FOREIGN_KEY = Sign("cni-token-foreign-key", "invalid bearer token…error in cryptographic primitive")
 MANAGE = "CALICO_MANAGE_CNI"
 DAY_S = 86_400.0
-MONTHS = "janfebmaraprmayjunjulaugsepoctnovdec"
+SIGNING_KEYS = ("sa.key", "sa.pub", "service-account.key", "service.key", "service-account-key.pem")
 
 
 class Moment(NamedTuple):
@@ -73,7 +75,8 @@ def judge(picture: Picture) -> Finding:
         why = _why_late(signs, bool(refused))
         return found(PROVEN if refused else STRONG, why, objects, (*evidence, clock), node=node, file=file)
     if signs and not other and len({file.folder for file in files}) < 2:
-        reason = Words("; ".join(text.en for *_, text in signs), "；".join(text.zh for *_, text in signs))
+        told = list(dict.fromkeys(text for *_, text in signs))
+        reason = Words("; ".join(text.en for text in told), "；".join(text.zh for text in told))
         why = Words(
             f"The CNI plugin's token is refused (401), and nothing renews it: {reason.en}.",
             f"CNI 插件的令牌被拒绝（401），且没有得到更新：{reason.zh}。",
@@ -110,10 +113,23 @@ def _signs(picture: Picture, clock: Moment | None) -> list[tuple[str, object, Wo
         words = Words("no -monitor-token process runs", "没有 -monitor-token 进程")
         signs.append(("-monitor-token", process, words))
     old = [w for w in _files_written(picture) if clock and clock.at - w.at > DAY_S]
-    if old and not picture.hits(WROTE):
+    wrote = _last_wrote(picture)
+    silent = clock is not None and wrote is not None and clock.at - wrote.at > DAY_S
+    if old and (silent or not picture.hits(WROTE)):
         days = (clock.at - old[0].at) / DAY_S if clock else 0
         words = Words(f"{KUBECONFIG} is {days:.1f} days old", f"{KUBECONFIG} 已有 {days:.1f} 天未更新")
         signs.append((KUBECONFIG, old[0], words))
+    if silent and clock and wrote:
+        days = (clock.at - wrote.at) / DAY_S
+        words = Words(f"the refresher wrote it last {days:.1f} days ago", f"刷新程序最后一次写入是 {days:.1f} 天前")
+        signs.append((KUBECONFIG, wrote, words))
+    replaced, foreign = _key_replaced(picture), picture.hits(FOREIGN_KEY)
+    if replaced:
+        words = Words("the signing key was replaced after the file was written", "签名密钥在该文件写入之后被更换")
+        signs += [("sa.key", replaced[1], words), (KUBECONFIG, replaced[0], words)]
+    if foreign:
+        words = Words("the API server finds tokens signed by another key", "API Server 发现令牌由另一把密钥签发")
+        signs.append(("sa.key", foreign[-1], words))
     failed = picture.hits(REFRESH_FAILED, EXPIRED)
     if failed:
         signs.append((KUBECONFIG, failed[0], Words(f"“{failed[0].text}”", f"“{failed[0].text}”")))
@@ -164,39 +180,24 @@ def _now(picture: Picture) -> Moment | None:
 
 
 def _files_written(picture: Picture) -> list[Moment]:
-    """Times of calico-kubeconfig: as listings say, or a line with a date beside its name, its year from the clock."""
-    known = [Moment(file.modified, file.place) for file in kubeconfigs(picture) if file.modified is not None]
-    clock = now(picture)
-    if known or clock is None or clock.time is None:
-        return known
-    from tortie.doctor.reading.readers.times import epoch
-
-    for exhibit in picture.exhibits:
-        if exhibit.prose or len(exhibit.lines) > 400:
-            continue
-        for index, line in enumerate(exhibit.lines):
-            if KUBECONFIG not in line:
-                continue
-            full = _compiled(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)? [+-]\d{4}").search(line)
-            at = epoch(full.group()) if full else _without_year(line, clock.time)
-            if at is not None:
-                known.append(Moment(at, exhibit.place(index)))
-    return known
+    """Times of calico-kubeconfig, the oldest first."""
+    times = [(written_at(picture, file), file.place) for file in kubeconfigs(picture)]
+    return sorted((Moment(at, place) for at, place in times if at is not None), key=lambda moment: moment.at)
 
 
-def _without_year(line: str, clock: float) -> float | None:
-    """`May  1 09:12` of ls: within half a year before the clock; `May  1  2022` has its year."""
-    from tortie.doctor.reading.readers.times import epoch
+def _last_wrote(picture: Picture) -> Moment | None:
+    """When the refresher last said that it wrote the file; None without a line of it that has a time."""
+    spoken = {hit.place.first for hit in picture.hits(WROTE)}
+    times = [Moment(line.time, line.place) for line in picture.of(LogLine) if line.time and line.place.first in spoken]
+    return max(times, key=lambda moment: moment.at, default=None)
 
-    match = _compiled(r"\b([A-Z][a-z]{2})\s+(\d{1,2})\s+(?:(\d\d):(\d\d)|(\d{4}))\s").search(line)
-    month = MONTHS.find(match[1].lower()) // 3 + 1 if match and match[1].lower() in MONTHS else 0
-    if not match or not month:
-        return None
-    year = int(match[5]) if match[5] else 1970 + int(clock // 31_556_952)
-    at = epoch(f"{year}-{month:02}-{int(match[2]):02}T{match[3] or '00'}:{match[4] or '00'}:00Z")
-    if at is not None and not match[5] and at > clock + 86_400:
-        at = epoch(f"{year - 1}-{month:02}-{int(match[2]):02}T{match[3]}:{match[4]}:00Z")
-    return at
+
+def _key_replaced(picture: Picture) -> tuple[Moment, Moment] | None:
+    """The file, and the key that signs tokens, which was made after it."""
+    keys = [(written_at(picture, file), file.place) for file in picture.of(HostFile) if file.name in SIGNING_KEYS]
+    newest = max((Moment(at, place) for at, place in keys if at is not None), key=lambda m: m.at, default=None)
+    files = _files_written(picture)
+    return (files[0], newest) if files and newest and newest.at > files[0].at else None
 
 
 @cache
@@ -261,7 +262,7 @@ CAUSE = Cause(
             Words("there the runtime reads an old file in another directory", "那时运行时读取的是另一目录中的旧文件"),
         ),
     ),
-    signs=(UNAUTHORIZED, FORBIDDEN_USER, WROTE, REFRESH_FAILED, EXPIRED, *DIRECTORY_SIGNS),
+    signs=(UNAUTHORIZED, FORBIDDEN_USER, WROTE, REFRESH_FAILED, EXPIRED, FOREIGN_KEY, *DIRECTORY_SIGNS),
     judge=judge,
     ask=Ask(
         "awk '/token:/{print $2}' /etc/cni/net.d/calico-kubeconfig | cut -d. -f2 | base64 -d 2>/dev/null | "

@@ -30,6 +30,7 @@ from tortie.doctor.causes.cni_evidence import (
     node_of,
     runtime_conf_dirs,
 )
+from tortie.doctor.causes.file_times import written_at
 from tortie.doctor.causes.shared import UNAUTHORIZED
 from tortie.doctor.picture.facts import HostFile
 from tortie.doctor.picture.picture import Picture
@@ -43,10 +44,9 @@ def judge(picture: Picture) -> Finding:
     runtime, mounted = runtime_conf_dirs(picture), mounted_conf_dirs(picture)
     errors = picture.hits(UNAUTHORIZED, NOT_INITIALIZED, NO_NETWORKS, NO_NETWORK_CONFIG)
     written = mounted or _written(picture)
-    linked = _links(picture)
     if runtime and written:
         reads, writes = runtime[-1], written[-1]
-        if _same(reads.path, writes.path, linked):
+        if _same(reads.path, writes.path, _links(picture, reads.host)):
             return ruled_out(
                 Words(
                     f"runtime and DaemonSet use one directory: {reads.path}",
@@ -78,7 +78,7 @@ def _mismatch(picture: Picture, strength: float, reads: Directory, writes: Direc
         f"运行时读取 {reads.path}，而 install-cni 写入 {writes.path}。",
     )
     node = node_of(picture.hits(UNAUTHORIZED, NOT_INITIALIZED), picture)
-    objects = (reads.path, writes.path, "conf_dir", f"{reads.path}/{KUBECONFIG}", node)
+    objects = (reads.path, writes.path, "conf_dir", f"{reads.path}/{KUBECONFIG}", node or reads.host)
     return found(strength, why, objects, (reads, writes, *errors[:2]), reads=reads.path, writes=writes.path, node=node)
 
 
@@ -94,19 +94,20 @@ def _written(picture: Picture) -> list[Directory]:
 
 def _copies(picture: Picture) -> tuple[HostFile, HostFile] | None:
     """Two kubeconfigs of one host in two directories, the older first."""
-    files = [file for file in kubeconfigs(picture) if file.modified is not None and file.folder]
-    for one in files:
-        for two in files:
-            apart = (two.modified or 0) - (one.modified or 0) > APART_S
+    files = [(file, at) for file in kubeconfigs(picture) if file.folder and (at := written_at(picture, file))]
+    for one, earlier in files:
+        for two, later in files:
+            apart = later - earlier > APART_S
             if apart and one.folder.rstrip("/") != two.folder.rstrip("/") and one.host == two.host:
                 return one, two
     return None
 
 
-def _links(picture: Picture) -> dict[str, str]:
+def _links(picture: Picture, host: str) -> dict[str, str]:
+    """Links of the machine whose runtime is asked; how it is on a good machine says nothing about this one."""
     links = {}
     for file in picture.of(HostFile):
-        if file.link_to:
+        if file.link_to and (not host or not file.host or file.host == host):
             path = file.name if file.name.startswith("/") else f"{file.folder.rstrip('/')}/{file.name}"
             links[path.rstrip("/")] = file.link_to.rstrip("/")
     return links

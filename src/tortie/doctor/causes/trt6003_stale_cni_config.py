@@ -23,12 +23,11 @@ from tortie.doctor.causes.cni_evidence import (
     PLUGIN_FAILED,
     conf_files,
     current,
+    failing,
     is_own,
     node_of,
-    sandbox_events,
-    waiting_pods,
 )
-from tortie.doctor.picture.facts import HostFile, Interface
+from tortie.doctor.picture.facts import HostFile, Interface, Setting
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Hit, Sign
 from tortie.doctor.words import Words
@@ -73,12 +72,14 @@ def judge(picture: Picture) -> Finding:
     if first and not is_own(first.name):
         return _by_file(picture, first, plugin, errors, files)
     older = _older_conf(files)
-    if older and (errors or sandbox_events(picture) or waiting_pods(picture)):
+    if older and (errors or failing(picture)):
         why = Words(
             f"{older.name} lies beside {OWN_FILE} in {older.folder} and is loaded first.",
             f"{older.folder} 中 {older.name} 与 {OWN_FILE} 并存，且先被加载。",
         )
-        return _found(LIKELY if not errors else STRONG, why, older, plugin, (older, *errors[:2]), picture)
+        apart = _two_datastores(picture)
+        strong = bool(errors or apart)
+        return _found(STRONG if strong else LIKELY, why, older, plugin, (older, *apart, *errors[:2]), picture)
     if errors:
         return _by_error(picture, plugin, errors, files)
     bridge = _bridge(picture)
@@ -104,6 +105,13 @@ def _older_conf(files: list[HostFile]) -> HostFile | None:
     """A .conf beside the .conflist of the same name sorts first."""
     lists = {file.name for file in files if file.name.endswith(".conflist")}
     return next((f for f in files if f.name.endswith(".conf") and is_own(f.name) and f"{f.name}list" in lists), None)
+
+
+def _two_datastores(picture: Picture) -> tuple[Setting, ...]:
+    """One file speaks to etcd and the other one to Kubernetes: they are of two installations."""
+    etcd = picture.setting("etcd_endpoints", "cni")
+    kubernetes = [s for s in picture.settings("datastore_type", "cni") if s.value == "kubernetes"]
+    return (etcd, kubernetes[-1]) if etcd and kubernetes else ()
 
 
 def _named(picture: Picture) -> tuple[str, list[Hit]]:

@@ -15,7 +15,8 @@ from tortie.doctor.causes.cause import (
     found,
     ruled_out,
 )
-from tortie.doctor.causes.traffic_evidence import agents_fine, rows
+from tortie.doctor.causes.traffic_evidence import agents_fine, compiled, rows
+from tortie.doctor.picture.facts import Setting
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Hit, Sign
 from tortie.doctor.words import Words
@@ -76,11 +77,17 @@ def judge(picture: Picture) -> Finding:
         )
         return found(POSSIBLE, why, named, (*complaints[:1], *places))
     modules = named or tuple(dict.fromkeys(name for hit in complaints for name in _implied(hit)))
+    loaded = _loaded(picture, {_where(picture, hit) for hit in complaints})
+    if not named and modules and all(name in loaded for name in modules):
+        why = Words(f"{', '.join(modules)}: loaded, as lsmod shows", f"lsmod 显示 {'、'.join(modules)} 已加载")
+        return ruled_out(why, [loaded[name] for name in modules])
     why = Words(
         f"The running kernel cannot provide {', '.join(modules[:4])}, which Felix needs.",
         f"当前内核无法提供 Felix 需要的 {', '.join(modules[:4])}。",
     )
-    host = next((hit.host for hit in (*picture.hits(*PROOFS), *complaints) if hit.host), "")
+    host = next(
+        (host for hit in (*picture.hits(*PROOFS), *complaints) if (host := _where(picture, hit).strip("?"))), ""
+    )
     options = [f"CONFIG_{hit.value('option')}" for hit in picture.hits(NOT_BUILT)]
     objects = (*modules, *options[:3], host, *[version.version for version in picture.versions("kernel")[:1]])
     return found(
@@ -130,10 +137,30 @@ def missing(picture: Picture) -> tuple[tuple[str, ...], tuple[object, ...]]:
         name = OPTIONS.get(option, "") if option else hit.value("module").rstrip(".").replace("-", "_")
         if name.startswith(NEEDED) and not name.startswith(MEANINGLESS):
             names.setdefault(name, hit)
+    for exhibit in picture.commands("find", "/lib/modules", ".ko"):
+        module = compiled(r"-i?name\s+['\"]?\*?(?P<module>[a-z][\w-]+?)\*?\.ko").search(exhibit.command)
+        if module and not exhibit.text.strip() and module["module"].startswith(NEEDED):
+            names.setdefault(module["module"], exhibit.place(0))
     for row in rows(picture, r"^\s*(?P<module>[a-z][\w-]+)\s+FAIL\s*$", needle="FAIL"):
         if row["module"].startswith(NEEDED) and not row["module"].startswith(MEANINGLESS):
             names.setdefault(row["module"], row)
     return tuple(names), tuple(names.values())
+
+
+def _loaded(picture: Picture, hosts: set[str]) -> dict[str, object]:
+    """Modules that lsmod lists, or checksystem found, where something complains; another node proves nothing."""
+    return {
+        setting.name.replace("-", "_"): setting
+        for setting in picture.of(Setting)
+        if setting.scope == "module" and setting.value in ("loaded", "OK") and setting.host in hosts
+    }
+
+
+def _where(picture: Picture, hit: Hit) -> str:
+    """The node of a complaint: of the pod whose log it is, else where the log was read."""
+    if "kubectl" in hit.command or "stern" in hit.command:
+        return next((pod.node for pod in picture.agents_now() if pod.name in hit.command), "?")
+    return hit.host
 
 
 def _implied(hit: Hit) -> tuple[str, ...]:

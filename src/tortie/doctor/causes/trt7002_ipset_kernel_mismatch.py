@@ -20,6 +20,8 @@ from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Sign
 from tortie.doctor.words import Words
 
+LISTED = Sign("ipset-list-failed", "Bad return code from 'ipset list <set>'")
+UNPARSED = Sign("ipset-unparsed", "Failed to parse ipset <set>")
 INCOMPATIBLE = Sign("ipset-incompatible", "ipset v<version>: Kernel and userspace incompatible")
 ONE_BY_ONE = (3, 27, 1)  # from here on Felix reads only its own sets, so a foreign one does no harm
 NFTABLES = (3, 29)
@@ -50,9 +52,16 @@ def judge(picture: Picture) -> Finding:
         f"内核中有{what_zh}，镜像内的 {tool} 无法识别，Felix 因此无法列出集合。",
     )
     hits = (*revisions[:1], *whole[:1])
+    sets = [hit.value("set") for hit in picture.hits(LISTED, UNPARSED)]
+    foreign = [
+        row["set"]
+        for row in rows(picture, r"^(?P<set>[A-Za-z][\w.:-]+)$", "ipset list -n", "ipset -n", "ipset list -name")
+    ]
     objects = (
+        *sets[:1],
         settype,
         "ipset",
+        *[name for name in foreign if not name.startswith("cali")][:8],
         f"v{own}" if own else "",
         own,
         *[row["version"] for row in installed[:1]],
@@ -104,7 +113,7 @@ CAUSE = Cause(
         ("kernel-module-missing", Words("says 'Cannot open session to kernel'", "报 Cannot open session to kernel")),
         ("version-skew", Words("fails at the API, not at ipset", "失败在 API 而不是 ipset")),
     ),
-    signs=(REVISION, INCOMPATIBLE, SETS_PANIC, NO_SESSION, BAD_ARGUMENT),
+    signs=(REVISION, INCOMPATIBLE, LISTED, UNPARSED, SETS_PANIC, NO_SESSION, BAD_ARGUMENT),
     judge=judge,
     ask=Ask(
         "ipset --version; kubectl -n <ns> exec <pod> -- ipset --version; uname -r",

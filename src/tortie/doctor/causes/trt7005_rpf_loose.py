@@ -20,7 +20,8 @@ def judge(picture: Picture) -> Finding:
             f"Felix ended itself because {KEY} is 2 (loose); it accepts 0 or 1.",
             f"Felix 因 {KEY} 为 2（宽松模式）而退出；它只接受 0 或 1。",
         )
-        return found(strength, why, (KEY, hits[0].host), (setting, *hits[:2]))
+        file = setting.owner if setting and setting.scope == "sysctl-file" else ""
+        return found(strength, why, (KEY, hits[0].host, file), (setting, *hits[:2]))
     if version and version >= CHECK_GONE:
         return ruled_out(
             Words("this release of Calico no longer checks rp_filter", "该版本的 Calico 不再检查 rp_filter")

@@ -16,6 +16,7 @@ from tortie.doctor.causes.cause import (
     ruled_out,
 )
 from tortie.doctor.causes.traffic_evidence import Row, rows, trouble
+from tortie.doctor.picture.facts import Setting
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Sign
 from tortie.doctor.words import Words
@@ -78,11 +79,25 @@ def _values(picture: Picture) -> list[tuple[str, str, str, object]]:
     for row in rows(picture, r"^\s*(?P<value>[01])\s*$", "ipv4/ip_forward", "-n net.ipv4.ip_forward"):
         if not _inside_pod(row):
             last[row.host, KEY] = (KEY, row["value"], row.host, row)
+    in_pods = {
+        (exhibit.source, exhibit.number(index))
+        for exhibit in picture.exhibits
+        if _pods_own(exhibit.command)
+        for index in range(len(exhibit.lines))
+    }
+    for setting in picture.of(Setting):
+        known = setting.scope == "sysctl" and setting.name in (KEY, ALL) and setting.value in ("0", "1")
+        if known and (setting.place.source, setting.place.first) not in in_pods:
+            last.setdefault((setting.host, setting.name), (setting.name, setting.value, setting.host, setting))
     return list((last or written).values())
 
 
 def _inside_pod(row: Row) -> bool:
-    return "exec" in row.command and "calico-node" not in row.command and "canal" not in row.command
+    return _pods_own(row.command)
+
+
+def _pods_own(command: str) -> bool:
+    return "exec" in command and "calico-node" not in command and "canal" not in command
 
 
 def fix(_picture: Picture, _finding: Finding) -> tuple[Step, ...]:

@@ -67,9 +67,11 @@ def judge(picture: Picture) -> Finding:
     said = picture.said("network-lost-sometimes")
     manager = "systemd-networkd" if busy and not (connecting or changes) else "NetworkManager"
     devices = [hit.value("device") for hit in changes] + [link.device for link in (*listed, *busy)]
+    files = [row["file"] for row in rows(picture, _FILE, "networkctl", needle="Network File")]
     objects = (
         manager,
         *dict.fromkeys(devices[:4]),
+        *files[:2],
         "unmanaged-devices",
         CONF_DIR,
         _host(connecting, changes, listed, busy),

@@ -17,7 +17,7 @@ from tortie.doctor.causes.cause import (
     found,
     ruled_out,
 )
-from tortie.doctor.causes.traffic_evidence import encapsulation, restart_agents, rows, uplink
+from tortie.doctor.causes.traffic_evidence import encapsulation, host_of, restart_agents, rows, uplink
 from tortie.doctor.picture.facts import Ping, Route
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Sign
@@ -58,6 +58,7 @@ def judge(picture: Picture) -> Finding:
         "mtu",
         update.value("n_new") if update else "",
         "vxlan.calico" if update or refused else "",
+        *[host for hit in (update, *refused[:1]) if hit and (host := host_of(picture, hit))],
     )
     stalled: tuple[object, ...] = (*large[:1], frag, *said[:1])
     if conflict:

@@ -121,6 +121,7 @@ def _objects(picture: Picture) -> tuple[str, ...]:
     return (
         "bpfEnabled",
         "kubernetes-services-endpoint",
+        "KUBERNETES_SERVICE_HOST",
         "kube-proxy",
         *port,
         *(s.value for s in _loopback(picture)),

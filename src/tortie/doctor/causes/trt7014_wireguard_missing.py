@@ -16,7 +16,7 @@ from tortie.doctor.causes.cause import (
     found,
     ruled_out,
 )
-from tortie.doctor.causes.traffic_evidence import rows
+from tortie.doctor.causes.traffic_evidence import Row, rows
 from tortie.doctor.causes.trt7001_kernel_module_missing import NO_MODULE, NO_MODULE_BUSYBOX
 from tortie.doctor.causes.trt7012_felix_encap_disabled import NO_DEVICE
 from tortie.doctor.picture.picture import Picture
@@ -26,6 +26,8 @@ from tortie.doctor.words import Words
 UNSUPPORTED = Sign("wireguard-unsupported", "wireguard is not supported")
 NOT_POSSIBLE = Sign("wireguard-operation", "wireguard…operation not supported")
 NO_TOOL = Sign("wireguard-no-tool", "wg: command not found")
+NO_TOOL_ZH = Sign("wireguard-no-tool-zh", "wg: 未找到命令")
+NO_LINK_TYPE = Sign("wireguard-link-type", "RTNETLINK answers: (Operation not supported|Protocol not supported)")
 NO_ACCESS = Sign("wireguard-no-access", "Unable to access interface: (Protocol not supported|No such device)")
 UNKNOWN_TYPE = Sign("wireguard-unknown-type", "Unknown device type")
 HANDSHAKE = Sign("wireguard-handshake", "latest handshake:")
@@ -43,14 +45,17 @@ def judge(picture: Picture) -> Finding:
         hit for hit in picture.hits(NO_MODULE, NO_MODULE_BUSYBOX) if "wireguard" in hit.value("module")
     ]
     absent += picture.hits(UNSUPPORTED, NOT_POSSIBLE, NO_ACCESS)
-    absent += [hit for hit in picture.hits(UNKNOWN_TYPE) if "wireguard" in hit.command]
+    absent += [hit for hit in picture.hits(UNKNOWN_TYPE, NO_LINK_TYPE) if "wireguard" in hit.command]
     weaker: list[object] = [hit for hit in picture.hits(NO_DEVICE) if hit.value("device").startswith("wireguard")]
-    weaker += picture.hits(NO_TOOL)
+    weaker += picture.hits(NO_TOOL, NO_TOOL_ZH)
+    keyless, with_keys = _keys(picture)
+    if with_keys:
+        weaker += keyless  # the others published theirs: WireGuard is on, and this node has none
     if off and not enabled:
         return ruled_out(Words(f"{FIELD} is false", f"{FIELD} 为 false"), off[:1])
     host = next((host for item in (*absent, *weaker) if (host := getattr(item, "host", ""))), "")
     kernels = [version.version for version in picture.versions("kernel")[:1]]
-    objects = ("wireguard", FIELD, DEVICE, host, *kernels)
+    objects = ("wireguard", FIELD, DEVICE, host, *[row["name"] for row in keyless[:3]], *kernels)
     why = Words(
         "WireGuard is switched on, but the kernel or the tools of the node do not have it; only encryption is missing.",
         "已启用 WireGuard，但节点内核或工具不支持；受影响的只是加密功能。",
@@ -68,6 +73,27 @@ def judge(picture: Picture) -> Finding:
         )
         return found(HINT, why, objects, enabled[:1])
     return cannot_tell(Words(f"neither {FIELD} nor the module is shown", f"没有 {FIELD}，也没有模块信息"))
+
+
+def _keys(picture: Picture) -> tuple[list[Row], list[Row]]:
+    """Nodes without and with a public key, where a grep asks for keys: a name, and a key below it or not."""
+    without: list[Row] = []
+    with_keys: list[Row] = []
+    last: Row | None = None
+    listed = rows(
+        picture,
+        r"^\s*(?:name:\s*(?P<name>\S+)|wireguardPublicKey:\s*(?P<key>\S+))\s*$",
+        "wireguardPublicKey",
+        "PublicKey",
+    )
+    for row in listed:
+        if row["key"] and last:
+            with_keys.append(last)
+            last = None
+        elif row["name"]:
+            without += [last] if last else []
+            last = row
+    return ([*without, last] if last else without), with_keys
 
 
 def fix(_picture: Picture, _finding: Finding) -> tuple[Step, ...]:
@@ -107,6 +133,8 @@ CAUSE = Cause(
         UNSUPPORTED,
         NOT_POSSIBLE,
         NO_TOOL,
+        NO_TOOL_ZH,
+        NO_LINK_TYPE,
         NO_ACCESS,
         UNKNOWN_TYPE,
         HANDSHAKE,

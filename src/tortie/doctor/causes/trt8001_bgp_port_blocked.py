@@ -185,7 +185,7 @@ CAUSE = Cause(
         "A host firewall or security group drops or rejects TCP 179 between nodes.",
         "主机防火墙或安全组丢弃或拒绝了节点之间的 TCP 179。",
     ),
-    explains=("bgp-down", "bird-not-ready", "not-ready", "traffic-dead", "service-dead"),
+    explains=("bgp-down", "bird-not-ready", "not-ready", "traffic-dead", "others-failing", "service-dead"),
     look_alikes=(
         (
             "autodetect-wrong-interface",

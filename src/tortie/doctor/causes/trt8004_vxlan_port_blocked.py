@@ -26,7 +26,7 @@ from tortie.doctor.causes.traffic_evidence import (
     remote_routes,
     rows,
 )
-from tortie.doctor.causes.trt7011_vxlan_checksum_offload import BAD_SUM
+from tortie.doctor.causes.trt7011_vxlan_checksum_offload import BAD_SUM, side_of
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Sign
 from tortie.doctor.words import Words
@@ -42,7 +42,8 @@ FIREWALLS = ("firewall-cmd", "ufw", "nft ", "iptables")
 
 def judge(picture: Picture) -> Finding:
     kinds = encapsulation(picture)
-    bad, through = picture.hit(BAD_SUM), arrived(picture, "vxlan")
+    bad = next((hit for hit in picture.hits(BAD_SUM) if side_of(picture, hit) == "receiver"), None)
+    through = arrived(picture, "vxlan")
     if bad or through:
         return ruled_out(Words("VXLAN packets arrive", "VXLAN 包能够到达"), (bad or through,))
     if kinds and "vxlan" not in kinds:

@@ -23,7 +23,8 @@ from tortie.doctor.signs import Hit, Sign
 from tortie.doctor.words import Words
 
 REJECTS = Sign("firewalld-icmpx", "reject with icmpx (type )?admin-prohibited")
-LOGGED = Sign("firewalld-logged", "_REJECT: IN=<in> OUT=<out>")
+LOGGED = Sign("firewalld-logged", '_REJECT: (")?IN=<in> OUT=<out>')
+LOGGED_DROP = Sign("firewalld-logged-drop", '_DROP: (")?IN=<in> OUT=<out>')
 FORWARD = ("filter_FORWARD", "filter_FWD")
 _ZONE = r"^(?P<zone>drop|public|block|external|work|home|internal|dmz)(?:\s*\([a-z, ]+\))?\s*$"
 
@@ -31,7 +32,11 @@ _ZONE = r"^(?P<zone>drop|public|block|external|work|home|internal|dmz)(?:\s*\([a
 def judge(picture: Picture) -> Finding:
     rejecting = [hit for hit in picture.hits(REJECTS) if _forwarded(picture, hit)]
     counting = [hit for hit in rejecting if _counter(hit.line) > 0]
-    logged = [hit for hit in picture.hits(LOGGED) if hit.value("out") and ("FWD" in hit.line or "FINAL" in hit.line)]
+    logged = [
+        hit
+        for hit in picture.hits(LOGGED, LOGGED_DROP)
+        if hit.value("out") and any(word in hit.line for word in ("FWD", "FORWARD", "FINAL_REJECT"))
+    ]
     helps, trouble_seen = picture.said("firewalld-stop-helps"), trouble(picture)
     units = [unit for unit in picture.of(Unit) if unit.name.startswith("firewalld")]
     active: list[object] = [unit for unit in units if unit.active == "active"]
@@ -138,7 +143,7 @@ CAUSE = Cause(
         ("networkmanager-interference", Words("there routes to pods vanish", "pod 路由会消失")),
         ("policy-blocks-host", Words("there cali-fh/th counters grow", "cali-fh/th 的计数增长")),
     ),
-    signs=(REJECTS, LOGGED, BGP_NOT_ESTABLISHED),
+    signs=(REJECTS, LOGGED, LOGGED_DROP, BGP_NOT_ESTABLISHED),
     judge=judge,
     ask=Ask(
         "systemctl is-active firewalld; firewall-cmd --get-active-zones; nft list chain inet firewalld "

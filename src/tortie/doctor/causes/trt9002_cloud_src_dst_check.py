@@ -20,11 +20,12 @@ from tortie.doctor.causes.traffic_evidence import (
     cross_node_dead,
     encapsulation,
     lost_on_the_way,
+    pod_pings,
     remote_routes,
     rows,
     unencapsulated,
 )
-from tortie.doctor.picture.facts import Pool
+from tortie.doctor.picture.facts import Ping, Pool, Route
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.words import Words
 
@@ -43,6 +44,9 @@ def judge(picture: Picture) -> Finding:
         routes = [*remote_routes(picture, "ipip"), *remote_routes(picture, "vxlan")]
         if routes:
             return ruled_out(Words("packets between nodes are encapsulated", "节点间报文已封装"), routes[:1])
+    if passed := _only_tunnels_fail(picture):
+        why = Words("pods behind a route without tunnel answer", "经无隧道路由的 pod 能够应答")
+        return ruled_out(why, passed)
     on, off = _checks(picture)
     if off and not on:
         return ruled_out(Words("the check is switched off", "该检查已关闭"), off[:1])
@@ -89,6 +93,27 @@ def judge(picture: Picture) -> Finding:
         )
         return found(LIKELY if cloud and bare else POSSIBLE, why, objects, evidence)
     return cannot_tell(Words("routes to other nodes and captures are not shown", "没有跨节点路由，也没有抓包"))
+
+
+def _only_tunnels_fail(picture: Picture) -> list[Ping]:
+    """A pod that answers over a bare route, where every pod that does not is reached through a tunnel."""
+    by_kind: dict[tuple[str, bool], list[Ping]] = {}
+    routes = {kind: remote_routes(picture, kind) for kind in ("bare", "ipip", "vxlan")}
+    for ok in (True, False):
+        for ping in pod_pings(picture, ok):
+            kind = next((kind for kind, known in routes.items() if any(_leads(r, ping.address) for r in known)), "")
+            by_kind.setdefault((kind if kind in ("bare", "") else "tunnel", ok), []).append(ping)
+    fails = by_kind.get(("tunnel", False)) and not by_kind.get(("bare", False))
+    return by_kind.get(("bare", True), [])[:1] if fails else []
+
+
+def _leads(route: Route, address: str) -> bool:
+    from ipaddress import ip_address, ip_network
+
+    try:
+        return ip_address(address) in ip_network(route.destination, strict=False)
+    except ValueError:
+        return False
 
 
 def _checks(picture: Picture) -> tuple[list[Row], list[Row]]:

@@ -120,7 +120,7 @@ CAUSE = Cause(
         "A router or middle box lets TCP 179 connect and drops or mangles the BGP messages.",
         "路由器或中间设备放行了 TCP 179 的连接，却丢弃或篡改 BGP 报文。",
     ),
-    explains=("bgp-down", "bird-not-ready", "not-ready", "traffic-dead"),
+    explains=("bgp-down", "bird-not-ready", "not-ready", "traffic-dead", "others-failing"),
     look_alikes=(
         ("bgp-port-blocked", Words("TCP does not connect at all", "TCP 根本连不上")),
         ("bgp-auth-mismatch", Words("the kernel log speaks of MD5", "内核日志里有 MD5 报错")),

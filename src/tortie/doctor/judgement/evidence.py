@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from tortie.doctor.diagnosis import Quote
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Exhibit, Place
 
+# Frames and heads of tables, and lines that only announce what follows: nothing to understand.
+_FRAME: Final = re.compile(
+    r"[-+=|_*#~<>. \t]+|[-A-Z0-9 ()%/:._#+|]+|(?:IPv[46] BGP status|total \d+|Events:|Conditions:|Volumes:|\.\.\.|…+)"
+    r"|(?:Filesystem|USER|State|Netid|Proto|COMMAND|Active Internet connections)\b.*|\^C"
+)
 LINES_QUOTED: Final = 6
 COLUMNS_QUOTED: Final = 400
 
@@ -54,7 +60,7 @@ def _runs(exhibit: Exhibit, taken: set[int]) -> list[Place]:
             if start:
                 runs.append(Place(exhibit.source, start, end))
             start = 0
-        elif line.strip():
+        elif line.strip() and not _FRAME.fullmatch(line.strip()):
             start, end = start or number, number
     if start:
         runs.append(Place(exhibit.source, start, end))

@@ -10,7 +10,7 @@ from tortie.doctor.causes.cause import LIKELY, Cause, Finding
 from tortie.doctor.diagnosis import Answer, Diagnosis, Excluded, Question, Symptom, Verdict
 from tortie.doctor.judgement.evidence import Quotes, not_understood
 from tortie.doctor.judgement.standing import Standing, standing
-from tortie.doctor.judgement.symptoms import symptoms
+from tortie.doctor.judgement.symptoms import ELSEWHERE, symptoms
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.words import Words
 
@@ -19,7 +19,17 @@ CANDIDATES_SHOWN: Final = 5
 EXCLUDED_SHOWN: Final = 10
 NEAR: Final = 0.06  # two claims closer than this are not told apart by their strength
 
+# What agents and sessions that are shown to be well exclude; dead traffic behind them is not excluded.
+VISIBLE: Final = frozenset(
+    (
+        "pod-not-created", "pod-pending", "init-stuck", "init-crash", "image-pull", "crash-loop", "start-terminated",
+        "killed-by-liveness", "restarts", "not-ready", "bgp-down", "felix-not-ready", "bird-not-ready", "log-errors",
+        "others-failing", "evicted", "datastore-error", "status-stale",
+    )
+)  # fmt: skip
+
 Found = tuple[Cause, Finding]
+_ASKING: Final = ("?", "？", "吗", "么")
 
 
 def judge(picture: Picture, causes: Iterable[Cause] | None = None) -> Diagnosis:
@@ -31,7 +41,7 @@ def judge(picture: Picture, causes: Iterable[Cause] | None = None) -> Diagnosis:
     found = [pair for pair in findings if pair[1].state == "found"]
     asides = [pair for pair in found if pair[1].aside]
     claims = [pair for pair in found if pair[1].strength >= LIKELY and not pair[1].aside]
-    claims = _without_consequences(_fitting(claims, seen, now))
+    claims = _without_consequences(claims if _complaint(picture) else _fitting(claims, seen, now))
     claims.sort(key=lambda pair: _rank(pair, seen))
     quotes = Quotes(picture)
     answer = _Answers(picture, seen, quotes)
@@ -39,8 +49,11 @@ def judge(picture: Picture, causes: Iterable[Cause] | None = None) -> Diagnosis:
         beside = [pair for pair in claims[1:] if not _explains_current(pair[0], seen)]
         causes_found = [pair for pair in claims if pair not in beside]
         return _diagnosis("cause-found", causes_found, beside + asides, findings, seen, now, quotes, answer, claims[0])
-    candidates = claims or sorted((pair for pair in found if not pair[1].aside), key=lambda pair: _rank(pair, seen))
-    if not candidates and not any(symptom.current for symptom in seen) and now.well:
+    candidates = claims or [
+        pair for pair in found if not pair[1].aside and (not now.well or _explains_current(pair[0], seen))
+    ]
+    candidates.sort(key=lambda pair: _rank(pair, seen))
+    if not candidates and now.well and not any(symptom.current and symptom.kind != ELSEWHERE for symptom in seen):
         return _diagnosis("healthy", [], asides, findings, seen, now, quotes, answer, None)
     first = candidates[0] if candidates else None
     shown = candidates[:CANDIDATES_SHOWN]
@@ -48,10 +61,21 @@ def judge(picture: Picture, causes: Iterable[Cause] | None = None) -> Diagnosis:
 
 
 def _fitting(claims: list[Found], seen: list[Symptom], now: Standing) -> list[Found]:
-    """Where all that is shown is well now, a claim needs a symptom that is still there."""
+    """Where agents and sessions are well, a cause needs a symptom that is still there, or one that would not show."""
     if not now.well:
         return claims
-    return [pair for pair in claims if _explains_current(pair[0], seen)]
+    return [(cause, finding) for cause, finding in claims if _explains_current(cause, seen) or _hidden(cause, seen)]
+
+
+def _complaint(picture: Picture) -> bool:
+    """Somebody says that something is broken, and does not only ask whether it is."""
+    told = [said for said in picture.said("complains") if not said.text.rstrip().endswith(_ASKING)]
+    return bool(told) and not picture.said("asks-if-normal")
+
+
+def _hidden(cause: Cause, seen: list[Symptom]) -> bool:
+    """What it does is not seen on agents and sessions, and nothing it does was seen and is over."""
+    return not VISIBLE.issuperset(cause.explains) and not any(symptom.kind in cause.explains for symptom in seen)
 
 
 def _without_consequences(claims: list[Found]) -> list[Found]:
@@ -111,6 +135,7 @@ def _diagnosis(
     return Diagnosis(
         verdict, told, excluded, unrelated, tuple(seen), quotes.all(), _next(verdict, causes, first),
         now.checked, not_understood(quotes.picture),
+        quotes.picture.skipped,
     )  # fmt: skip
 
 

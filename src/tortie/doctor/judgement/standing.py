@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from tortie.doctor.causes.shared import STARTED
 from tortie.doctor.diagnosis import Checked
-from tortie.doctor.picture.facts import Condition
-from tortie.doctor.picture.picture import Picture
+from tortie.doctor.picture.facts import Condition, Pod, Workload
+from tortie.doctor.picture.picture import Picture, is_agent
 from tortie.doctor.words import Words
+
+_REMAINS: Final = ("Evicted", "Failed", "Completed", "OutOfcpu", "OutOfmemory", "NodeLost", "Shutdown", "Terminated")
 
 
 class Standing(NamedTuple):
@@ -22,26 +24,42 @@ class Standing(NamedTuple):
 
     @property
     def well(self) -> bool:
-        """Something was shown to be in order, and nothing that was shown is out of order."""
+        """Agents or sessions were shown to be in order, and nothing that was shown is out of order.
+
+        Nodes that are Ready prove nothing alone: kubelet says so of nodes whose pods reach nobody.
+        """
         parts = (
             (self.agents_shown, self.agents_well),
             (self.sessions_shown, self.sessions_up),
             (self.nodes_shown, self.nodes_ready),
         )
-        return any(shown for shown, _ in parts) and all(good for shown, good in parts if shown)
+        return (self.agents_shown or self.sessions_shown) and all(good for shown, good in parts if shown)
+
+
+def ready(pod: Pod) -> bool:
+    return pod.all_ready and pod.status in ("Running", "")
+
+
+def live(pods: list[Pod]) -> list[Pod]:
+    """Without what eviction and the like left behind: records of pods whose successor on that node is there."""
+    served = {pod.node for pod in pods if pod.node and ready(pod)}
+    return [pod for pod in pods if not (pod.status in _REMAINS and (pod.node in served or not pod.node))]
 
 
 def standing(picture: Picture) -> Standing:
-    agents = [pod for pod in picture.agents_now() if pod.containers is not None]
+    agents = [pod for pod in live(picture.agents_now()) if pod.containers is not None]
+    sets = [workload for workload in picture.of(Workload) if is_agent(workload.name) and workload.desired is not None]
     sessions, down = picture.sessions(), picture.sessions_down()
     nodes = [node for node in picture.nodes_now().values() if node.status]
     unready = [node for node in nodes if "NotReady" in node.status]
     unready_conditions = [c for c in picture.of(Condition) if c.kind == "Ready" and c.status in ("False", "Unknown")]
-    agents_well = bool(agents) and all(pod.all_ready and pod.status == "Running" for pod in agents)
+    sets_well = all(workload.ready == workload.desired for workload in sets)
+    agents_well = bool(agents or sets) and sets_well and all(ready(pod) for pod in agents)
     checked: list[Checked] = []
     if agents_well:
-        text = Words(f"{len(agents)} calico-node pods, all ready", f"{len(agents)} 个 calico-node Pod 全部就绪")
-        checked.append(Checked(text, tuple(pod.place for pod in agents[:3])))
+        count = len(agents) or sets[-1].desired
+        text = Words(f"{count} calico-node pods, all ready", f"{count} 个 calico-node Pod 全部就绪")
+        checked.append(Checked(text, tuple([*(pod.place for pod in agents), *(one.place for one in sets)][:3])))
     if sessions and not down:
         peers = {(session.host, session.peer) for session in sessions}
         text = Words(f"{len(peers)} BGP sessions, all established", f"{len(peers)} 个 BGP 会话全部 Established")
@@ -54,6 +72,6 @@ def standing(picture: Picture) -> Standing:
         text = Words("start-up ran to its end", "启动流程完整结束")
         checked.append(Checked(text, tuple(hit.place for hit in started[-1:])))
     return Standing(
-        bool(agents), agents_well, bool(sessions), bool(sessions) and not down,
+        bool(agents or sets), agents_well, bool(sessions), bool(sessions) and not down,
         bool(nodes) or bool(unready_conditions), bool(nodes) and not unready and not unready_conditions, tuple(checked),
     )  # fmt: skip

@@ -7,12 +7,17 @@ from typing import Protocol
 
 from tortie.doctor.causes.shared import DIAL_FAILED, TERMINATING
 from tortie.doctor.diagnosis import Symptom
-from tortie.doctor.judgement.standing import Standing
+from tortie.doctor.judgement.standing import Standing, live, ready
 from tortie.doctor.picture.facts import Condition, Container, Event, LogLine, Pod, Workload
 from tortie.doctor.picture.picture import Picture, is_agent
 from tortie.doctor.reading.exhibit import Place
 from tortie.doctor.words import Words
 
+ELSEWHERE = "elsewhere"  # seen, and no business of the network
+_SYSTEM = ("kube-system", "calico-system", "calico-apiserver", "tigera-operator")
+# Programs inside the agent's pod: what they complained about is over when the pod is ready.
+_OWN = ("", "startup", "felix", "confd", "bird", "bird6", "calico-node", "tunnel-ip-allocator", "monitor-addresses",
+        "cni-installer", "install-cni", "ipam", "upgrade-ipam", "cni-config-monitor", "status-reporter")  # fmt: skip
 _PULL = ("ImagePullBackOff", "ErrImagePull", "InvalidImageName")
 _SAID = {
     "cross-node-dead": ("traffic-dead", Words("pods on different nodes cannot reach each other", "跨节点的 Pod 不通")),
@@ -20,7 +25,9 @@ _SAID = {
     "large-packets-stall": ("traffic-dead", Words("large transfers stall", "大包传输卡住")),
     "service-dead": ("service-dead", Words("services do not answer", "Service 访问不通")),
     "nodeport-dead": ("service-dead", Words("a NodePort does not answer on some nodes", "部分节点上 NodePort 不通")),
-    "pods-lose-network": ("traffic-dead", Words("pods lose the network now and then", "Pod 网络时断时续")),
+    "network-dead": ("traffic-dead", Words("pods have no network", "Pod 网络不通")),
+    "host-pod-dead": ("traffic-dead", Words("hosts and pods cannot reach each other", "主机与 Pod 互相不通")),
+    "network-lost-sometimes": ("traffic-dead", Words("pods lose the network now and then", "Pod 网络时断时续")),
 }
 
 
@@ -54,17 +61,27 @@ def kind_of(pod: Pod) -> str:
 
 def _pods(picture: Picture) -> Iterator[Symptom]:
     by_kind: dict[tuple[str, bool], list[Pod]] = {}
-    for pod in picture.pods_now():
-        kind = kind_of(pod)
+    for pod in live(picture.pods_now()):
+        kind = _told(pod)
         if kind:
             by_kind.setdefault((kind, is_agent(pod.name)), []).append(pod)
-    for (kind, agent), pods in sorted(by_kind.items(), key=lambda item: not item[0][1]):
-        if not agent and kind in ("crash-loop", "not-ready"):
-            kind = "controllers-failing" if any("calico" in pod.name for pod in pods) else "others-failing"
+    for (kind, _), pods in sorted(by_kind.items(), key=lambda item: not item[0][1]):
         names = ", ".join(pod.name for pod in pods[:4]) + (" …" if len(pods) > 4 else "")
         state = pods[0].status + (f" {pods[0].ready}/{pods[0].containers}" if pods[0].containers is not None else "")
         text = Words(f"{names}: {state}", f"{names}：{state}")
         yield Symptom(kind, text, _few(pods), tuple(pod.name for pod in pods))
+
+
+def _told(pod: Pod) -> str:
+    """The same, by whose pod it is: trouble of an application may have nothing to do with its network."""
+    kind = kind_of(pod)
+    if is_agent(pod.name) or not kind:
+        return kind
+    if pod.namespace and pod.namespace not in _SYSTEM and kind in ("pod-pending", "image-pull", "evicted"):
+        return ELSEWHERE
+    if kind in ("crash-loop", "not-ready"):
+        return "controllers-failing" if "calico" in pod.name else "others-failing"
+    return kind
 
 
 def _workloads(picture: Picture) -> Iterator[Symptom]:
@@ -100,12 +117,13 @@ def _sessions(picture: Picture, standing: Standing) -> Iterator[Symptom]:
         text = Words(f"BGP sessions not established: {told}", f"BGP 会话未建立：{told}")
         peers = tuple(s.peer for s in down) + ((where,) if where else ())
         yield Symptom("bgp-down", text, _few(down), peers, since=min((s.since for s in down if s.since), default=""))
-    elif picture.hits("bgp-not-established"):
-        hits = picture.hits("bgp-not-established")
-        text = Words(hits[-1].text, hits[-1].text)
-        yield Symptom(
-            "bgp-down", text, _few(hits), current=not standing.agents_well, objects=(hits[-1].value("peers"),)
-        )
+    elif hits := picture.hits("bgp-not-established"):
+        # Every peer that was complained about is shown to be up.
+        up = {session.peer for session in picture.sessions() if session.state == "up"}
+        named = {peer.strip(" .:") for hit in hits for peer in hit.value("peers").split(",")}
+        over = standing.agents_well or bool(up and named <= up)
+        told = hits[-1].text
+        yield Symptom("bgp-down", Words(told, told), _few(hits), (hits[-1].value("peers"),), current=not over)
 
 
 def _containers(picture: Picture) -> Iterator[Symptom]:
@@ -125,17 +143,34 @@ def _events(picture: Picture, standing: Standing) -> Iterator[Symptom]:
     seen: dict[str, list[Place]] = {}
     words: dict[str, str] = {}
     longest: dict[str, Event] = {}
+    current: set[str] = set()
+    pods = {pod.name: pod for pod in picture.pods_now()}
     for event in picture.events():
         kind = _event_kind(event.reason, event.message)
+        pod = pods.get(event.object.rpartition("/")[2])
+        if kind and pod is not None and _told(pod) == ELSEWHERE:
+            kind = ELSEWHERE
         if kind:
+            if not _is_over(event, pods, standing):
+                current.add(kind)
             seen.setdefault(kind, []).append(event.place)
             words[kind] = event.message[:160]
             if (event.over_s or 0.0) >= (longest[kind].over_s or 0.0 if kind in longest else 0.0):
                 longest[kind] = event
     for kind, where in seen.items():
-        over = standing.agents_well and kind in ("not-ready", "bird-not-ready", "felix-not-ready", "killed-by-liveness")
         since = _lasting(longest[kind])
-        yield Symptom(kind, Words(words[kind], words[kind]), tuple(where[:3]), current=not over, since=since)
+        yield Symptom(kind, Words(words[kind], words[kind]), tuple(where[:3]), current=kind in current, since=since)
+
+
+def _is_over(event: Event, pods: dict[str, Pod], standing: Standing) -> bool:
+    """The pod it speaks of is ready now; or it speaks of no pod that is shown, and all agents are."""
+    pod = pods.get(event.object.rpartition("/")[2])
+    if pod is not None and pod.containers is not None:
+        return ready(pod)
+    about_agents = not event.object or is_agent(event.object.rpartition("/")[2])
+    return (
+        standing.agents_well and about_agents and event.reason in ("Unhealthy", "Killing", "BackOff", "FailedMount", "")
+    )
 
 
 def _lasting(event: Event) -> str:
@@ -179,13 +214,17 @@ def _logs(picture: Picture, standing: Standing) -> Iterator[Symptom]:
         yield Symptom("start-terminated", text, _few(ended), current=not standing.agents_well)
     dials = [hit for hit in picture.hits(DIAL_FAILED) if hit.value("port") in ("443", "6443")]
     if dials:
-        yield Symptom("api-unreachable", Words(dials[-1].text, dials[-1].text), _few(dials), (dials[-1].value("ip"),))
+        failing = any(kind_of(pod) for pod in picture.pods_now() if "calico" in pod.name)
+        over = standing.agents_well and not failing and not any(hit.command.startswith("curl") for hit in dials)
+        told = dials[-1].text
+        yield Symptom("api-unreachable", Words(told, told), _few(dials), (dials[-1].value("ip"),), current=not over)
     fatal = [line for line in picture.of(LogLine) if line.level in ("FATAL", "PANIC", "ERROR")]
     if fatal:
         # The last of the worst tells most.
         worst = [line for line in fatal if line.level != "ERROR"] or fatal
         told = worst[-1].message[:200]
-        yield Symptom("log-errors", Words(told, told), (worst[-1].place,), current=not standing.agents_well)
+        own = all(line.program in _OWN for line in worst[-3:])
+        yield Symptom("log-errors", Words(told, told), (worst[-1].place,), current=not (standing.agents_well and own))
 
 
 def _said(picture: Picture) -> Iterator[Symptom]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Iterator
+from functools import wraps
+from typing import Concatenate, ParamSpec, TypeVar
 
 from tortie.doctor.picture.facts import (
     CalicoNode,
@@ -26,11 +27,27 @@ from tortie.doctor.reading.exhibit import Exhibit
 from tortie.doctor.signs import Hit, Sign
 
 T = TypeVar("T")
+P = ParamSpec("P")
 N = TypeVar("N", Node, Pod, Pool)
 
 # Calico's own agents go by these names, whoever packaged them.
 AGENTS = ("calico-node", "canal", "kube-calico", "tortie-node")
 NAMESPACE = "kube-system"
+
+
+def remembered(question: Callable[Concatenate[Picture, P], T]) -> Callable[Concatenate[Picture, P], T]:
+    """A question that many causes ask: answered once, as long as nothing is added. Lists and dicts are given as copies."""
+
+    @wraps(question)
+    def asked(picture: Picture, /, *args: P.args, **options: P.kwargs) -> T:
+        answers = picture.answers()
+        key = (question, args, *options.items())
+        if key not in answers:
+            answers[key] = question(picture, *args, **options)
+        answer = answers[key]
+        return answer.copy() if isinstance(answer, (list, dict)) else answer  # type: ignore[return-value]
+
+    return asked
 
 
 class Picture:
@@ -41,12 +58,24 @@ class Picture:
         self.skipped: tuple[Skipped, ...] = ()  # what was handed over and could not be read
         self._facts: dict[type, list[object]] = {}
         self._hits: dict[str, list[Hit]] = {}
+        self._answers: dict[object, object] = {}
+        self._answered_at = (0, 0)
+        self._added = 0
+
+    def answers(self) -> dict[object, object]:
+        """What was asked before, of this very picture."""
+        now = (self._added, len(self.exhibits))
+        if self._answered_at != now:
+            self._answers, self._answered_at = {}, now
+        return self._answers
 
     def add(self, facts: Iterable[object]) -> None:
+        self._added += 1
         for fact in facts:
             self._facts.setdefault(type(fact), []).append(fact)
 
     def add_hits(self, hits: Iterable[Hit]) -> None:
+        self._added += 1
         for hit in hits:
             self._hits.setdefault(hit.sign, []).append(hit)
 
@@ -72,28 +101,34 @@ class Picture:
 
     # What was typed
 
+    @remembered
     def commands(self, *words: str) -> list[Exhibit]:
         """Exhibits whose command contains all of these words, as the command line has them."""
         return [exhibit for exhibit in self.exhibits if exhibit.command and all(w in exhibit.command for w in words)]
 
+    @remembered
     def numbers(self, *words: str) -> list[Number]:
         """Answers of commands that only print a number (`wc -l`, `grep -c`), whose command contains all words."""
         return [number for number in self.of(Number) if all(word in number.command for word in words)]
 
+    @remembered
     def said(self, *kinds: str) -> list[Statement]:
         """What people say to have seen."""
         return [statement for statement in self.of(Statement) if statement.kind in kinds]
 
     # Pods and containers
 
+    @remembered
     def agents(self) -> list[Pod]:
         """Rows about pods of Calico's node agent, oldest exhibit first; one pod may have several."""
         return [pod for pod in self.of(Pod) if is_agent(pod.name)]
 
+    @remembered
     def agents_now(self) -> list[Pod]:
         """Each agent pod as the last exhibit that shows it has it."""
         return [pod for pod in self.pods_now() if is_agent(pod.name)]
 
+    @remembered
     def pods_now(self, *prefixes: str) -> list[Pod]:
         """Each pod: what the exhibits say of it, later ones filling and replacing."""
         pods: dict[str, Pod] = {}
@@ -102,6 +137,7 @@ class Picture:
                 pods[pod.name] = _renewed(pods[pod.name], pod) if pod.name in pods else pod
         return list(pods.values())
 
+    @remembered
     def containers(self, name: str = "", *, init: bool | None = None) -> list[Container]:
         return [
             container
@@ -120,6 +156,7 @@ class Picture:
 
     # Nodes and addresses
 
+    @remembered
     def nodes_now(self) -> dict[str, Node]:
         """Each Kubernetes node: what the exhibits say of it, later ones filling and replacing."""
         nodes: dict[str, Node] = {}
@@ -127,6 +164,7 @@ class Picture:
             nodes[node.name] = _renewed(nodes[node.name], node) if node.name in nodes else node
         return nodes
 
+    @remembered
     def pools_now(self) -> list[Pool]:
         """Each pool, by its range; a grep may show a range without a name."""
         pools: dict[str, Pool] = {}
@@ -135,6 +173,7 @@ class Picture:
             pools[key] = _renewed(pools[key], pool) if key in pools else pool
         return list(pools.values())
 
+    @remembered
     def internal_ips(self) -> dict[str, str]:
         """Node name to InternalIP: of nodes, else of their host-network pods (agents, kube-proxy)."""
         ips = {pod.node: pod.ip or pod.host_ip for pod in self._host_pods() if pod.node}
@@ -149,18 +188,28 @@ class Picture:
 
     def owner_of(self, ip: str) -> str:
         """The node whose InternalIP this is, or empty."""
-        return next((name for name, own in self.internal_ips().items() if own == ip), "")
+        return self._owners().get(ip, "")
+
+    @remembered
+    def _owners(self) -> dict[str, str]:
+        return {ip: name for name, ip in reversed(self.internal_ips().items())}
 
     def registered(self) -> list[Registered]:
         return self.of(Registered)
 
+    @remembered
     def interfaces(self, host: str = "") -> list[Interface]:
         return [link for link in self.of(Interface) if not host or link.host == host]
 
     def interface_with(self, ip: str) -> Interface | None:
         """The link that carries an address."""
-        return next((link for link in self.of(Interface) if any(a.split("/")[0] == ip for a in link.addresses)), None)
+        return self._carriers().get(ip)
 
+    @remembered
+    def _carriers(self) -> dict[str, Interface]:
+        return {a.split("/")[0]: link for link in reversed(self.of(Interface)) for a in link.addresses}
+
+    @remembered
     def calico_nodes(self) -> list[str]:
         return list(dict.fromkeys(node.name for node in self.of(CalicoNode)))
 
@@ -169,6 +218,7 @@ class Picture:
     def sessions(self) -> list[Session]:
         return self.of(Session)
 
+    @remembered
     def sessions_down(self) -> list[Session]:
         """Sessions that are not up in the last exhibit that shows them from that side."""
         last = {(session.host, session.peer): session for session in self.of(Session)}
@@ -176,6 +226,7 @@ class Picture:
 
     # Settings and versions
 
+    @remembered
     def settings(self, name: str, scope: str = "") -> list[Setting]:
         return [s for s in self.of(Setting) if s.name == name and (not scope or s.scope == scope)]
 
@@ -187,6 +238,7 @@ class Picture:
         setting = self.setting(name, scope)
         return setting.value if setting else ""
 
+    @remembered
     def versions(self, component: str) -> list[Version]:
         return [version for version in self.of(Version) if version.component == component]
 
@@ -196,6 +248,7 @@ class Picture:
         return numbers[-1] if numbers else None
 
     @property
+    @remembered
     def namespace(self) -> str:
         """Where the agent runs, for commands."""
         return next((pod.namespace for pod in self.agents() if pod.namespace), self._namespace_typed())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Final, NamedTuple
 
 
@@ -102,9 +102,9 @@ class Effective(NamedTuple):
     command: str
 
 
-def words(command: str) -> list[str]:
+def words(command: str, most: int | None = None) -> list[str]:
     """The words and operators of a command line; quotes around whole words are taken off, unclosed ones survive."""
-    return [_unquoted(match.group()) for match in _WORD.finditer(command)]
+    return [_unquoted(match.group()) for match in islice(_WORD.finditer(command), most)]
 
 
 def _unquoted(word: str) -> str:
@@ -242,7 +242,7 @@ def plausible(command: str) -> bool:
 def typed_bare(command: str) -> bool:
     """Is this a command line without any prompt, as pages show them? Stricter: the second word must fit, too."""
     first = command.partition(" ")[0]
-    segment = _stripped(words(command)[:8])
+    segment = _stripped(words(command, 8))
     if not segment or first.endswith(":"):
         return False
     name = program_of(segment[0])

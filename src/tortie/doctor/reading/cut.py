@@ -9,16 +9,20 @@ from tortie.doctor.reading.commands import effective, typed_bare, unfinished
 from tortie.doctor.reading.exhibit import Exhibit, Source
 from tortie.doctor.reading.prompts import Prompt, prompt
 from tortie.doctor.reading.prose import FAR_EAST, STAMPED, command_named, host_named, left_out, machine, speaks
-from tortie.doctor.reading.wrapped import clean, joined
+from tortie.doctor.reading.several_hosts import apart, banner_host
+from tortie.doctor.reading.wrapped import clean, joined, width_of
 
 _FENCE = re.compile(r"^ {0,8}(?:>\s?)?(?P<marks>`{3,}|~{3,})(?P<rest>[^`]*)$")
 _MARKUP = re.compile(r"^\s*</?(?:details|summary|pre|code|p|br|div|blockquote)\b[^>]*>\s*$", re.IGNORECASE)
 _JOURNAL_HOST = re.compile(
     r"^(?:[A-Z][a-z]{2}|\d{1,2}月) {1,2}\d{1,2} \d\d:\d\d:\d\d ([A-Za-z][\w.-]*) [\w./@-]+(?:\[\d+\])?:"
 )
+_CD = re.compile(r"cd +['\"]?(/[^\s'\";&|]*)")
 _HEREDOC = re.compile(r"<<-?\s*['\"]?([A-Za-z_]\w*)['\"]?")
 _MOST_CONTINUED = 30  # lines that one command line may go on for
 _MOST_HEREDOC = 400
+_NARROW = 60  # no screen is narrower
+_NEAR = 40  # lines around one that tell how wide the screen was
 
 
 def cut(source: Source) -> Iterator[Exhibit]:
@@ -31,6 +35,7 @@ class _Cutter:
         self.source = source
         self.lines = tuple(clean(source.lines))
         self.known = _hosts(self.lines)
+        self.width = width_of(self.lines)  # where a narrow screen cut long lines
         self.fence = ""
         self.heading_host = ""  # what the last heading said
         self.heading_done = False  # its output was there: what comes after a blank line is something else
@@ -42,6 +47,8 @@ class _Cutter:
         self.command = ""
         self.bare = False  # the command stands there without a prompt
         self.typed: tuple[int, ...] = ()
+        self.folder = ""
+        self.folders: dict[str, str] = {}  # where `cd` led to on each host
 
     def run(self) -> Iterator[Exhibit]:
         index, lines = 0, self.lines
@@ -117,9 +124,22 @@ class _Cutter:
         self.host = (inside.host if inside else "") or shown.host or self.heading_host or self.source.host
         self.command = command
         self.typed = tuple(self.source.number(i) for i in range(index, stop))
+        self.folder = self._folder(shown, command)
         self.prose = False
         self.named = ""
         return stop
+
+    def _folder(self, shown: Prompt, command: str) -> str:
+        """What the prompt shows, completed by the last `cd` there; the command's own `cd` counts for it, too."""
+        known = self.folders.get(self.host, "")
+        if shown.folder.startswith("/"):
+            known = shown.folder
+        elif shown.folder and known.rpartition("/")[2] != shown.folder:
+            known = "" if shown.folder == "~" else shown.folder
+        moved = _CD.match(command)
+        if moved:
+            known = self.folders[self.host] = moved[1].rstrip("/")
+        return known
 
     def _whole(self, command: str, index: int) -> tuple[str, int]:
         """The command with the lines it goes on for."""
@@ -142,9 +162,13 @@ class _Cutter:
 
     def _line(self, line: str, index: int) -> Iterator[Exhibit]:
         """A line of output or prose goes to the exhibit in the making, or begins the next one."""
+        announced = banner_host(line, self.known) if not self.command and not self.prose else ""
+        if announced:  # === node-1 ===: what was typed below it was typed there
+            yield from self._close()
+            self.heading_host, self.heading_done = announced, False
         fresh = not self.inside
         paragraph = fresh or not self.lines[index - 1]
-        prose = self._speaks(line, index, fresh, paragraph)
+        prose = not announced and self._speaks(line, index, fresh, paragraph)
         if prose != self.prose and not (fresh and not self.command):
             yield from self._close(keep_heading=not prose)
         self.prose = prose
@@ -161,6 +185,8 @@ class _Cutter:
     def _speaks(self, line: str, index: int, fresh: bool, paragraph: bool) -> bool:
         if left_out(line) and not self.prose and not fresh:
             return False
+        if self.width and not self.prose and not paragraph and len(self.lines[index - 1]) in (self.width - 1, self.width):
+            return False  # the rest of a long line, however much it reads like a sentence
         if FAR_EAST.search(line):
             return speaks(line)
         if self.fence:
@@ -173,8 +199,23 @@ class _Cutter:
         if fresh and self.command and self.lines[index - 1]:
             return False
         if speaks(line):
-            return True
+            return paragraph or not self._rest_of_line(index)
         return paragraph and (bool(command_named(line)) or self._heading(line, index))
+
+    def _rest_of_line(self, index: int) -> bool:
+        """Does the line above end where the screen of its own block of lines ended? Other blocks may be wider."""
+        if len(self.lines[index - 1]) < _NARROW:
+            return False
+        first, last = index - 1, index
+        while first > 0 and self.lines[first - 1] and index - first < _NEAR:
+            first -= 1
+        while last < len(self.lines) and self.lines[last] and last - index < _NEAR:
+            last += 1
+        # What announces the block may be a person's sentence, and longer.
+        block = self.lines[first:last]
+        stamped = next((i for i, line in enumerate(block) if STAMPED.match(line)), 0)
+        width = width_of(block[stamped:])
+        return bool(width) and len(self.lines[index - 1]) >= width - 1
 
     def _heading(self, line: str, index: int) -> bool:
         """A short line alone between blanks, above output: a person's heading."""
@@ -196,13 +237,14 @@ class _Cutter:
         start = next((i for i, index in enumerate(indexes) if self.lines[index]), len(indexes))
         indexes = indexes[start:]
         if indexes or (self.command and not self.prose):
-            yield self._exhibit(indexes)
+            yield from apart(self._exhibit(indexes), self.known)
             self.heading_done = self.heading_done or not self.prose
         self.pending = []
         self.inside = False
         self.prose = False
         self.command = ""
         self.typed = ()
+        self.folder = ""
         self.host = self.source.host
         if not keep_heading:
             self.heading_host = ""
@@ -216,7 +258,7 @@ class _Cutter:
         first = source.number(indexes[0]) if indexes else self.typed[-1] if self.typed else 1
         numbers = tuple(source.number(index) for index in indexes) if source.numbers else ()
         command = "" if self.prose else self.command
-        return Exhibit(source.name, first, lines, self.host, command, self.prose, numbers, self.typed)
+        return Exhibit(source.name, first, lines, self.host, command, self.prose, numbers, self.typed, self.folder)
 
 
 def _hosts(lines: tuple[str, ...]) -> frozenset[str]:

@@ -43,6 +43,7 @@ class Exhibit(NamedTuple):
     prose: bool = False  # a person speaks here; everything else is output, log or document
     numbers: tuple[int, ...] = ()
     command_lines: tuple[int, ...] = ()  # line numbers of prompt and command: never searched for signs
+    folder: str = ""  # where the command was typed, as far as prompts and `cd` before it say
 
     def number(self, index: int) -> int:
         return self.numbers[index] if self.numbers else self.first + index
@@ -50,7 +51,9 @@ class Exhibit(NamedTuple):
     def place(self, start: int, stop: int | None = None) -> Place:
         """The place of `lines[start:stop]`, of one line without `stop`."""
         end = start if stop is None else max(start, stop - 1)
-        return Place(self.source, self.number(start), self.number(end))
+        if self.numbers:
+            return Place(self.source, self.numbers[start], self.numbers[end])
+        return Place(self.source, self.first + start, self.first + end)
 
     @property
     def text(self) -> str:

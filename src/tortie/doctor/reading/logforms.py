@@ -29,10 +29,10 @@ LEVELS: Final = {
     "BUG": "ERROR", "AUTH": "WARNING",
 }  # fmt: skip
 _CALICO = re.compile(
-    r"\s*\[(?P<level>[A-Z]+)\]\[(?P<pid>\d+)(?:/\d+)?\] (?:(?P<component>[\w.-]+)/)?(?P<file>[\w.-]+\.go|"
+    r"\s*\[(?P<level>[A-Z]+)\]\[(?P<pid>\d+)(?:/\d+)?\] (?:(?P<component>[\w.-]+)/)?(?P<file>[\w.-]+\.(?:go|py)|"
     r"<nil>)[ :]?(?P<n>\d+|<nil>| )?: ?(?P<message>.*)$"
 )
-_CALICO_CUT = re.compile(r"(?:[\w.-]+/)?(?P<file>[\w.-]*\.go):? ?\d+: (?P<message>\S.*)$")
+_CALICO_CUT = re.compile(r"(?:[\w.-]+/)?(?P<file>[\w.-]*\.(?:go|py)):? ?\d+: (?P<message>\S.*)$")
 _KLOG = re.compile(
     r"(?P<level>[IWEF])(?P<month>\d\d)(?P<day>\d\d) (?P<clock>\d\d:\d\d:\d\d(?:\.\d+)?)\s+(?P<pid>\d+) "
     r"(?P<file>[\w.-]+):(?P<n>\d+)\] ?(?P<message>.*)$"

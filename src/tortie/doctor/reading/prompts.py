@@ -11,21 +11,25 @@ _ENVIRONMENT = re.compile(r"^\([\w.-]{1,30}\) ")
 _NAME = r"[A-Za-z0-9][\w.-]{0,80}"
 # A user and a host together are a prompt whatever follows; each group is linear.
 _SURE = re.compile(
-    rf"^ {{0,8}}(?:\[(?P<u1>[\w.-]{{1,40}})@(?P<h1>{_NAME})(?:[: ][^\]\n]{{0,120}})?\] ?[$#%>]"
-    rf"|(?P<u2>[\w.-]{{1,40}})@(?P<h2>{_NAME})(?::[^$#%\n]{{0,120}}?| [~/][^$#%\n]{{0,120}}?)? ?[$#%])(?: "
-    rf"+(?P<command>.*)|(?P<close>\S.*)?)$"
+    rf"^ {{0,8}}(?:\[(?P<u1>[\w.-]{{1,40}})@(?P<h1>{_NAME})(?:[: ](?P<f1>[^\]\n]{{0,120}}))?\] ?[$#%>]"
+    rf"|(?P<u2>[\w.-]{{1,40}})@(?P<h2>{_NAME})(?::(?P<f2>[^$#%\n]{{0,120}}?)| (?P<f3>[~/][^$#%\n]{{0,120}}?))?"
+    rf" ?[$#%])(?: +(?P<command>.*)|(?P<close>\S.*)?)$"
 )
 # These need a known program behind them.
 _MAYBE = re.compile(
-    rf"^(?:\[(?P<h1>{_NAME})(?: [^\]\n]{{0,80}})?\] ?[$#]"
+    rf"^(?:\[(?P<h1>{_NAME})(?: (?P<f1>[^\]\n]{{0,80}}))?\] ?[$#]"
     rf"|(?P<shell>(?:ba|z|da|k)?sh)(?:-[\d.]+)?[$#]"
-    rf"|(?P<h2>{_NAME})(?::[~/][^ $#\n]{{0,120}}(?: [\w.-]+)?| [~/][^ $#\n]{{0,120}})? ?[$#]"
+    rf"| {{0,8}}(?P<h2>{_NAME})(?::(?P<f2>[~/][^ $#\n]{{0,120}})(?: [\w.-]+)?| (?P<f3>[~/][^ $#\n]{{0,120}}))? ?[$#]"
     rf"|[~/][\w./~-]{{0,80}} ?[$#]|[#%❯»λ]|[➜→] {{1,3}}\S{{1,80}}(?: git:\(\S+\))?(?: ✗)?"
-    rf"|PS [A-Za-z]:[^>\n]{{0,120}}>|[╰└]─+[$#➤>❯]+) {{0,4}}(?P<command>\S.*)$"
+    rf"|(?:PS )?[A-Za-z]:[^>\n]{{0,120}}>|[╰└]─+[$#➤>❯]+) {{0,4}}(?P<command>\S.*)$"
 )
 _DOLLAR = re.compile(r"^ {0,8}\$ +(?P<command>\S.*)$")
 _EMPTY = re.compile(r"^ {0,4}\$$")
 _BIRD = re.compile(r"^bird(?:6)?> ?(?P<command>.*)$")
+# Clients that ask for a command of their own: what is typed there is one of theirs.
+_CLIENT = re.compile(r"^\((?P<client>openstack|neutron|nova)\) (?P<command>[a-z]\S*(?: .*)?)$")
+# What people write behind a command: `   (as root)`, `   <- on the sender`, ` # the other node`.
+_REMARK = re.compile(r"(?:\s{2,}(?:\(|（|<-|←|//)|（).*$|\s#\s[^'\"]*$")
 _SHELLS = ("bash", "sh", "zsh", "dash", "ksh", "mysql", "sqlite")
 _STARTS = frozenset("[$#~/(%❯»λ➜→╰└ ")
 
@@ -35,19 +39,23 @@ class Prompt(NamedTuple):
 
     host: str
     command: str
+    folder: str = ""  # as the prompt shows it: often its last part only
 
 
 def prompt(line: str) -> Prompt | None:
     """What a line that begins with a prompt says; None for every other line."""
     if not line or not ("$" in line or "#" in line or ">" in line or "%" in line or line[0] in _STARTS):
         return None
+    match = _CLIENT.match(line) if line[0] == "(" else None
+    if match:
+        return Prompt("", f"{match['client']} {_clean(match['command'])}")
     bare = _ENVIRONMENT.sub("", line, count=1) if line[0] == "(" else line
     match = _SURE.match(bare)
     if match:
         command = _clean(match["command"] or match["close"] or "")
         if match["close"] and not plausible(command):
             return None
-        return Prompt(match["h1"] or match["h2"], command)
+        return Prompt(match["h1"] or match["h2"], command, _folder(match))
     match = _DOLLAR.match(bare)
     if match:
         command = _clean(match["command"])
@@ -64,10 +72,20 @@ def prompt(line: str) -> Prompt | None:
         command = _clean(match["command"])
         if plausible(command):
             host = match["h1"] or match["h2"] or ""
-            return Prompt("" if host in _SHELLS else host, command)
+            return Prompt("" if host in _SHELLS else host, command, _folder(match))
     return None
 
 
+def _folder(match: re.Match[str]) -> str:
+    return (match["f1"] or match["f2"] or match["f3"] or "").strip()
+
+
 def _clean(command: str) -> str:
-    """A line that was given up with ^C was not run."""
-    return "" if command.endswith(("^C", "^D", "^Z")) else command.strip()
+    """Without a person's remark behind it. A line that was given up with ^C was not run."""
+    if command.endswith(("^C", "^D", "^Z")):
+        return ""
+    remark = _REMARK.search(command)
+    before = command[: remark.start()] if remark else ""
+    if before and before.count("'") % 2 == 0 and not before.endswith((";", "|", "&", " do", " then")):
+        command = before
+    return command.strip()

@@ -16,7 +16,9 @@ STAMPED = re.compile(
     r"|(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) [ \d]\d \d\d:\d\d|\d{1,2}月 {1,2}\d{1,2} \d\d:\d\d"
     r"|\d\d:\d\d:\d\d[. ]|bird6?: |level=|ts=|msg=)"
 )
-_FRAME = re.compile(r"\s*(?:[|+{}\[\]└├│●<]|-{3,}|={3,}|\"[\w./-]+\":|[}\])],?$)")
+_FRAME = re.compile(
+    r"\s*(?:[|+{}\[\]└├│●<]|-{3,}|={3,}|\"[\w./-]+\":|[}\])],?$|[-dlbcps][r-][w-][xsS-][r-][w-][xsS-][r-][w-][xtT-][.+@]?\s)"
+)
 _COLUMNS = re.compile(r"\S(?: {3,}|\t+)\S.*?\S(?: {2,}|\t+)\S")
 _FIELD = re.compile(r"\s*(?:- )?[\w./()-]+(?: [\w()/-]+){0,2}:(?:\s{2,}\S.*)?$")
 _KEY_VALUE = re.compile(r"\s*(?:- )?[\w./-]+(?:: |\s?=\s?)\S*$")
@@ -42,7 +44,9 @@ _MESSAGE = re.compile(
     r"WARNING"
     r"|etcdserver: |Loaded: |Active: |Main PID|Setting |Kernel's RPF|Threshold time|BIRD |BGP |felix is not|"
     r"Felix is not"
-    r"|failed calling webhook|failed \(add\)|add cmd|error adding|stat /)"
+    r"|failed calling webhook|failed \(add\)|add cmd|error adding|stat /"
+    r"|Loading all (?:IPAM|nodes|workload|handles)|IPAM blocks? |Looking for top|Scanning for IPs"
+    r"|Workloads and nodes are|Found \d+ (?:IPAM|active IP|node tunnel|workload|in-use|IPs|handles)|Node with most|Check complete)"
 )
 _ERROR_TEXT = re.compile(r"(?:error|err)=|code = \w+ desc =|\w: [a-z/\"(][^.?!]{3,80}: [a-z\"/]|msg=\"|level=")
 _WORDS = re.compile(r"[A-Za-z][A-Za-z'’-]*")

@@ -20,6 +20,7 @@ _TRIGGERS: Final = (
 )  # fmt: skip
 _AT_ONCE: Final = 256  # lines
 _JWT: Final = re.compile(r"eyJ[A-Za-z0-9_-]{6,}\.[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)?")
+_DOTTED: Final = re.compile(r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*")  # whole, so that no letter is looked at twice
 _BEARER: Final = re.compile(r"(?i)\b(bearer|basic)(\s+)([A-Za-z0-9._~+/=-]{8,})")
 _URL: Final = re.compile(r"(://[^/\s:@]{1,200}:)([^/\s@]{1,200})(@)")
 _KNOWN: Final = re.compile(
@@ -31,10 +32,12 @@ _DATA: Final = re.compile(
 )
 _NAMED: Final = re.compile(
     r"""(?ix)
-    (?P<key>[\w.-]*(?:token|passw(?:or)?d|passphrase|secret(?:_?key)?|api_?key|access_?key|private_?key|shared_?key|psk|credentials?|auth)
+    (?P<key>(?:token|passw(?:or)?d|passphrase|secret(?:_?key)?|api_?key|access_?key|private_?key|shared_?key|psk|credentials?|auth)
       ["']?\s*(?:[:=]|\s=>)\s*["']?)
     (?P<value>[^\s"',;{}()\[\]<>|]{4,})"""
 )
+_KEY_BEFORE: Final = re.compile(r"[\w.-]*\Z")
+_KEY_SHOWN: Final = 24  # characters of a key before that word
 # Values of such keys that are names, states or references.
 _HARMLESS_KEYS: Final = re.compile(
     r"(?i)(secretname|tokenname|authorization-mode|client-auth|cert-auth|secretref|author)"
@@ -91,7 +94,8 @@ def _within(line: str) -> bool:
 def redact(line: str) -> str:
     if not _suspicious(line):
         return line
-    line = _JWT.sub(MASK, line)
+    if "eyJ" in line:
+        line = _DOTTED.sub(_without_jwt, line)
     line = _BEARER.sub(lambda found: f"{found[1]}{found[2]}{MASK}", line)
     line = _URL.sub(lambda found: f"{found[1]}{MASK}{found[3]}", line)
     line = _DATA.sub(lambda found: f"{found[1]}{MASK}", line)
@@ -101,10 +105,24 @@ def redact(line: str) -> str:
     return _NAMED.sub(_masked, line)
 
 
+def _without_jwt(found: re.Match[str]) -> str:
+    text = found[0]
+    at = text.find("eyJ")
+    while at >= 0:
+        jwt = _JWT.match(text, at)
+        if jwt:
+            return f"{text[:at]}{MASK}{text[jwt.end() :]}"
+        at = text.find("eyJ", text.find(".", at) if "." in text[at:] else len(text))
+    return text
+
+
 def _masked(found: re.Match[str]) -> str:
     key, value = found["key"], found["value"]
+    # What stands before the word belongs to the key, too: `client-auth: …`, `cert-auth=…`.
+    before = _KEY_BEFORE.search(found.string[max(0, found.start() - _KEY_SHOWN) : found.start()])
+    whole = (before[0] if before else "") + key
     password = "pass" in key.lower()
-    if _HARMLESS_KEYS.search(key) or value.startswith(MASK[:4]):
+    if _HARMLESS_KEYS.search(whole) or value.startswith(MASK[:4]):
         return found[0]
     if _HARMLESS.match(value) and not (password and re.fullmatch(r"[a-z-]+", value)):
         return found[0]

@@ -7,9 +7,10 @@ not dropped silently either: it is in `Opened.skipped`, with the reason.
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Iterable, Iterator
-from typing import BinaryIO, Final
+from typing import BinaryIO, Final, NamedTuple
 
 from tortie.doctor.reading import large
 from tortie.doctor.reading.archives import Budget, Skipped, kind_of_archive, members, skipped
@@ -20,10 +21,11 @@ from tortie.doctor.words import Words
 from tortie.model.errors import UsageError
 
 WHOLE_MAX: Final = 64 << 20  # a text of another kind than a log is read up to here
-HEAD: Final = 64 << 10
+HEAD: Final = large.HEAD
 FILES_MAX: Final = 200_000
 NESTING_MAX: Final = 2
 
+_BINARY_BYTES: Final = re.compile(rb"[\x01-\x08\x0e-\x1a\x1c-\x1f\x7f]")
 _BINARY: Final = Words("not text", "不是文本")
 _SPECIAL: Final = Words("not a regular file", "不是普通文件")
 _UNREADABLE: Final = Words("cannot be read: {why}", "无法读取：{why}")
@@ -32,56 +34,91 @@ _DEEP: Final = Words("an archive inside archives", "压缩包嵌套过深")
 _CUT: Final = Words("only the first {size} MB were read", "只读取了前 {size} MB")
 
 
+class File(NamedTuple):
+    """Something to open; a file found in a folder was not `wanted` by its name."""
+
+    path: str
+    name: str  # as it is shown
+    wanted: bool
+    size: int
+
+
 class Opened:
     """Sources one after another, so that only one need be in memory; afterwards, what was skipped."""
 
     def __init__(self, paths: Iterable[str], stdin: BinaryIO, needles: Iterable[str] = ()) -> None:
         self._paths, self._stdin = tuple(paths), stdin
-        self._sieve = large.Sieve(needles)
+        self.sieve = large.sieve_of(needles)
         self.skipped: list[Skipped] = []
         self._budget = Budget()
-        self._files = 0
 
     def __iter__(self) -> Iterator[Source]:
+        for file in self.files():
+            yield from self.open(file)
+
+    def files(self) -> Iterator[File]:
+        """In the order they are read; what cannot be opened is skipped on the way."""
         names = _display_names(self._paths)
-        for path in self._paths:
-            name = names[path]
-            if path == "-":
-                yield from self._stream("standard input", self._stdin, 0)
-            elif os.path.isdir(path):
-                yield from self._folder(path, name)
+        for count, file in enumerate(self._listed(names)):
+            if count == FILES_MAX:
+                self._skip(file.name, _TOO_MANY.fill(count=FILES_MAX))
+                return
+            if file.path == "-":
+                yield file
+                continue
+            try:
+                # A pipe or a device found in a folder could keep us waiting for ever; a link could lead out of it.
+                found = (os.stat if file.wanted else os.lstat)(file.path)
+            except OSError as error:
+                self._failed(file, error)
+                continue
+            mode = found.st_mode
+            if stat.S_ISREG(mode) or (file.wanted and (stat.S_ISFIFO(mode) or stat.S_ISCHR(mode))):
+                yield file._replace(size=found.st_size)
             else:
-                yield from self._file(path, name, wanted=True)
+                self._skip(file.name, _SPECIAL)
+
+    def _listed(self, names: dict[str, str]) -> Iterator[File]:
+        for top in self._paths:
+            if top == "-":
+                yield File(top, "standard input", True, 0)
+            elif not os.path.isdir(top):
+                yield File(top, names[top], True, 0)
+            else:
+                for folder, below, files in os.walk(top):  # links to folders are not followed
+                    below.sort()
+                    shown = os.path.normpath(os.path.join(names[top], os.path.relpath(folder, top)))
+                    for name in sorted(files):
+                        yield File(os.path.join(folder, name), os.path.join(shown, name), False, 0)
+
+    def open(self, file: File) -> Iterator[Source]:
+        if file.path == "-":
+            yield from self._stream(file.name, self._stdin, 0)
+            return
+        try:
+            with open(file.path, "rb") as stream:
+                yield from self._stream(file.name, stream, 0)
+        except OSError as error:
+            self._failed(file, error)
+
+    def is_alone(self, file: File) -> bool:
+        """Whether no other process can open it for us: a stream, or an archive, for which there is one budget."""
+        if file.path == "-" or not os.path.isfile(file.path):
+            return True
+        try:
+            with open(file.path, "rb") as stream:
+                return bool(kind_of_archive(stream.read(512)))
+        except OSError:
+            return False
+
+    def _failed(self, file: File, error: OSError) -> None:
+        why = error.strerror or str(error)
+        if file.wanted:
+            raise UsageError(f"{file.path} cannot be read", why, "check the path") from None
+        self._skip(file.name, _UNREADABLE.fill(why=why))
 
     def _skip(self, name: str, why: Words) -> None:
         self.skipped.append(Skipped(name, why))
-
-    def _folder(self, top: str, shown: str) -> Iterator[Source]:
-        for folder, below, files in os.walk(top):  # links to folders are not followed
-            below.sort()
-            for name in sorted(files):
-                path = os.path.join(folder, name)
-                yield from self._file(path, os.path.join(shown, os.path.relpath(path, top)), wanted=False)
-
-    def _file(self, path: str, name: str, *, wanted: bool) -> Iterator[Source]:
-        self._files += 1
-        if self._files > FILES_MAX:
-            if self._files == FILES_MAX + 1:
-                self._skip(name, _TOO_MANY.fill(count=FILES_MAX))
-            return
-        try:
-            # A pipe or a device found in a folder could keep us waiting for ever; a link could lead out of it.
-            mode = (os.stat if wanted else os.lstat)(path).st_mode
-            if not stat.S_ISREG(mode) and not (wanted and (stat.S_ISFIFO(mode) or stat.S_ISCHR(mode))):
-                self._skip(name, _SPECIAL)
-                return
-            with open(path, "rb") as file:
-                yield from self._stream(name, file, 0)
-        except OSError as error:
-            why = error.strerror or str(error)
-            if wanted:
-                raise UsageError(f"{path} cannot be read", why, "check the path") from None
-            self._skip(name, _UNREADABLE.fill(why=why))
 
     def _stream(self, name: str, stream: BinaryIO, depth: int) -> Iterator[Source]:
         head = stream.read(HEAD)
@@ -98,12 +135,12 @@ class Opened:
                     except Exception as error:
                         self.skipped.append(skipped(member.name, error))
             return
-        if not is_text(head):
+        if not _readable(head):
             self._skip(name, _BINARY)
             return
-        host = _node_of(name)
+        host = node_of(name)
         if large.is_log(head):
-            yield large.interesting_lines(name, head, stream, host, self._sieve)
+            yield large.put_together(name, host, self._portions(head, stream))
             return
         rest = stream.read(WHOLE_MAX - len(head) + 1) if len(head) == HEAD else b""
         content = head + rest
@@ -112,10 +149,48 @@ class Opened:
             self._skip(name, _CUT.fill(size=WHOLE_MAX >> 20))
         yield Source(name, tuple(redacted(lines_of(decode(content)))), (), host)
 
+    def _portions(self, head: bytes, stream: BinaryIO) -> Iterator[large.Portion]:
+        """Of a file as several processes would read it; a stream has one."""
+        size = _size(stream)
+        if size < large.SHARED_FROM:
+            yield large.portion(stream, self.sieve, head)  # type: ignore[arg-type]
+            return
+        for start, stop in large.ranges(size):
+            yield large.portion_of_range(stream, start, stop, self.sieve)
+
 
 def open_sources(paths: Iterable[str], stdin: BinaryIO, needles: Iterable[str] = ()) -> Opened:
     """`needles` are what large logs are searched for; the catalogue of causes knows them."""
     return Opened(paths, stdin, needles)
+
+
+def long_log(file: File) -> bool:
+    """Whether it pays to read it in ranges."""
+    if file.size < large.SHARED_FROM:
+        return False
+    try:
+        with open(file.path, "rb") as stream:
+            head = stream.read(HEAD)
+            return _size(stream) >= large.SHARED_FROM and _readable(head) and large.is_log(head)
+    except OSError:
+        return False
+
+
+def _size(stream: BinaryIO) -> int:
+    """Of a regular file; nothing of everything else, an archive's member too."""
+    try:
+        found = os.fstat(stream.fileno())
+    except OSError:
+        return 0
+    return found.st_size if stat.S_ISREG(found.st_mode) else 0
+
+
+def _readable(head: bytes) -> bool:
+    """Text, or a text with holes: a machine that lost power leaves logs with runs of zeros."""
+    if is_text(head):
+        return True
+    rest = head.replace(b"\x00", b"")
+    return len(rest) * 2 >= len(head) and len(_BINARY_BYTES.findall(rest)) * 200 <= len(rest)
 
 
 def _display_names(paths: tuple[str, ...]) -> dict[str, str]:
@@ -127,7 +202,7 @@ def _display_names(paths: tuple[str, ...]) -> dict[str, str]:
     return {path: name if counts[name] == 1 else path for path, name in last.items()}
 
 
-def _node_of(name: str) -> str:
+def node_of(name: str) -> str:
     """`nodes/<node>/ip-addr.txt` belongs to that node."""
     parts = name.split("/")
     for index, part in enumerate(parts[:-2]):

@@ -44,7 +44,7 @@ def unglue(text: str) -> str:
 
 def joined(lines: tuple[str, ...]) -> tuple[str, ...]:
     """Log lines and events cut at the terminal's width made whole; the lines their rest stood on become empty."""
-    width = _width(lines)
+    width = width_of(lines)
     if not width:
         return lines
     out = list(lines)
@@ -55,16 +55,16 @@ def joined(lines: tuple[str, ...]) -> tuple[str, ...]:
         index += 1
         if not (_BEGINS.match(piece) or _EVENT.match(piece)):
             continue
-        while index < len(lines) and width - 1 <= len(piece) <= width and _continues(lines[index]):
+        while index < len(lines) and width - 1 <= len(piece) <= width + 2 and _continues(lines[index]):
             rest = lines[index]
-            out[start] += rest if len(piece) == width else " " + rest
+            out[start] += rest if len(piece) >= width else " " + rest
             out[index] = ""
             piece = rest
             index += 1
     return tuple(out)
 
 
-def _width(lines: tuple[str, ...]) -> int:
+def width_of(lines: tuple[str, ...]) -> int:
     """The column at which lines were cut: none is longer, and lines that go on below reach it."""
     longest = max(map(len, lines), default=0)
     if longest < _SHORTEST:
@@ -73,7 +73,10 @@ def _width(lines: tuple[str, ...]) -> int:
         reached = Counter(len(line) for line, below in pairwise(lines) if len(line) >= width - 1 and _continues(below))
         if reached[width] >= 2 or (reached[width] and width in _WIDTHS):
             return width
-    return 0
+    # Pasted by way of a chat or a ticket, lines lose or gain a character.
+    near = Counter(len(line) for line, below in pairwise(lines) if len(line) >= longest - 2 and _continues(below))
+    common, times = next(iter(near.most_common(1)), (0, 0))
+    return common if times >= 3 else 0
 
 
 def _continues(line: str) -> bool:

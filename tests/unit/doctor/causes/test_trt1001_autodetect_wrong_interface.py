@@ -187,3 +187,21 @@ def test_a_dead_kubelets_annotation_is_an_aside() -> None:
     answer = finding(ID, text)
     assert answer.state == "found"
     assert answer.aside
+
+
+def test_start_up_ends_over_an_address_that_every_machine_has() -> None:
+    text = """
+    $ kubectl get nodes -o wide
+    NAME   STATUS     ROLES    AGE   VERSION   INTERNAL-IP    EXTERNAL-IP
+    vm-a   Ready      master   9m    v1.27.4   172.28.128.5   <none>
+    vm-b   NotReady   <none>   4m    v1.27.4   172.28.128.6   <none>
+    $ kubectl -n kube-system logs calico-node-vvvvv
+    2023-08-12 03:20:44.902 [INFO][9] startup/utils.go 139: Determined node name: vm-b
+    2023-08-12 03:20:44.941 [INFO][9] startup/autodetection_methods.go 103: Using autodetected IPv4 address on interface enp0s3: 10.0.2.15/24
+    2023-08-12 03:20:44.952 [WARNING][9] startup/startup.go 986: Calico node 'vm-a' is already using the IPv4 address 10.0.2.15.
+    2023-08-12 03:20:44.961 [WARNING][9] startup/utils.go 49: Terminating
+    """  # noqa: E501
+    answer = finding(ID, text)
+    assert answer.strength >= LIKELY
+    assert not answer.aside
+    assert "10.0.2.15" in answer.objects

@@ -61,3 +61,59 @@ def test_a_changed_address_alone_is_a_candidate() -> None:
     answer = finding(ID, text)
     assert answer.state == "found"
     assert answer.strength < LIKELY
+
+
+def test_a_loop_over_all_hosts() -> None:
+    text = """
+    $ for h in m1 w1 w2; do ssh $h 'hostname; cat /var/lib/calico/nodename; echo'; done
+    m1
+    m1
+    w1
+    w1
+    w2
+    w1
+    """
+    answer = finding(ID, text)
+    assert answer.strength >= LIKELY
+    assert {"w1", "w2"} <= set(answer.objects)
+
+
+def test_a_unit_file_copied_with_its_nodename() -> None:
+    text = """
+    [root@two ~]# systemctl cat calico-node | grep NODENAME
+      -e NODENAME=rack-1 \\
+    [root@two ~]# hostname
+    rack-2
+    [root@two ~]# kubectl get nodes
+    NAME     STATUS   ROLES    AGE   VERSION
+    rack-1   Ready    <none>   9d    v1.13.4
+    rack-2   Ready    <none>   9d    v1.13.4
+    """
+    answer = finding(ID, text)
+    assert answer.strength >= LIKELY
+    assert answer.objects[0] == "rack-1"
+
+
+def test_a_template_shown_by_kubectl_on_another_host_is_no_name_of_that_host() -> None:
+    text = """
+    [root@rack-2 ~]# kubectl -n kube-system exec calico-node-aa11a -- env | grep NODENAME
+    NODENAME=rack-1
+    [root@rack-2 ~]# kubectl get nodes
+    NAME     STATUS   ROLES    AGE   VERSION
+    rack-1   Ready    <none>   9d    v1.13.4
+    rack-2   Ready    <none>   9d    v1.13.4
+    """
+    assert finding(ID, text).strength < LIKELY
+
+
+def test_a_loop_over_hosts_shows_one_tunnel_address_twice() -> None:
+    text = """
+    $ for h in cl-1 cl-2; do echo "== $h"; ssh $h ip -4 -br a show vxlan.calico; done
+    == cl-1
+    vxlan.calico     UNKNOWN        10.244.17.64/32
+    == cl-2
+    vxlan.calico     UNKNOWN        10.244.17.64/32
+    """
+    answer = finding(ID, text)
+    assert answer.strength >= LIKELY
+    assert {"cl-1", "cl-2"} <= set(answer.objects)

@@ -49,3 +49,52 @@ def test_the_late_socket_alone_is_a_candidate() -> None:
 def test_a_socket_that_is_not_there_is_not_slow() -> None:
     text = "BIRD is not ready: Error querying BIRD: unable to connect to BIRDv4 socket: dial unix /var/run/calico/bird.ctl: connect: connection refused"  # noqa: E501
     assert finding(ID, text).state == "ruled-out"
+
+
+def test_the_client_takes_seconds_while_the_container_is_quick() -> None:
+    text = (
+        LATE
+        + """
+    [root@h-7 ~]# ip -4 addr show dev kube-ipvs0 | grep -c inet
+    3904
+    [root@h-7 ~]# time crictl exec 5ab0c birdcl -s /var/run/calico/bird.ctl show status
+    real    0m6.120s
+    user    0m0.020s
+    sys     0m0.010s
+    [root@h-7 ~]# time crictl exec 5ab0c true
+    real    0m0.120s
+    """
+    )
+    answer = finding(ID, text)
+    assert answer.strength >= LIKELY
+    assert "kube-ipvs0" in answer.objects
+
+
+def test_pidstat_shows_a_busy_bird() -> None:
+    text = (
+        LATE
+        + """
+    [root@h-7 ~]# pidstat -p 771 2 1
+    09:12:01 AM   UID       PID    %usr %system  %guest   %wait    %CPU   CPU  Command
+    09:12:03 AM     0       771   90.00    9.50    0.00    0.00   99.50     3  bird
+    """
+    )
+    assert finding(ID, text).strength >= LIKELY
+
+
+def test_a_person_says_that_bird_is_slow() -> None:
+    text = LATE + "\nbird 进程一直占用 100% CPU，birdcl show protocols 要 9 秒才返回，节点整体负载不高。\n"
+    assert finding(ID, text).strength >= LIKELY
+
+
+def test_a_container_that_is_slow_to_enter_says_nothing_about_bird() -> None:
+    text = (
+        LATE
+        + """
+    [root@h-7 ~]# time docker exec 5ab0c birdcl -s /var/run/calico/bird.ctl show status
+    real    0m6.120s
+    [root@h-7 ~]# time docker exec 5ab0c true
+    real    0m5.720s
+    """
+    )
+    assert finding(ID, text).strength < LIKELY

@@ -60,3 +60,43 @@ def test_minutes_between_start_and_end_that_healed() -> None:
     calico-node-g2g2g   1/1     Running   0          16m
     """
     assert finding(ID, text).strength >= LIKELY
+
+
+def test_sessions_that_stand_while_bird_holds_its_routes_back() -> None:
+    text = """
+    [root@g-3 ~]# birdcl -s /var/run/calico/bird.ctl show protocols
+    BIRD v0.3.3+birdv1.6.8 ready.
+    name     proto    table    state  since       info
+    kernel1  kernel   master   wait   07:14:02
+    Mesh_10_6_0_4 BGP      master   wait   07:14:05    Established
+    Mesh_10_6_0_5 BGP      master   wait   07:14:06    Established
+    [root@g-3 ~]# birdcl -s /var/run/calico/bird.ctl show status
+    Router ID is 10.6.0.3
+    Graceful restart recovery in progress
+      Waiting for 2 protocols to recover
+      Wait timer is 64/240
+    Daemon is up and running
+    """
+    answer = finding(ID, text)
+    assert answer.strength >= LIKELY
+    assert "64/240" in answer.objects
+
+
+def test_the_same_sessions_up_later_without_a_complaint() -> None:
+    text = """
+    $ kubectl -n kube-system get pod -l k8s-app=calico-node
+    NAME                READY   STATUS    RESTARTS   AGE
+    calico-node-g1g1g   1/1     Running   0          6d
+    $ calicoctl node status
+    | 10.6.0.4     | node-to-node mesh | up    | 2024-01-02 | Established |
+    """
+    assert finding(ID, text).strength == 0.0
+
+
+def test_a_session_that_does_not_stand_is_another_matter() -> None:
+    text = """
+    [root@g-3 ~]# calicoctl node status
+    | 10.6.0.4     | node-to-node mesh | start | 07:14:05 | Connect |
+    | 10.6.0.5     | node-to-node mesh | start | 07:14:05 | Active Socket: Connection refused |
+    """
+    assert finding(ID, text).strength < LIKELY

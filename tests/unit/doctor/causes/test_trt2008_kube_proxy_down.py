@@ -87,3 +87,44 @@ def test_ebpf_is_another_matter() -> None:
         """,
     )
     assert answer.state == "ruled-out"
+
+
+UNREAD = """
+        worker-9 # journalctl -u kube-proxy -n1 --no-pager
+        Mar 02 11:20:01 worker-9 kube-proxy[811]: E0302 11:20:01.110000 811 reflector.go:140] Failed to watch \
+*v1.Service: failed to list *v1.Service: Get "https://172.22.0.9:6443/api/v1/services?limit=500": dial tcp \
+172.22.0.9:6443: connect: no route to host
+"""
+VIP_FAILS = """
+        2023-03-02 11:20:05.190 [ERROR][1] cni-installer/<nil> <nil>: Unable to create token for CNI kubeconfig \
+error=Post "https://10.96.0.1:443/api/v1/namespaces/kube-system/serviceaccounts/calico-node/token": dial tcp \
+10.96.0.1:443: i/o timeout
+"""
+
+
+def test_a_proxy_that_cannot_read_services_and_a_search_that_finds_no_rule() -> None:
+    answer = finding(
+        "kube-proxy-down",
+        VIP_FAILS
+        + UNREAD
+        + """
+        [root@worker-9 ~]# iptables-save -t nat | grep 'default/kubernetes:https'
+        [root@worker-9 ~]# curl -sk https://172.22.0.20:6443/livez
+        ok
+        """,
+    )
+    assert answer.strength >= 0.9
+    assert "kube-proxy" in answer.objects
+
+
+def test_a_proxy_that_could_not_read_services_once_and_has_its_rules() -> None:
+    answer = finding(
+        "kube-proxy-down",
+        VIP_FAILS
+        + UNREAD
+        + """
+        [root@worker-9 ~]# iptables-save -t nat | grep -c KUBE-SVC
+        140
+        """,
+    )
+    assert answer.strength < 0.8

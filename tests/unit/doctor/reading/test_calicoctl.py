@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.support.doctor import source
+from tests.support.doctor import picture, source
 
 from tortie.doctor.picture.facts import CalicoNode, Fact, Pool, PoolUse, Registered, Session, Setting
 from tortie.doctor.reading.exhibit import Exhibit
@@ -121,3 +121,15 @@ def test_the_check_of_the_kernel() -> None:
 
 def test_other_tables_are_left_alone() -> None:
     assert facts("NAME   READY   STATUS\npod-a  1/1  Running\n", "kubectl get pods") == []
+
+
+def test_an_established_session_is_up_while_bird_waits() -> None:
+    seen = picture("$ calicoctl node status\n| 10.6.0.4 | node-to-node mesh | wait | 07:14:05 | Established |")
+    assert [session.state for session in seen.of(Session)] == ["up"]
+    assert [(s.value, s.owner) for s in seen.settings("waiting", "bird")] == [("wait", "10.6.0.4")]
+
+
+def test_a_row_quoted_in_a_sentence() -> None:
+    row = "172.19.0.1 | node-to-node mesh | start | Passive"
+    assert [session.peer for session in picture(f"on n-4: {row}").of(Session)] == ["172.19.0.1"]
+    assert not picture(f"before the change it was {row}").of(Session)

@@ -7,6 +7,7 @@ from textwrap import dedent
 from typing import TypeVar
 
 import pytest
+from tests.support.doctor import picture
 
 from tortie.doctor.picture.facts import Event, Node, Pod, Pool, Registered, Setting, Workload
 from tortie.doctor.reading.exhibit import Exhibit
@@ -207,3 +208,16 @@ def test_times() -> None:
     assert age_s("<invalid>") is None
     assert event_ages("2m4s (x52551 over 6d2h)") == (124.0, 52_551, 6 * 86_400 + 7_200)
     assert epoch("Thu, 12 Jan 2023 13:55:26 +0800") == epoch("2023-01-12T05:55:26Z") == 1_673_502_926
+
+
+def test_custom_columns_with_headers_of_ones_own() -> None:
+    seen = picture(
+        """
+        $ kubectl get no -o custom-columns='n:.metadata.name,ip:.status.addresses[0].address,reg:.metadata.annotations.projectcalico\\.org/IPv4Address'
+        n      ip          reg
+        w-1    10.3.0.11   10.3.0.11/24
+        w-2    10.3.0.12   10.3.0.99/24
+        """
+    )
+    assert seen.internal_ips() == {"w-1": "10.3.0.11", "w-2": "10.3.0.12"}
+    assert [(r.node, r.address) for r in seen.registered()] == [("w-1", "10.3.0.11"), ("w-2", "10.3.0.99")]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.support.doctor import source
+from tests.support.doctor import picture, source
 
 from tortie.doctor.picture.facts import Fact, Ping, PortTest, Setting
 from tortie.doctor.reading.exhibit import Exhibit
@@ -126,3 +126,55 @@ def test_udp_and_unknown_names() -> None:
     (found,) = facts("curl: (6) Could not resolve host: api.local", "curl -k https://api.local:6443/")
     assert isinstance(found, Setting)
     assert (found.scope, found.name, found.value) == ("dns", "api.local", "unresolved")
+
+
+def _trials(text: str) -> list[tuple[str, int, str]]:
+    return [(test.address, test.port, test.result) for test in picture(text).of(PortTest)]
+
+
+def test_an_exit_code_that_is_echoed_tells_the_result() -> None:
+    text = """
+    [root@w1 ~]# curl -sk -m 3 https://172.30.8.4:6443/livez; echo rc=$?
+    rc=28
+    [root@w1 ~]# curl -sk -m 3 https://172.30.8.9:6443/livez; echo " exit code: $?"
+    ok exit code: 0
+    [root@w1 ~]# nc -z -w2 172.30.8.4 6443; echo $?
+    1
+    """
+    assert _trials(text) == [
+        ("172.30.8.4", 6443, "timeout"),
+        ("172.30.8.9", 6443, "http-200"),
+        ("172.30.8.4", 6443, "closed"),
+    ]
+
+
+def test_a_loop_names_the_target_of_each_answer() -> None:
+    text = """
+    [root@w1 ~]# for m in 172.30.8.4 172.30.8.9; do curl -sk -m 3 -o /dev/null -w "$m %{http_code} %{errormsg}\\n" https://$m:6443/; done
+    172.30.8.4 000 Connection timed out after 3001 milliseconds
+    172.30.8.9 403
+    """
+    assert _trials(text) == [("172.30.8.4", 6443, "timeout"), ("172.30.8.9", 6443, "http-403")]
+
+
+def test_a_loop_with_an_error_between_bodies_keeps_the_order() -> None:
+    text = """
+    [root@w1 ~]# for m in 172.30.8.4 172.30.8.9 172.30.8.10; do curl -sSk -m 3 https://$m:6443/readyz; echo; done
+    ok
+    curl: (28) Connection timed out after 3001 milliseconds
+
+    ok
+    """
+    assert _trials(text) == [
+        ("172.30.8.4", 6443, "http-200"),
+        ("172.30.8.9", 6443, "timeout"),
+        ("172.30.8.10", 6443, "http-200"),
+    ]
+
+
+def test_errors_of_a_chinese_machine() -> None:
+    text = """
+    [root@w1 ~]# curl -k -m 5 https://172.30.8.4:6443/healthz
+    curl: (7) Failed connect to 172.30.8.4:6443; 没有到主机的路由
+    """
+    assert _trials(text) == [("172.30.8.4", 6443, "unreachable")]

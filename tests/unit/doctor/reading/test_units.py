@@ -68,7 +68,10 @@ def test_containers() -> None:
         '0a1b2c3d4e5f   f5e4d3c2b1a0   "/x"   2 days ago   Up 2 days      k8s_flexvol-driver_calico-node-q_ns_u_0',
         "docker ps -a",
     )
-    assert found == [("runtime-container", "flexvol-driver", "Up 2 days", "calico-node-q")]
+    assert found == [
+        ("runtime-container", "flexvol-driver", "Up 2 days", "calico-node-q"),
+        ("runtime-id", "0a1b2c3d4e5f", "flexvol-driver", "calico-node-q"),
+    ]
 
 
 def test_a_runtime_that_does_not_answer() -> None:

@@ -125,11 +125,31 @@ RULES: Final = (
     ),
     Rule(
         "heals-by-itself",
-        "itself|own|自己|自动|自行|一会|after a",
+        "itself|own|自己|自动|自行|一会|一段|一阵|after a|themselves|automatically",
         r"(?:recovers?|heals?|comes? back|fixe[sd]|goes? away|resolves?|works? again)~(?:by itself|"
         r"on its own|automatically|itself|by themselves)|(?:after (?:a while|some time|"
-        r"a few minutes)~(?:works? again|recovers?|is fine|comes? back|gone))|(?:自己|自动|自行|过一会儿?|"
-        r"过一段时间)~(?:恢复|好了|正常)",
+        r"a few minutes)~(?:works? again|recovers?|is fine|comes? back|gone))|(?:自己|自动|自行)(?:就|又|会|都|能|慢慢|"
+        r"也){0,3}(?:恢复|好了|通了|好起来)|过(?:了)?(?:一会儿?|一段时间|一阵子?)[^，。；]{0,4}(?:恢复|好了|正常了|就正常|通了)",
+    ),
+    Rule(  # with a stretch of time before it, in which something was not there: "no routes for 4 minutes, then fine"
+        "heals-by-itself",
+        "then|分钟",
+        r"(?:for|after)~(?:\d+|few|several|two|three|four|five) ?(?:min(?:ute)?|"
+        r"sec(?:ond)?)s?\b[^.;]{0,20}\bthen (?:it |they |all |everything )?(?:is |are |gets |comes |goes )?(?:all )?(?:ok|"
+        r"okay|fine|works?|good|normal|recovers?|back)\b|(?:几|\d+|三|四|五) ?"
+        r"分钟(?:以?后|左右)?(?:就|又)?(?:自己|自动)?(?:恢复|好了|通了)",
+        False,
+    ),
+    Rule(
+        "keeps-restarting",
+        "restart|重启|crash",
+        r"(?:calico|felix|pods?|bird|typha|canal|containers?|agents?|\bit\b|they)~(?:keeps? (?:on )?(?:re-?start|crash|get)"
+        r"|restarts? (?:every|all the time|again and again|over and over|constantly|periodically|regularly|repeatedly|"
+        r"several times|many times|about every|roughly every|once (?:an?|every))|(?:is|are|gets?|being) (?:constantly |"
+        r"repeatedly |periodically |regularly )restart|restart(?:s|ed|ing) (?:\w+ ){0,3}(?:a|per|every|each) (?:day|"
+        r"hour|night|week|few)|(?:re-?starting|crashing) (?:every|all the time|again and again|constantly|repeatedly))|"
+        r"(?:calico|felix|pods?|bird|typha|canal|容器)~(?:反复|一直|不断|不停|频繁|老是|经常|总是|周期性|时不时|每隔?|"
+        r"隔)(?!没|不)[^，。；]{0,14}?(?:被)?重启|(?:反复|不断|不停|频繁|老是|周期性)(?:地)?(?:被)?重启",
     ),
     Rule(
         "nodes-network",
@@ -166,7 +186,7 @@ RULES: Final = (
         r"run|work|get ready|join|resolve|reach|come up|leave|leaves|gets? ready)|\bstuck\b|\bloops?\b|"
         r"broken|restarts? (?:every|again|over|all)|\bdead\b|unreachable|times? out|\bdown\b|error|"
         r"lose connectivity|stay(?:s)? (?:0/|pending|containercreating|init)|never gets?|起不来|不通|失败|"
-        r"无法|不能|报错|异常|(?:反复|一直|不断|频繁|就|老是|经常|总是|隔)[^，。](0, 8)重启|卡住|没法|"
+        r"无法|不能|报错|异常|(?:反复|一直|不断|频繁|就|老是|经常|总是|隔)[^，。没未]{0,8}重启|卡住|没法|"
         r"不了|拉不起来|不 ?ready|分配不到|有问题|挂了|超时",
         False,
     ),

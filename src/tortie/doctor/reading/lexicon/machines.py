@@ -138,4 +138,16 @@ RULES: Final = (
         r"100 ?%)|no space left|磁盘~(?:满|不足)",
         False,
     ),
+    Rule(
+        "bird-busy",
+        "bird",
+        r"\bbird6?\b(?: process| 进程)?~(?:at|uses?|using|eats?|eating|takes?|pegg\w+|burn\w*|"
+        r"占用?|吃|跑)~(?:(?:100|9\d)(?:\.\d+)? ?%|(?:a|one) (?:full |whole |single )?(?:core|cpu)|(?:一个|单)核)",
+    ),
+    Rule(
+        "bird-answers-late",
+        "birdc|bird.ctl|show protocols",
+        r"(?:birdcl?6?|bird\.ctl|show protocols)~(?:takes?|took|needs?|answers? after|hangs? for|要|需要|耗时|花了?)~"
+        r"(?:[2-9]|\d{2,})(?:\.\d+)? ?(?:s\b|sec|秒)",
+    ),
 )

@@ -34,9 +34,9 @@ RULES: Final = (
         r"other|another|all other)~(?:nodes?|hosts?|machines?)|cross-(?:node|host)~(?:fails?|dead|broken|"
         r"not work|does not|doesn't|unreachable|times? out|cannot)|nothing outside (?:its|"
         r"their) own (?:node|host) answers|跨(?:节点|主机|机器|node)~(?:不通|不了|失败|超时|不能|无法|"
-        r"ping ?不通|不可达|访问不|有问题)|(?:不同|其他|别的|另一)(?:个|台)?(?:节点|主机|机器|"
+        r"ping ?不通|不可达|访问不|有问题)|(?:不同|其[他它]|别的|另一)(?:个|台)?(?:节点|主机|机器|"
         r"node)~(?:(?:pods?|containers?|容器|服务)|之间)?~(?:不通|无法(?:互相)?(?:访问|通信|通讯|ping)|"
-        r"不能(?:互相)?(?:访问|通信|ping)|访问不(?:了|到)|ping ?不通)",
+        r"不能(?:互相)?(?:访问|通信|ping)|访问不(?:了|到)|ping ?不通|(?:全部?|都|一直|均)超时)",
         False,
     ),
     Rule(
@@ -117,6 +117,17 @@ RULES: Final = (
         False,
     ),
     Rule(
+        "network-dead",
+        "pod|container|容器|workload",
+        r"(?:pods?|containers?|workloads?)~(?:have|has|had|got|get|with|are|is) (?:no|without|completely without|cut off "
+        r"from)(?: the| any| all)? (?:network|connectivity|networking|egress)\b|(?:pods?|containers?|workloads?)~(?:can ?not|can't|could not|"
+        r"couldn't|unable to)~(?:reach|talk to|connect to|ping|access)~(?:anything|anyone|nothing|any other|the outside|"
+        r"the internet|the gateway|their gateway)|(?:pods?|containers?|workloads?)~(?:cut off|isolated|lost all "
+        r"(?:network|connectivity))|(?:pods?|容器) ?(?:的)? ?(?:网络)?(?:都?全断|全部断|都断|断了|完全不通|都不通|全都?不通|断网|网络不通"
+        r"|全部不通)|(?:pods?|容器)~(?:出不去|进不来|没有网络|没网|上不了网|访问不了外网|无法访问外网)",
+        False,
+    ),
+    Rule(
         "service-dead",
         "service|cluster ?ip|clusterip|svc|服务|vip",
         r"(?:cluster ?ips?|service (?:ips?|address(?:es)?|vips?)|services?|kubernetes service|"
@@ -126,6 +137,13 @@ RULES: Final = (
         r"services)~(?:fails?|times? out|not)|(?:service|svc|cluster ?ip|服务)~(?:不通|访问不(?:了|到)|"
         r"无法访问|不能访问|超时|连不上)|无法访问~(?:service|svc|服务|cluster ?ip)",
         False,
+    ),
+    Rule(
+        "service-dead",
+        "dns|resolv|nslookup|解析",
+        r"(?:\bdns\b(?: lookups?| queries| resolution| requests?)?|name resolution|nslookups?|resolving names)~(?:times? ?out|"
+        r"timing out|timed out|timeouts?|fails?\b|failing|is dead|is broken|intermittent)|(?:\bdns\b|域名解析|nslookup)[^。；，]{0,12}"
+        r"(?:超时|失败|不通|解析不了|不稳定)",
     ),
     Rule(
         "nodeport-dead",

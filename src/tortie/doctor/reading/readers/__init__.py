@@ -33,6 +33,7 @@ READERS: Final = (
     "files",  # ls, find, stat, cat of small files
     "units",  # systemctl, crictl, docker ps
     "certificates",  # openssl x509, kubeadm certs check-expiration
+    "agent",  # tortie node explain, timeline
     "numbers",  # answers that are one number
 )
 

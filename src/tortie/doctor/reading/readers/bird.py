@@ -1,5 +1,8 @@
 """BIRD's own answers: birdcl show protocols, show route, show status; and the lines of its configuration.
 
+A session whose info says Established is up, whatever its state: after a graceful restart BIRD writes `wait`, and a
+setting `waiting` of scope `bird` (value the state, owner the peer) keeps that.
+
 Settings of scope `bird`: `router-id`, `server-time`, `last-reboot`, `last-reconfiguration`, `status` of show status;
 with a protocol as owner `bgp-state`, `neighbor-address`, `neighbor-as`, `local-as`, `last-error`, `source-address`,
 `routes` of show protocols all; of bird.cfg `local-as`, `neighbor` (value `10.0.0.1 as 64512`), `passive`, `password`,
@@ -39,6 +42,8 @@ _STATUS: Final = (
     ("Last reboot on ", "last-reboot"),
     ("Last reconfiguration on ", "last-reconfiguration"),
     ("Daemon is ", "status"),
+    ("Graceful restart recovery ", "graceful-restart"),
+    ("Wait timer is ", "wait-timer"),
 )
 _ROUTE: Final = Pattern(
     r"^(?P<dest>[0-9a-fA-F.:]+/\d+)\s+(?:via (?P<via>\S+)(?: on (?P<dev>\S+))?|dev (?P<link>\S+)"
@@ -76,6 +81,11 @@ def peer_of(name: str) -> tuple[str, str]:
     return address, _KINDS[match[1]]
 
 
+def standing(state: str, info: str) -> str:
+    """The state of a session: one that is Established is up, also while BIRD waits for other peers."""
+    return "up" if info.startswith("Established") else state
+
+
 def _protocols(exhibit: Exhibit) -> Iterator[Fact]:
     sessions: list[Session] = []
     for index, line in rows(exhibit):
@@ -84,7 +94,10 @@ def _protocols(exhibit: Exhibit) -> Iterator[Fact]:
             peer, kind = peer_of(match["name"])
             since = match["since"] or ""
             place, info = exhibit.place(index), " ".join(match["info"].split())
-            sessions.append(Session(place, peer, match["state"], info, kind, since, exhibit.host, match["name"]))
+            state = standing(match["state"], info)
+            if state != match["state"]:
+                yield Setting(place, "bird", "waiting", match["state"], peer or match["name"], exhibit.host)
+            sessions.append(Session(place, peer, state, info, kind, since, exhibit.host, match["name"]))
         elif sessions and ":" in line:
             name, _, value = line.partition(":")
             field = _DETAILS.get(name.strip())

@@ -19,7 +19,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from tortie.doctor.picture.facts import CalicoNode, Fact, Pool, PoolUse, Registered, Session, Setting, Version
-from tortie.doctor.reading.exhibit import Exhibit
+from tortie.doctor.reading.exhibit import Exhibit, Place
+from tortie.doctor.reading.readers.bird import standing
 from tortie.doctor.reading.readers.host_commands import IP, ran, rows
 from tortie.doctor.reading.readers.host_patterns import Pattern
 from tortie.doctor.reading.readers.host_tables import Columns, wrapped_rows
@@ -29,6 +30,7 @@ _STATES: Final = ("up", "start", "down", "stop", "wait", "feed", "flush")
 _LOOSE: Final = Pattern(
     rf"^({IP}(?:\.port\.\d+)?)\s+(node-to-node mesh|node specific|global)\s+(up|start|down|wait|feed)\s+(\S+)\s*(.*)$"
 )
+_PAST: Final = Pattern(r"当时|昨天|之前|以前|原来|\b(?:was|were|yesterday|before|earlier|back then)\b", re.I)
 _SAID: Final = (
     ("Calico process is running.", "process", "running"),
     ("Calico process is not running.", "process", "not running"),
@@ -112,15 +114,24 @@ def _sessions(exhibit: Exhibit) -> Iterator[Fact]:
         if len(cells) < 3 or cells[1] not in _KINDS or cells[2] not in _STATES:
             continue
         since, info = (*cells[3:5], "", "")[:2]
-        peer = re.sub(r"\.port\.\d+$", "", cells[0])
-        yield Session(exhibit.place(first, last + 1), peer, cells[2], info, cells[1], since, exhibit.host)
+        said, _, named = cells[0].rpartition(" ")  # a row quoted in a sentence: what stands before it is prose
+        if said and _PAST.search(said):
+            continue
+        peer = re.sub(r"\.port\.\d+$", "", named)
+        yield from _session(exhibit, exhibit.place(first, last + 1), peer, cells[1], cells[2], since, info)
     for index, line in rows(exhibit):
         if "|" in line or not line[0].isalnum():
             continue
         match = _LOOSE.match(line)
         if match:
             peer = re.sub(r"\.port\.\d+$", "", match[1])
-            yield Session(exhibit.place(index), peer, match[3], match[5], match[2], match[4], exhibit.host)
+            yield from _session(exhibit, exhibit.place(index), peer, match[2], match[3], match[4], match[5])
+
+
+def _session(exhibit: Exhibit, place: Place, peer: str, kind: str, state: str, since: str, info: str) -> Iterator[Fact]:
+    if state != standing(state, info):
+        yield Setting(place, "bird", "waiting", state, peer, exhibit.host)
+    yield Session(place, peer, standing(state, info), info, kind, since, exhibit.host)
 
 
 def _status_lines(exhibit: Exhibit) -> Iterator[Fact]:

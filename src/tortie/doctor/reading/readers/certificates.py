@@ -3,7 +3,7 @@
 Certificate.endpoint is what s_client connected to or the file that was read; kubeadm's table gives the certificate's
 name as subject. Settings: scope `token`, name exp, iat, nbf, sub or iss, value as written (host_times.moment reads
 it), owner the file the token came from; scope `tls`, name the endpoint, value openssl's verdict (`10 (certificate has
-expired)`).
+expired)`); scope `fingerprint`, name the kind of hash, value the hash, owner the file where it is known.
 """
 
 from __future__ import annotations
@@ -26,6 +26,9 @@ _KUBEADM: Final = Pattern(
     r"^(?:!?MISSING! )?([\w./-]+)\s+([A-Z][a-z]{2} \d{1,2}, \d{4} \d\d:\d\d [A-Z]{2,4})\s+(<invalid>|\d+[ydhm]\w*)"
 )
 _CLAIM: Final = Pattern(r'"(exp|iat|nbf|sub|iss)":\s*"?([^",}\s]+)')
+_LED: Final = Pattern(r"^(\S*[./]\S*?|[a-z][\w-]*\d[\w-]*)[\s:=|-]+(?:notAfter|notBefore|subject) ?=")
+_FINGERPRINT: Final = Pattern(r"^(?:(\S+)[\s:]+)?(\w+) Fingerprint ?= ?([0-9A-Fa-f:]{32,})$")
+_SUM: Final = Pattern(r"^([0-9a-f]{32,64}) [ *]?(\S+)$")
 _VERDICT: Final = Pattern(r"Verif(?:y return code|ication error): ?(.+)$")
 
 
@@ -38,6 +41,8 @@ def read(exhibit: Exhibit) -> Iterator[Fact]:
         yield from _kubeadm(exhibit)
     if '"exp"' in text or '"iat"' in text:
         yield from _tokens(exhibit)
+    if "ingerprint" in text or "sum " in exhibit.command or exhibit.command.endswith("sum"):
+        yield from _fingerprints(exhibit)
     if "Verify return code" in text or "Verification error" in text:
         endpoint = _endpoint(exhibit.command)
         for index, line in rows(exhibit):
@@ -45,13 +50,21 @@ def read(exhibit: Exhibit) -> Iterator[Fact]:
                 yield Setting(exhibit.place(index), "tls", endpoint, verdict[1], "", exhibit.host)
 
 
-def _endpoint(command: str) -> str:
+def _endpoints(command: str) -> list[str]:
+    """What a command connects to or reads, in order; loops are unrolled."""
+    found = []
     for segment in segments(command):
         for part in segment.split("|"):
             words = words_after(part, "openssl")
             where = option(words, "-connect") or option(words, "-in")
             if where and where != "/dev/stdin":
-                return where
+                found.append(where)
+    return found
+
+
+def _endpoint(command: str) -> str:
+    if found := _endpoints(command):
+        return found[0]
     reading = re.search(r"(/[\w./-]+\.(?:crt|pem|cert))", command)
     return reading[1] if reading else ""
 
@@ -62,6 +75,7 @@ class _Found:
     def __init__(self) -> None:
         self.first, self.last = -1, -1
         self.subject = ""
+        self.endpoint = ""  # where the line itself begins with it
         self.start: float | None = None
         self.end: float | None = None
         self.names: tuple[str, ...] = ()
@@ -75,6 +89,16 @@ class _Found:
 
 
 def _certificates(exhibit: Exhibit) -> Iterator[Fact]:
+    """One after the other; a loop over machines or files shows as many as it has turns."""
+    shown = list(_shown(exhibit))
+    asked = _endpoints(exhibit.command)
+    for number, certificate in enumerate(shown):
+        if len(asked) > 1 and len(asked) == len(shown) and certificate.endpoint == asked[0]:
+            certificate = certificate._replace(endpoint=asked[number])
+        yield certificate
+
+
+def _shown(exhibit: Exhibit) -> Iterator[Certificate]:
     endpoint = _endpoint(exhibit.command)
     found = _Found()
     for index, line in rows(exhibit):
@@ -84,6 +108,8 @@ def _certificates(exhibit: Exhibit) -> Iterator[Fact]:
         if again and found.told:
             yield _fact(exhibit, found, endpoint)
             found = _Found()
+        if led := _LED.match(line):
+            found.endpoint = led[1]
         if subject:
             found.subject = subject[1].strip()
             found.seen(index)
@@ -102,7 +128,18 @@ def _certificates(exhibit: Exhibit) -> Iterator[Fact]:
 
 def _fact(exhibit: Exhibit, found: _Found, endpoint: str) -> Certificate:
     place = exhibit.place(found.first, found.last + 1)
-    return Certificate(place, found.subject, found.start, found.end, found.names, endpoint)
+    return Certificate(place, found.subject, found.start, found.end, found.names, found.endpoint or endpoint)
+
+
+def _fingerprints(exhibit: Exhibit) -> Iterator[Fact]:
+    """openssl's fingerprints and the sums of files: what two copies of a certificate are compared by."""
+    for index, line in rows(exhibit):
+        if match := _FINGERPRINT.match(line):
+            value, file = match[3].replace(":", "").lower(), match[1] or _endpoint(exhibit.command)
+            yield Setting(exhibit.place(index), "fingerprint", match[2].lower(), value, file, exhibit.host)
+        elif match := _SUM.match(line):
+            file = match[2] if match[2] != "-" else ""
+            yield Setting(exhibit.place(index), "fingerprint", f"sum{len(match[1])}", match[1], file, exhibit.host)
 
 
 def _kubeadm(exhibit: Exhibit) -> Iterator[Fact]:

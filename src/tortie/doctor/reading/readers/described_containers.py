@@ -16,6 +16,7 @@ _BEGIN: Final = ("Container ID", "Image", "State", "Port", "Host Port", "Command
 _NOT_HERE: Final = ("Conditions", "Volumes", "Events", "Tolerations", "QoS Class", "Node-Selectors", "System Info",
                     "Capacity", "Allocatable", "Allocated resources", "Non-terminated Pods", "Addresses")  # fmt: skip
 _STATES: Final = ("State", "Last State")
+_PROBES: Final = ("Liveness", "Readiness", "Startup")
 _BLOCKS: Final = ("Limits", "Requests", "Command", "Args", "Environment", "Mounts", "Environment Variables from")
 _PROBE: Final = re.compile(
     r"(?P<action>\S.*?)?\s*delay=(?P<delay>\S+)\s+timeout=(?P<timeout>\S+)\s+period=(?P<period>\S+)\s+"
@@ -58,6 +59,8 @@ class Containers:
                 continue
             if line[:1].strip() and match and match[2] not in _BEGIN:
                 skip, draft, block = match[2] in _NOT_HERE, None, ""
+            if skip and match and match[2] in _PROBES:
+                self._probe(match[2], match[3] or "", index, None)  # grepped, and pasted below a table of events
             if skip or not line.strip():
                 continue
             if (name := _NAME.match(line)) and self._begins(index, block, depth, line):
@@ -73,7 +76,7 @@ class Containers:
             if not match:
                 continue
             key, value = match[2], match[3] or ""
-            if key in ("Liveness", "Readiness", "Startup"):
+            if key in _PROBES:
                 self._probe(key, value, index, draft)
                 if draft:
                     draft.last = index

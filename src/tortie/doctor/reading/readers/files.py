@@ -25,6 +25,8 @@ _STAMP: Final = Pattern(
     r"\s(\d{4}-\d\d-\d\d \d\d:\d\d(?::\d\d(?:\.\d+)?)?(?: [+-]\d{4})?|[A-Z][a-z]{2} +\d{1,2} +(?:\d\d:\d\d|\d{4})"
     r"|\d{1,2} [A-Z][a-z]{2} +(?:\d\d:\d\d|\d{4})|\d{1,2}月 +\d{1,2} +(?:\d\d:\d\d|\d{4}))\s+(\S.*)$"
 )
+_FULL_TIME: Final = Pattern(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?(?: [+-]\d{4})?")
+_ABSOLUTE: Final = Pattern(r"(?:^|[\s'\"])(/[^\s'\":]+)")
 _CONTEXT: Final = Pattern(r"\b(\w+_u:\w+_r:\w+:s\d\S*)")
 _LOST: Final = Pattern(
     r"^(?:ls|cat|stat|find|head|tail|grep|bash|sh|-bash|file):.*?[‘'\"`]?(/[^\s'’\"`:]+)[’'\"`]?: "
@@ -46,6 +48,8 @@ def read(exhibit: Exhibit) -> Iterator[Fact]:
         yield from _short(exhibit)
     if ran(exhibit, "find"):
         yield from _found(exhibit)
+    if ran(exhibit, "stat"):
+        yield from _stat_brief(exhibit)
     if "File: " in text and "Modify: " in text:
         yield from _stat(exhibit)
     if ran(exhibit, "cat", "more", "less"):
@@ -66,7 +70,9 @@ def _split(path: str) -> tuple[str, str]:
 
 def _folders(exhibit: Exhibit) -> list[str]:
     """Folders that were listed, without globs: `/etc/cni/net.d/*` lists the files themselves."""
-    return [path.rstrip("/") or "/" for path in _paths(exhibit, "ls", "ll") if "*" not in path]
+    paths = _paths(exhibit, "ls", "ll")
+    here = [exhibit.folder] if exhibit.folder and not paths else []
+    return [path.rstrip("/") or "/" for path in paths if "*" not in path] or here
 
 
 def _lost(exhibit: Exhibit) -> Iterator[Fact]:
@@ -149,6 +155,15 @@ def _stat(exhibit: Exhibit) -> Iterator[Fact]:
             folder, name = _split(path)
             place = exhibit.place(first, index + 1)
             yield HostFile(place, folder, name, exhibit.host, mode, moment(line[8:]))
+
+
+def _stat_brief(exhibit: Exhibit) -> Iterator[Fact]:
+    """`stat -c '%y %n'`, in either order: a time and a path on a line."""
+    for index, line in rows(exhibit):
+        time, path = _FULL_TIME.search(line), _ABSOLUTE.search(line)
+        if time and path:
+            folder, name = _split(path[1])
+            yield HostFile(exhibit.place(index), folder, name, exhibit.host, "", moment(time.group()))
 
 
 def _content(exhibit: Exhibit) -> Iterator[Fact]:

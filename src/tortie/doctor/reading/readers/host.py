@@ -2,6 +2,7 @@
 
 Settings made here, by scope:
 - `cpu`: `cores` (nproc, lscpu, /proc/cpuinfo), `usage` (the Cpu line of top).
+- `disk-busy`: a device of iostat -x, value the percent of time it was busy, owner `await <n> ms`.
 - `memory`: `total`, `used`, `free`, `available` as free prints them. `swap`: `total` of free; a path of an area with
   its size.
 - `selinux`: `mode` is Enforcing, Permissive or Disabled; a path with the context that ls -Z shows (from files.py).
@@ -9,6 +10,8 @@ Settings made here, by scope:
 - `mount-propagation`: name a mount point, value private, shared ...
 - `module`: name a kernel module, value loaded, missing or failed, owner lsmod or modprobe; CONFIG_... as in the
   kernel's config.
+- `host`: `name` and `addresses` as hostname prints them; the host is the one of the prompt, which may be another name.
+- `elapsed`: name the command that was timed with `time`, value the seconds it took.
 - `clock`: `offset` of chronyc or ntpq, `source`.
 - `capture`: a line of tcpdump; name the link (`any`, or empty when not said), host where it listened; `0 packets
   captured` too.
@@ -28,6 +31,7 @@ from tortie.doctor.picture.facts import Disk, Fact, Load, Process, Setting
 from tortie.doctor.reading.exhibit import Exhibit
 from tortie.doctor.reading.readers.host_captures import captures
 from tortie.doctor.reading.readers.host_commands import ran, rows
+from tortie.doctor.reading.readers.host_disks import busy
 from tortie.doctor.reading.readers.host_machine import machine
 from tortie.doctor.reading.readers.host_patterns import Pattern
 
@@ -38,6 +42,11 @@ _CORES: Final = Pattern(r"^CPU\(s\):\s+(\d+)$")
 _AUX: Final = Pattern(r"^\S+\s+(\d+)\s+(\d+\.\d)\s+\d+\.\d\s+\d+\s+\d+\s+\S+\s+[A-Z]\S*\s+\S+\s+\d+:\d\d\S*\s+(.+)$")
 _FULL: Final = Pattern(r"^\S+\s+(\d+)\s+\d+\s+\d+\s+\S+\s+\S+\s+(?:\d+-)?\d\d:\d\d:\d\d\s+(.+)$")
 _TOP: Final = Pattern(r"^(\d+)\s+\S+\s+\S+\s+-?\d+\s+\S+\s+\S+\s+\S+\s+[A-Z]\s+(\d+[.,]\d)\s+\d+[.,]\d\s+\S+\s+(.+)$")
+_PIDSTAT: Final = Pattern(
+    r"^(?:\d\d:\d\d:\d\d(?: [AP]M)?|Average:|平均时间:)\s+\d+\s+(\d+)\s+(?:\d+[.,]\d+\s+){3,4}(\d+[.,]\d+)"
+    r"\s+\S+\s+(\S.*)$"
+)
+_REAL: Final = Pattern(r"^real\s+(?:(\d+)m)?(\d+[.,]\d+)s?$|(?:^|\s)(?:(\d+):)?(\d+[.,]\d+) ?(?:total|elapsed)$")
 _KNOWN: Final = Pattern(
     r"(?:^|[\s/])(calico-\w+|calico|bird6?|confd|felix|runsv(?:dir)?|kubelet|containerd[\w-]*|dockerd|kube-[\w-]+|etcd|flanneld"
     r"|cilium[\w-]*|gobgpd|bgpd|zebra|firewalld|install-cni|haproxy|nginx)(?=\s|$|:)"
@@ -56,10 +65,14 @@ def read(exhibit: Exhibit) -> Iterator[Fact]:
         for index, line in rows(exhibit):
             if "Cpu(s)" in line and " id" in line:
                 yield Setting(exhibit.place(index), "cpu", "usage", line, "", exhibit.host)
-    if "COMMAND" in text or " CMD" in text or ran(exhibit, "ps", "pgrep", "top"):
+    if "time" in exhibit.command and ran(exhibit, "time"):
+        yield from _elapsed(exhibit)
+    if "COMMAND" in text or " CMD" in text or ran(exhibit, "ps", "pgrep", "top", "pidstat"):
         yield from _processes(exhibit)
     if "%" in text and "/" in text:
         yield from _disks(exhibit)
+    if "%util" in text:
+        yield from busy(exhibit)
     if "Mem:" in text or "Swap:" in text or "swap" in exhibit.command:
         yield from _memory(exhibit)
     yield from machine(exhibit)
@@ -109,11 +122,19 @@ def _processes(exhibit: Exhibit) -> Iterator[Fact]:
             yield Process(place, match[3], int(match[1]), float(match[2]), exhibit.host)
         elif len(words) == 3 and words[1].isdecimal() and (match := _FULL.match(line)):
             yield Process(place, match[2], int(match[1]), None, exhibit.host)
-        elif words[0].isdecimal() and (match := _TOP.match(line)):
+        elif match := (_TOP.match(line) if words[0].isdecimal() else _PIDSTAT.match(line)):
             yield Process(place, match[3], int(match[1]), _decimal(match[2]), exhibit.host)
         elif asked and "COMMAND" not in line and " CMD" not in line and (match := _KNOWN.search(line)):
             command = line[line.rfind(" ", 0, match.start(1)) + 1 :]
             yield Process(place, command, int(words[0]) if words[0].isdecimal() else None, None, exhibit.host)
+
+
+def _elapsed(exhibit: Exhibit) -> Iterator[Fact]:
+    for index, line in rows(exhibit):
+        match = _REAL.search(line) if line.startswith("real") or line.endswith(("total", "elapsed")) else None
+        if match:
+            seconds = 60 * int(match[1] or match[3] or 0) + _decimal(match[2] or match[4])
+            yield Setting(exhibit.place(index), "elapsed", exhibit.command, f"{seconds:.3f}", "", exhibit.host)
 
 
 def _disks(exhibit: Exhibit) -> Iterator[Fact]:

@@ -8,7 +8,7 @@ from typing import Final
 
 from tortie.doctor.picture.facts import Clock, Fact, Setting
 from tortie.doctor.reading.exhibit import Exhibit
-from tortie.doctor.reading.readers.host_commands import ran, rows, segments, words_after
+from tortie.doctor.reading.readers.host_commands import IP, ran, rows, segments, words_after
 from tortie.doctor.reading.readers.host_patterns import Pattern
 from tortie.doctor.reading.readers.host_times import moment
 
@@ -23,6 +23,11 @@ _FAILED: Final = Pattern(r"modprobe: ERROR: could not insert '([\w-]+)': (.*)")
 _CONFIG: Final = Pattern(r"^(?:# )?(CONFIG_\w+)(?:=(\w+)| is not set)")
 _HOST_DATE: Final = Pattern(r"^([\w.-]*[A-Za-z][\w.-]*)\s*[:|=]?\s+(.*\d\d:\d\d.*)$")
 _OFFSET: Final = Pattern(r"^System time\s*:\s*([\d.]+) seconds (slow|fast) of NTP")
+_HOSTNAME: Final = Pattern(
+    r"(?:^|[;&|'\"(\s])(?:hostname(?:\s+-[sfIi]+)?|uname -n|cat /etc/hostname)\s*(?:$|[;&|'\")])"
+)
+_OWN_NAME: Final = Pattern(r"^(?:Static hostname:\s+)?([A-Za-z0-9][\w.-]*)$")
+_OWN_ADDRESSES: Final = Pattern(rf"^{IP}(?:\s+{IP})*$")
 _MODES: Final = ("Enforcing", "Permissive", "Disabled")
 _CLOCK_WORDS: Final = ("System clock sync", "NTP synchronized:", "Universal time:", "Leap status", "System time  ")
 _ANSWER: Final = 500  # lines; an answer to date is short
@@ -37,8 +42,24 @@ def machine(exhibit: Exhibit) -> Iterator[Fact]:
         yield from _selinux(exhibit)
     if " type " in text or ran(exhibit, "mount", "findmnt") or "/mounts" in command or "fstab" in command:
         yield from _mounts(exhibit)
+    if "hostname" in text or "name" in command:
+        yield from _identity(exhibit)
     if "modprobe" in text or "CONFIG_" in text or ran(exhibit, "lsmod", "modprobe"):
         yield from _modules(exhibit)
+
+
+def _identity(exhibit: Exhibit) -> Iterator[Fact]:
+    """What a host calls itself, and its addresses without their links."""
+    asked = _HOSTNAME.search(exhibit.command) is not None
+    said = set[str]()
+    for index, line in rows(exhibit):
+        field, match = "addresses", _OWN_ADDRESSES.match(line)
+        if not match:
+            field, match = "name", _OWN_NAME.match(line)
+        if match and field not in said and (asked or line.startswith("Static hostname:")):
+            said.add(field)
+            value = line if field == "addresses" else match[1]
+            yield Setting(exhibit.place(index), "host", field, value, "", exhibit.host)
 
 
 def _clock(exhibit: Exhibit) -> Iterator[Fact]:

@@ -215,7 +215,10 @@ def _mtus(exhibit: Exhibit) -> Iterator[Fact]:
             elif name != "mtu":
                 yield Setting(place, "link", name.replace(" ", "-"), value, device, exhibit.host)
         elif listing and line.isdecimal() and "/sys/class/net/" in exhibit.command:
+            asked = re.findall(r"/sys/class/net/([^/\s]+)/mtu", exhibit.command)
+            numbers = [i for i, text in rows(exhibit) if text.isdecimal()]
             name = exhibit.command.split("/sys/class/net/")[1].split("/")[0]
+            name = asked[numbers.index(index)] if len(asked) == len(numbers) else name
             if name.replace(".", "").replace("-", "").isalnum():
                 yield Interface(place, name, exhibit.host, None, "", int(line), (), "", _kind_by_name(name))
 

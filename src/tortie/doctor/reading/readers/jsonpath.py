@@ -49,11 +49,7 @@ def answers(exhibit: Exhibit) -> Iterator[Fact]:
 
 def custom_columns(command: str) -> Callable[[Place, dict[str, str]], Iterator[Fact]]:
     """A reader of rows whose columns the command defines: `NAME:.metadata.name,IP:.status.addresses[0].address`."""
-    match = re.search(r"custom-columns=?\s*(.+)", command)
-    columns: dict[str, str] = {}
-    for part in re.split(r",(?=\s*[\w -]+:)", match[1]) if match else []:
-        header, _, path = part.strip("'\" ").partition(":")
-        columns[header.upper().replace(" ", "_")] = _plain(path.split(" ")[0].strip("'\""))
+    columns = _columns(command)
     kind, name = _resource(command)
 
     def rows(place: Place, row: dict[str, str]) -> Iterator[Fact]:
@@ -61,6 +57,20 @@ def custom_columns(command: str) -> Callable[[Place, dict[str, str]], Iterator[F
         yield from _facts(place, kind, name, record)
 
     return rows
+
+
+def column_names(command: str) -> frozenset[str]:
+    """The header that a command with custom columns prints, in capitals."""
+    return frozenset(_columns(command))
+
+
+def _columns(command: str) -> dict[str, str]:
+    match = re.search(r"custom-columns=?\s*(.+)", command)
+    columns: dict[str, str] = {}
+    for part in re.split(r",(?=\s*[\w -]+:)", match[1]) if match else []:
+        header, _, path = part.strip("'\" ").partition(":")
+        columns[header.upper().replace(" ", "_")] = _plain(path.split(" ")[0].strip("'\""))
+    return columns
 
 
 def _asked(command: str) -> tuple[list[list[str]], bool]:

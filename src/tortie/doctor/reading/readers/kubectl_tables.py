@@ -16,12 +16,13 @@ from tortie.doctor.reading.exhibit import Exhibit, Place
 from tortie.doctor.reading.readers import kubectl_rows as rows
 from tortie.doctor.reading.readers.bare_rows import bare_row, bare_top, missing, of_name
 from tortie.doctor.reading.readers.bounds import bounded
+from tortie.doctor.reading.readers.jsonpath import column_names
 from tortie.doctor.reading.readers.kubectl_words import asked_for, namespace_of
 from tortie.doctor.reading.readers.rows import NONE, event_row, node_row, pod_row
 from tortie.doctor.reading.readers.tables import Header, header_of
 
 Row = dict[str, str]
-_READY: Final = re.compile(r"\d+/\d+\s+[A-Z]")
+_READY: Final = re.compile(r"\d/\d+\s+[A-Z]")
 _FIRST: Final = ("NAME", "LAST", "POD", "NODE", "OBJECT", "TYPE", "REASON", "READY", "STATUS", "AGE", "COUNT")
 # Commands whose lines are no rows, although they begin with a `get`.
 _NOT_ROWS: Final = re.compile(
@@ -33,6 +34,7 @@ def read(exhibit: Exhibit) -> Iterator[Fact]:
     exhibit = bounded(exhibit)
     asked = asked_for(exhibit.command) if exhibit.command else ""
     bare = "get " in exhibit.command and not _NOT_ROWS.search(exhibit.command)
+    custom = column_names(exhibit.command) if "custom-columns" in exhibit.command else frozenset()
     header: Header | None = None
     reader: Callable[[Place, Row], Iterator[Fact]] | None = None
     lines = exhibit.lines
@@ -43,35 +45,38 @@ def read(exhibit: Exhibit) -> Iterator[Fact]:
         if line.startswith("Error from server (NotFound)") or " not found" in line:
             yield from missing(exhibit.place(index), line)
         head = line.lstrip()[:9]
+        if header is None and custom and (new := header_of(line.upper())) is not None and set(new.names) <= custom:
+            header, reader = new, _reader_of(new, asked, exhibit.command)
+            continue
         if head.startswith(_FIRST) and (new := header_of(line)) is not None:
             header, reader = new, _reader_of(new, asked, exhibit.command)
             continue
-        place = exhibit.place(index)
         found = False
         if header is not None and reader is not None:
+            place = exhibit.place(index)
             line = _unwrapped(header, lines, index)
             for fact in reader(place, header.cells(line)):
                 found = True
                 yield fact
         if not found:
-            shaped = _by_shape(place, line, exhibit.command)
+            shaped = _by_shape(exhibit, index, line)
             if shaped is not None:
                 yield shaped
             elif "top " in exhibit.command and header is None:
-                yield from bare_top(place, line)
+                yield from bare_top(exhibit.place(index), line)
             elif bare and header is None:
-                yield from bare_row(place, line, asked, exhibit.command)
+                yield from bare_row(exhibit.place(index), line, asked, exhibit.command)
 
 
-def _by_shape(place: Place, line: str, command: str) -> Fact | None:
+def _by_shape(exhibit: Exhibit, index: int, line: str) -> Fact | None:
     if "/" in line and _READY.search(line):
-        pod = pod_row(place, line)
+        pod = pod_row(exhibit.place(index), line)
         if pod:
-            return pod._replace(namespace=pod.namespace or namespace_of(command))
+            return pod._replace(namespace=pod.namespace or namespace_of(exhibit.command))
     if "Ready" in line:
-        return node_row(place, line)
+        return node_row(exhibit.place(index), line)
     if "Normal" in line or "Warning" in line:
-        return event_row(place, line)
+        return event_row(exhibit.place(index), line)
     return None
 
 

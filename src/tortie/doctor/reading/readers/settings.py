@@ -21,7 +21,8 @@ from tortie.doctor.reading.exhibit import Exhibit
 from tortie.doctor.reading.readers import fragments, jsonpath
 from tortie.doctor.reading.readers.bounds import bounded
 from tortie.doctor.reading.readers.documents import is_document
-from tortie.doctor.reading.readers.versions import versions
+from tortie.doctor.reading.readers.limits import limited
+from tortie.doctor.reading.readers.versions import said_versions, versions
 
 _FRAGMENT: Final = re.compile(
     r"^[ \t]*(?:\d+[:-][ \t]*)?(?:[#+>-][ \t]+)?\{?[\"']?(?:" + "|".join(
@@ -65,8 +66,12 @@ def read(exhibit: Exhibit) -> Iterator[Fact]:
             for match in _compiled(pattern).finditer(text):
                 yield from make(exhibit, held.line(match.start()), match)
     yield from versions(exhibit, text, held.line)
+    if exhibit.prose:
+        yield from said_versions(exhibit, text, held.line)
     if exhibit.command:
         yield from _commanded(exhibit)
+    if "limits" in text and not is_document(text):
+        yield from limited(exhibit, fragments.owner_of(exhibit.command))
     if not exhibit.prose and "Probe" not in text and not _FRAGMENT.search(text):
         return
     if not is_document(text):
@@ -182,11 +187,27 @@ def _commanded(exhibit: Exhibit) -> Iterator[Fact]:
         ):
             name = match[1].replace("/", ".")
             yield Setting(exhibit.place(value), "sysctl", name, exhibit.lines[value].strip(), "", exhibit.host)
-    if match := re.search(r"sysctl\s+(?:-\w+\s+)*-\w*n\w*\s+([\w./-]+)\s*$", command):
-        for index, line in enumerate(exhibit.lines[:1]):
-            yield Setting(exhibit.place(index), "sysctl", match[1].replace("/", "."), line.strip(), "", exhibit.host)
+    if match := re.search(
+        r"sysctl\s+(?:-\w+\s+)*-\w*n\w*((?:\s+[a-z]\w*[./][\w./-]+)+)\s*[\"']?\s*(?:$|[|;])", command
+    ):
+        yield from _bare_values(exhibit, match[1].replace("/", ".").split())
     if "jsonpath" in command or "jq " in command:
         yield from jsonpath.answers(exhibit)
+
+
+def _bare_values(exhibit: Exhibit, names: list[str]) -> Iterator[Fact]:
+    """Answers of `sysctl -n`: a line for each key, or all in one line behind xargs."""
+    number = re.compile(r"-?\d+$")
+    rows = [(i, line.split()) for i, line in enumerate(exhibit.lines)]
+    rows = [(i, words) for i, words in rows if words and all(number.match(word) for word in words)]
+    joined = [(i, words) for i, words in rows if len(words) == len(names)]
+    if joined and len(names) > 1:
+        values = [(joined[0][0], word) for word in joined[0][1]]
+    else:
+        values = [(i, " ".join(words)) for i, words in rows]
+    if len(values) >= len(names):
+        for name, (index, value) in zip(names, values, strict=False):
+            yield Setting(exhibit.place(index), "sysctl", name, value, "", exhibit.host)
 
 
 def _can_i(exhibit: Exhibit) -> Iterator[Fact]:
@@ -214,7 +235,7 @@ _RULES: Final[tuple[tuple[tuple[str, ...], str, _Make], ...]] = (
     ),
     (
         ("net.", "net/", "kernel.", "vm.", "fs.", "user."),
-        r"^(/[\w./-]+:)?[ \t]*((?:net|kernel|vm|fs|user)[./][\w./-]+)[ \t]*[=:][ \t]*(-?\d.{0,60}|\w{1,30})[ \t]*$",
+        r"^(/[\w./-]+:)?(?:\d+:)?[ \t]*((?:net|kernel|vm|fs|user)[./][\w./-]+)[ \t]*[=:][ \t]*(-?\d.{0,60}|\w{1,30})[ \t]*$",
         _sysctl,
     ),
     (("/proc/sys/",), r"^/proc/sys/([\w./-]+):[ \t]*(-?\d\S*)[ \t]*$", _proc),

@@ -6,11 +6,12 @@ negation is respected. The values of a statement are the hosts and addresses tha
 | kinds | said |
 |---|---|
 | load-high, load-normal, runtime-broken, swap-on, swap-disabled-in-fstab, disk-full, clock-wrong, kubelet-stopped | state of a machine |
+| bird-busy, bird-answers-late | state of BIRD |
 | rebooted, power-cut, machine-off, ip-changed = address-changed, hostname-changed = host-renamed | what befell it |
 | cloned-vm = vm-cloned, host-reinstalled, nic-added, docker-network-created | how it was made or changed |
-| cross-node-dead, same-node-ok, host-pod-dead, service-dead, nodeport-dead, network-lost-sometimes | which traffic |
+| cross-node-dead, network-dead, same-node-ok, host-pod-dead, service-dead, nodeport-dead, network-lost-sometimes | which traffic |
 | ping-works, ping-fails, ping-works-tcp-not, ping-works-port-179-not, port-179-open, large-packets-stall | tried |
-| sent-not-received, bgp-open-lost, offload-off-helps, firewalld-stop-helps, works-after-restart, heals-by-itself | tried |
+| sent-not-received, bgp-open-lost, offload-off-helps, firewalld-stop-helps, works-after-restart, heals-by-itself, keeps-restarting (a program of Calico's) | tried |
 | firewall-off, selinux-off, firewall-blocks-179, policy-applied, proxy-used = behind-proxy | filters |
 | datastore-far, api-direct-ok, kube-proxy-missing, certs-renewed, lb-ok-masters-not, no-default-route | control plane |
 | etcd-moved, etcd-disk-slow, etcd-member-restored, etcd-down, etcd-health-ok, killed-no-terminating | datastore, start |

@@ -18,6 +18,8 @@ from tortie.doctor.reading.exhibit import Exhibit
 from tortie.doctor.reading.readers.host_commands import IP, option, ran, rows, segments, words_after
 from tortie.doctor.reading.readers.host_patterns import Pattern
 from tortie.doctor.reading.readers.host_pings import lookups, pings
+from tortie.doctor.reading.readers.web_answers import CURL_EXITS as _CURL
+from tortie.doctor.reading.readers.web_answers import Answer, answer, named, style
 
 _TOOLS: Final = ("nc", "ncat", "netcat", "telnet", "curl", "wget", "openssl", "bash", "nmap")
 _PORTS: Final = {"https": 443, "http": 80}
@@ -68,15 +70,15 @@ _WORDS: Final = (
     ("in progress", "timeout"),
     ("closed", "closed"),
     ("fail", "closed"),
+    ("拒绝", "refused"),
+    ("超时", "timeout"),
+    ("路由", "unreachable"),  # 没有到主机的路由
+    ("不可达", "unreachable"),
 )
 _ERRNO: Final = {"111": "refused", "110": "timeout", "113": "unreachable", "101": "unreachable", "104": "reset"}
-_CURL: Final = {"7": "refused", "28": "timeout", "35": "tls-error", "51": "tls-error", "58": "tls-error",
-                "60": "tls-error", "77": "tls-error", "56": "reset", "52": "reset"}  # fmt: skip
 _MARKS: Final = ("onnect", "CONNECT", "open", "close", "refuse", "succeed", "timed", "imeout", "ok", "fail",
                  "rout", "reach", "curl: (", "Ncat:", "rror", "OPEN", "CLOSED", "Open", "Closed")  # fmt: skip
 _LONGEST: Final = 600  # characters of an outcome
-_STATUS: Final = Pattern(r"(?:^|< )HTTP/[\d.]+ (\d{3})\b|awaiting response\.\.\. (\d{3})")
-_CODE: Final = Pattern(r'"code":\s*(\d{3})\b')
 
 
 class Target(NamedTuple):
@@ -137,6 +139,10 @@ def meaning(words: str) -> str:
 def _ports(exhibit: Exhibit, asked: list[Target]) -> Iterator[Fact]:
     turn = 0
     answered = False
+    web = [target for target in asked if target.tool in ("curl", "wget")]
+    if len(web) > 1 and len(web) == len(asked) and "curl: (6)" not in exhibit.text:
+        yield from _http(exhibit, web)
+        return
     twice = "/dev/tcp/" in exhibit.text  # bash tells a failure twice, the second time with the address
     waited = "awaiting response" in exhibit.text
     for index, line in rows(exhibit):
@@ -171,9 +177,8 @@ def _ports(exhibit: Exhibit, asked: list[Target]) -> Iterator[Fact]:
                 port = int(said) if said.isdecimal() and said else target.port
                 yield PortTest(exhibit.place(index), target.address, port, result, exhibit.host, target.tool, line)
                 turn, answered = turn + 1, True
-    web = [target for target in asked if target.tool in ("curl", "wget")]
-    if web and not answered:
-        yield from _http(exhibit, web)
+    if not answered and (web or ("$?" in exhibit.command and asked)):
+        yield from _http(exhibit, web or asked)
     elif asked and not answered:
         yield from _silent(exhibit, asked)
 
@@ -209,29 +214,38 @@ def _bare(line: str) -> tuple[str, str] | None:
 
 def _http(exhibit: Exhibit, asked: list[Target]) -> Iterator[Fact]:
     """curl and wget that were answered: by status line, by `-w %{http_code}`, or by a body."""
-    turn = 0
     lines = [(index, line) for index, line in rows(exhibit) if not line.startswith("*")]
-    written = "http_code" in exhibit.command or "response_code" in exhibit.command
+    form = style(exhibit.command)
+    turn, done = 0, set[int]()
     for index, line in lines:
-        status = _STATUS.search(line)
-        code = (status[1] or status[2]) if status else ""
-        if not code and written and re.fullmatch(r"(?:\S+ )?\d{3}", line):
-            code = line[-3:]
-        if not code and (match := _CODE.search(line)):
-            code = match[1]
-        if code:
-            target = asked[min(turn, len(asked) - 1)]
-            result = "closed" if code == "000" else f"http-{code}"
+        told, said = named(line, [target.address for target in asked], done)
+        turn = min(turn if told is None else told, len(asked) - 1)
+        target = asked[turn]
+        got = _loud(said) or answer(said, form, target.tool) if said else None
+        if not got:
+            continue
+        if turn not in done or not got.exit:
             place = exhibit.place(index)
-            yield PortTest(place, target.address, target.port, result, exhibit.host, target.tool, line)
-            turn += 1
-    if not turn and lines and "openssl" not in exhibit.command and not exhibit.prose:
+            yield PortTest(place, target.address, target.port, got.result, exhibit.host, target.tool, line)
+        done.add(turn)
+        turn += got.exit or not form.exits
+    web = asked[0].tool in ("curl", "wget")
+    if not done and lines and web and "openssl" not in exhibit.command and not exhibit.prose:
         index, line = lines[0]
         if not line.startswith(("^C", "bash:", "-bash:", "sh:", "Error", "error", "command terminated")):
             ok = line.startswith(("ok", '{"health"'))
             result = "http-200" if ok else "open"
             target = asked[0]
             yield PortTest(exhibit.place(index), target.address, target.port, result, exhibit.host, target.tool, line)
+
+
+def _loud(said: str) -> Answer | None:
+    """An error of curl between the answers of other targets."""
+    if not said.startswith("curl: ("):
+        return None
+    placed, bare = _placed(said), _bare(said)
+    result = (meaning(placed[2]) if placed else "") or (bare[0] if bare else "")
+    return Answer(result) if result else None
 
 
 def _silent(exhibit: Exhibit, asked: list[Target]) -> Iterator[Fact]:

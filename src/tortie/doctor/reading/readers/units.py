@@ -10,6 +10,8 @@ Settings made here, by scope:
   `NetworkReady`, `reason`, `message`, `sandboxImage`, `SystemdCgroup`.
 - `runtime`: name docker, crictl or nerdctl, value hangs, deadline exceeded or unreachable: the runtime did not
   answer.
+- `runtime-id`: name the id of a running container, value the container, owner its pod (empty without one).
+- `published-port`: name a port of the host that docker forwards, value the container's port, owner the container.
 - `docker-network`: name a network, value its driver, owner its id.
 """
 
@@ -23,6 +25,7 @@ from tortie.doctor.picture.facts import Fact, Setting, Unit
 from tortie.doctor.reading.exhibit import Exhibit
 from tortie.doctor.reading.readers.host_commands import ran, rows, segments, words_after
 from tortie.doctor.reading.readers.host_patterns import Pattern
+from tortie.doctor.reading.readers.runtime_rows import details
 
 _HEAD: Final = Pattern(r"^[●○×*↻x] ([\w@.\\:-]+\.(?:service|timer|socket|mount|target))\b")
 _ACTIVE: Final = Pattern(r"^Active: (\w+)(?: \(([^)]*)\))?(.*)$")
@@ -60,6 +63,12 @@ _DEAF: Final = (
     ("DeadlineExceeded", "deadline exceeded"),
 )
 _RUNTIMES: Final = ("docker", "crictl", "nerdctl", "ctr")
+# Calls that end by themselves within moments, so that a person who stops one waited in vain.
+_ENDING: Final = (
+    "ps", "info", "images", "image", "inspect", "inspecti", "inspectp", "stop", "stopp", "start", "restart", "kill",
+    "rm", "rmi", "rmp", "pods", "version", "exec", "containers", "c", "tasks", "task", "container", "update",
+)  # fmt: skip
+_LASTING: Final = Pattern(r"\s(?:-f|--follow|watch|ping|tail|top|stats|events|attach|tcpdump|(?:ba|a)?sh|birdcl)(?=\s|$)")
 
 
 def read(exhibit: Exhibit) -> Iterator[Fact]:
@@ -70,6 +79,7 @@ def read(exhibit: Exhibit) -> Iterator[Fact]:
         yield from _systemctl(exhibit)
     if ran(exhibit, *_RUNTIMES) or "CONTAINER ID" in text or "k8s_" in text:
         yield from _containers(exhibit)
+        yield from details(exhibit)
     if ran(exhibit, "crictl", "containerd") or "lastCNILoadStatus" in text or "containerd/config" in command:
         yield from _info(exhibit)
 
@@ -161,7 +171,7 @@ def _containers(exhibit: Exhibit) -> Iterator[Fact]:
     for index, line in rows(exhibit):
         place = exhibit.place(index)
         deaf = next((value for words, value in _DEAF if words in line), "") if tool else ""
-        if deaf or (tool and line == "^C"):
+        if deaf or (tool and _stopped(exhibit.command, line)):
             yield Setting(place, "runtime", tool, deaf or "hangs", "", host)
         elif not line[:12].isalnum() and not networks and not formatted:
             continue
@@ -177,6 +187,18 @@ def _containers(exhibit: Exhibit) -> Iterator[Fact]:
             named = re.search(r"name=([\w.-]+)", exhibit.command)
             name = named[1] if named else match[1]
             yield Setting(place, "runtime-container", name, match[2], match[1], host)
+
+
+def _stopped(command: str, line: str) -> bool:
+    """Whether this line says that a call to the runtime was ended from outside: by a person, or by `timeout` (124)."""
+    if line not in ("^C", "124") or (line == "124" and "timeout" not in command):
+        return False
+    for segment in segments(command):
+        words = words_after(segment, *_RUNTIMES)
+        verb = next((word for word in words if word in _ENDING or word in ("logs", "attach", "run")), "")
+        if verb in _ENDING and not _LASTING.search(" " + " ".join(words)):
+            return True
+    return False
 
 
 def _info(exhibit: Exhibit) -> Iterator[Fact]:

@@ -38,6 +38,34 @@ _LINES: Final = (
 )  # fmt: skip
 
 
+_NUMBERED: Final = r"[ \t]*(?:版本|version|release|集群|cluster)?[ \t:：是为=(（@/-]*[vV]?"
+# What a person says to run. A bare v3.24.1 is Calico's unless it follows the name of another program with such numbers.
+_SAID: Final = (
+    ("calico", r"\bcalico(?:[/-]node)?" + _NUMBERED + r"(3\.\d{1,2}(?:\.\d{1,2})?)(?![\d.]*\d)"),
+    ("calico", r"\bcalico\b(?:[^。.;；\n]|\.\d){0,30}?(?:to|->|→|=>|到|至)[ \t]*[vV]?(3\.\d{1,2}(?:\.\d{1,2})?)(?![\d.]*\d)"),
+    ("calico", r"(?<![\w./:-])v(3\.\d{1,2}\.\d{1,2})(?![\w-])"),
+    ("kubernetes", r"\b(?:k8s|kubernetes|kubeadm|k3s|rke2)" + _NUMBERED + r"(1\.\d{1,2}(?:\.\d{1,2})?)(?![\d.]*\d)"),
+)
+_NOT_THIS: Final = (
+    r"(?:helm|etcd(?:ctl)?|ipset|python|之前|以前|原来|原先|另一个?集群|其他集群|别的集群|老集群|回退到?|"
+    r"previous(?:ly)?|used to (?:run|be)|before|another cluster|other cluster\w*|old cluster|downgrad\w+(?: to)?|"
+    r"rolled back to|instead of|from|tried|older?|从|旧|试过|试了|换了)[^,，。.;；\n]{0,14}$"
+)
+
+
+def said_versions(exhibit: Exhibit, text: str, line_of: Callable[[int], int]) -> Iterator[Fact]:
+    """Versions in a person's words, in the order they are said: "calico v3.10.1 + k8s 1.16.4"."""
+    low = text.lower()
+    found: dict[tuple[str, str], int] = {}
+    for component, pattern in _SAID:
+        for match in _compiled(pattern).finditer(low):
+            before = low[max(0, match.start(1) - 40) : match.start(1)].rstrip("v ")
+            if not _compiled(_NOT_THIS).search(before):
+                found.setdefault((component, match[1]), match.start(1))
+    for (component, number), offset in sorted(found.items(), key=lambda item: item[1]):
+        yield Version(exhibit.place(line_of(offset)), component, f"v{number}")
+
+
 def versions(exhibit: Exhibit, text: str, line_of: Callable[[int], int]) -> Iterator[Fact]:
     """Each version once for an exhibit, at its first line."""
     seen: set[tuple[str, str]] = set()

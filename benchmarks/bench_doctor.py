@@ -1,0 +1,167 @@
+"""How long does the doctor take over a paste, a bundle, a gigabyte of logs, and against what?
+
+A paste is measured against an interpreter that does nothing, logs against ripgrep with the same needles, and bundles
+against each other: twice the nodes should take twice the time. Every answer is looked at, too: it has to be right.
+"""
+
+from __future__ import annotations
+
+import argparse
+import compileall
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import tortie
+from evidence import CAUSE, FATAL, write_bundle, write_logs
+from processes import usage_of
+from table import print_table
+from tortie.doctor.causes.catalogue import needles
+
+_COMMAND = str(Path(sys.executable).with_name("tortie"))
+_PASTE_S, _BUNDLE_S, _BUNDLE_NODES, _MEMORY_MB = 0.5, 5.0, 100, 300
+_LOOK_S = 0.02  # how often memory is looked at
+_PASTE = f"""The agent of one node never gets ready since we changed the image of our machines:
+
+[root@m1 ~]# kubectl get pods -n kube-system -o wide | grep calico-node
+calico-node-4kd7x   1/1   Running            0              3d   10.32.0.1   m1   <none>   <none>
+calico-node-zq8vp   0/1   CrashLoopBackOff   31 (2m ago)    3d   10.32.0.2   w1   <none>   <none>
+[root@m1 ~]# kubectl -n kube-system logs calico-node-zq8vp --tail=2
+2026-04-01 10:59:58.100 [INFO][98] felix/int_dataplane.go 180: Creating internal dataplane driver.
+2026-04-01 10:59:59.000 {FATAL}
+"""
+
+
+class Run(NamedTuple):
+    seconds: float
+    memory_mb: float  # of all its processes together, shared pages counted once
+
+
+def run(command: Sequence[str], *, memory: bool = False) -> Run:
+    """Output goes nowhere; looking at memory disturbs, so that time is taken without."""
+    environment = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8"}
+    most = 0.0
+    before = time.perf_counter()
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, env=environment)
+    while memory and process.poll() is None:
+        most = max(most, usage_of([process.pid, *_below(process.pid)]).pss_mb)
+        time.sleep(_LOOK_S)
+    process.wait()
+    return Run(time.perf_counter() - before, most)
+
+
+def _below(pid: int) -> list[int]:
+    try:
+        return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except (FileNotFoundError, ProcessLookupError):
+        return []
+
+
+def told(path: Path) -> str:
+    """The cause that the doctor names; what it is measured with has one."""
+    answer = subprocess.run([_COMMAND, "doctor", str(path), "-o", "json"], stdout=subprocess.PIPE, check=False)
+    causes = json.loads(answer.stdout)["causes"]
+    return str(causes[0]["cause"]) if causes else "none"
+
+
+def judged(value: float, limit: float, unit: str) -> str:
+    return f"{'PASS' if value <= limit else 'FAIL'} (<= {limit:g} {unit})"
+
+
+def pastes(folder: Path, rounds: int) -> None:
+    paste = folder / "paste.txt"
+    paste.write_text(_PASTE)
+    commands = {
+        "python -c pass": [sys.executable, "-c", "pass"],
+        "tortie doctor paste.txt": [_COMMAND, "doctor", str(paste)],
+    }
+    times: dict[str, list[float]] = {name: [] for name in commands}
+    for _ in range(rounds):
+        for name, command in commands.items():
+            times[name].append(run(command).seconds)
+    nothing, ours = (statistics.median(each) for each in times.values())
+    print_table(
+        f"Doctor: a pasted case ({rounds} interleaved rounds, medians; bytecode compiled)",
+        ("command", "median", "against python -c pass", "target", "cause"),
+        [
+            ("python -c pass", f"{nothing * 1000:.0f} ms", "1.0", "", ""),
+            (
+                "tortie doctor paste.txt",
+                f"{ours * 1000:.0f} ms",
+                f"{ours / nothing:.1f}",
+                judged(ours, _PASTE_S, "s"),
+                told(paste),
+            ),
+        ],
+    )
+
+
+def bundles(folder: Path, counts: Sequence[int]) -> None:
+    rows = []
+    floor = 0.0
+    for count in counts:
+        bundle = folder / f"bundle-{count}"
+        size = write_bundle(bundle, count)
+        seconds = run([_COMMAND, "doctor", str(bundle)]).seconds
+        memory = run([_COMMAND, "doctor", str(bundle)], memory=True).memory_mb
+        each = seconds / count
+        floor = floor or each
+        target = judged(seconds, _BUNDLE_S, "s") if count == _BUNDLE_NODES else ""
+        rows.append(
+            (f"{count:,}", f"{size / 1e6:,.0f} MB", f"{seconds:.1f} s", target, f"{each * 1000:.0f} ms", f"{each / floor:.2f}",
+             f"{memory:,.0f} MB", told(bundle))
+        )  # fmt: skip
+        shutil.rmtree(bundle)
+    header = ("nodes", "evidence", "time", "target", "each node", "against the fewest (1 is linear)", "memory", "cause")
+    print_table("Doctor: a bundle, one node of it sick", header, rows)
+
+
+def logs(folder: Path, megabytes: int, rounds: int) -> None:
+    patterns = folder / "needles"
+    patterns.write_text("".join(f"{needle}\n" for needle in dict.fromkeys(needles())))
+    rows = []
+    for files in (8, max(8, megabytes)):
+        where = folder / f"logs-{files}"
+        size = write_logs(where, megabytes, files)
+        search = ["rg", "-i", "-F", "-c", "-f", str(patterns), str(where)]
+        ours, theirs = [], []
+        for _ in range(rounds):
+            theirs.append(run(search).seconds)
+            ours.append(run([_COMMAND, "doctor", str(where)]).seconds)
+        memory = run([_COMMAND, "doctor", str(where)], memory=True).memory_mb
+        peer, seconds = statistics.median(theirs), statistics.median(ours)
+        target = f"{'PASS' if seconds <= peer else 'FAIL'} (<= 1)"
+        rows.append(
+            (f"{files:,}", f"{size / 1e6:,.0f} MB", f"{peer:.2f} s", f"{seconds:.2f} s", f"{seconds / peer:.2f}", target,
+             f"{memory:.0f} MB", judged(memory, _MEMORY_MB, "MB"), told(where))
+        )  # fmt: skip
+        shutil.rmtree(where)
+    header = ("files", "size", "rg", "tortie doctor", "ratio", "target", "memory", "target", "cause")
+    print_table(f"Doctor: a folder of logs, searched and judged ({rounds} alternating rounds, medians)", header, rows)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--nodes", type=int, nargs="+", default=[_BUNDLE_NODES, 1000, 5000])
+    parser.add_argument("--megabytes", type=int, default=1024)
+    options = parser.parse_args(argv)
+    compileall.compile_dir(str(Path(tortie.__file__).parent), quiet=1)
+    with tempfile.TemporaryDirectory(prefix="bench-doctor-") as name:
+        pastes(Path(name), options.rounds)
+        logs(Path(name), options.megabytes, options.rounds)
+        bundles(Path(name), options.nodes)
+    print(f"\nEvery cause has to be {CAUSE}.")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

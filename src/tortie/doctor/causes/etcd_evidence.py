@@ -1,0 +1,102 @@
+"""What etcd's members say of themselves: `endpoint status`, reads of one key member by member, their disks."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import Final, NamedTuple
+
+from tortie.doctor.picture.facts import Process, Setting
+from tortie.doctor.picture.picture import Picture
+from tortie.doctor.reading.exhibit import Exhibit, Place
+from tortie.doctor.reading.readers.host_commands import segments
+
+_ENDPOINT = re.compile(r"(?:https?://)?([\w.-]+|\[[0-9a-f:]+\]):(?:2379|2380|4001)\b")
+_SIZE = re.compile(r"(\d+(?:\.\d+)?) ?([kMG])i?B")
+_SCALE: Final = {"k": 1e-3, "M": 1.0, "G": 1e3}
+_LINES: Final = 200  # of one answer
+RESTLESS_TERM: Final = 100  # elections; a quiet cluster has a handful in years
+BUSY_PERCENT: Final = 90.0
+SLOW_MS: Final = 50.0  # a write that takes longer delays every commit
+
+
+class Status(NamedTuple):
+    """One member's row of `etcdctl endpoint status`, as table or with commas."""
+
+    address: str
+    megabytes: float | None
+    term: int | None
+    place: Place
+
+
+def statuses(picture: Picture) -> list[Status]:
+    found: dict[str, Status] = {}
+    for exhibit in picture.commands("endpoint status"):
+        column = -1
+        for index, line in enumerate(exhibit.lines[:_LINES]):
+            cells = [cell.strip() for cell in re.split(r"[|,]", line.strip().strip("|"))]
+            if "RAFT TERM" in cells:
+                column = cells.index("RAFT TERM")
+            elif match := _ENDPOINT.search(cells[0]):
+                size = next((m for cell in cells[1:] if (m := _SIZE.fullmatch(cell))), None)
+                numbers = [cell for cell in cells[4:] if cell.isdecimal()]
+                term = cells[column] if 0 <= column < len(cells) else numbers[0] if numbers else ""
+                megabytes = float(size[1]) * _SCALE[size[2]] if size else None
+                number = int(term) if term.isdecimal() else None
+                found[match[1]] = Status(match[1], megabytes, number, exhibit.place(index))
+    return list(found.values())
+
+
+class Reading(NamedTuple):
+    """What one member answered to the same question that others were asked."""
+
+    address: str
+    text: str
+    place: Place
+
+
+def odd_reading(picture: Picture) -> Reading | None:
+    """A loop that reads one key from each member on its own, and the only answer that differs."""
+    for exhibit in picture.commands("etcdctl"):
+        readings = _readings(exhibit)
+        common = Counter(reading.text for reading in readings).most_common(1)
+        if len(readings) > 2 and common[0][1] == len(readings) - 1:
+            return next(reading for reading in readings if reading.text != common[0][0])
+    return None
+
+
+def _readings(exhibit: Exhibit) -> list[Reading]:
+    if " get " not in exhibit.command or "for " not in exhibit.command:
+        return []
+    asked = [m[1] for part in segments(exhibit.command) if "etcdctl" in part and (m := _ENDPOINT.search(part))]
+    said = [(index, line) for index, line in enumerate(exhibit.lines[:_LINES]) if line.strip()]
+    if len(asked) != len(said) or len(set(asked)) != len(asked):
+        return []
+    answers = zip(asked, said, strict=True)
+    return [Reading(address, " ".join(line.split()), exhibit.place(index)) for address, (index, line) in answers]
+
+
+def odd_size(picture: Picture) -> Status | None:
+    """The member whose store is much smaller or larger than all the others, which are alike."""
+    known = sorted((s for s in statuses(picture) if s.megabytes), key=lambda s: s.megabytes or 0.0)
+    if len(known) < 3:
+        return None
+    sizes = [s.megabytes or 0.0 for s in known]
+    if sizes[-1] < 1.05 * sizes[1] and sizes[0] < 0.9 * sizes[1]:
+        return known[0]
+    if sizes[-2] < 1.05 * sizes[0] and sizes[-1] > 1.1 * sizes[-2]:
+        return known[-1]
+    return None
+
+
+def slow_disks(picture: Picture) -> list[Setting]:
+    """Disks that are busy all the time, whose requests wait long, on a machine where etcd is."""
+    hosts = {exhibit.host for exhibit in picture.exhibits if "etcd" in exhibit.command}
+    hosts |= {process.host for process in picture.of(Process) if "etcd" in process.command}
+    disks = (s for s in picture.of(Setting) if s.scope == "disk-busy" and s.host in hosts)
+    return [s for s in disks if float(s.value) >= BUSY_PERCENT and _waited(s.owner) >= SLOW_MS]
+
+
+def _waited(text: str) -> float:
+    match = re.search(r"[\d.]+", text)
+    return float(match[0]) if match else 0.0

@@ -1,0 +1,152 @@
+"""All that is handed over, understood: source by source here, or shared among processes where there is much of it.
+
+Both ways give the same, in the same order: files are independent of each other, and a long log is read in ranges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import cache, partial
+from typing import Final, NamedTuple
+
+from tortie.doctor.causes.catalogue import all_signs
+from tortie.doctor.picture.facts import Fact
+from tortie.doctor.reading import large
+from tortie.doctor.reading.archives import Skipped
+from tortie.doctor.reading.cut import cut
+from tortie.doctor.reading.exhibit import Exhibit, Source
+from tortie.doctor.reading.readers import read
+from tortie.doctor.reading.sieve import Sieve
+from tortie.doctor.reading.sources import File, Opened, long_log, node_of
+from tortie.doctor.signs import Hit, Searchable, Sign
+
+PAYS_FROM: Final = 1 << 20  # bytes in all
+_BATCH: Final = 1 << 20  # bytes of small files that are one job
+_BATCH_FILES: Final = 64
+
+
+class Understood(NamedTuple):
+    """What one source says."""
+
+    exhibits: list[Exhibit]
+    facts: list[Fact]
+    hits: list[Hit]
+
+
+class Range(NamedTuple):
+    """A part of a long log."""
+
+    file: File
+    start: int
+    stop: int
+
+
+class Read(NamedTuple):
+    """A part of a long log, read."""
+
+    job: Range
+    portion: large.Portion | None  # None when it could not be read
+
+
+Job = Range | tuple[File, ...]
+Outcome = Read | list[Understood | Skipped | File]  # a file comes back unread when only we can read it
+
+
+def understood(source: Source) -> Understood:
+    exhibits = list(cut(source))
+    facts = [fact for exhibit in exhibits for fact in read(exhibit)]
+    searchable = Searchable(exhibits)
+    return Understood(exhibits, facts, list(searchable.hits(_likely(searchable.low))))
+
+
+def all_understood(sources: Iterable[Source]) -> Iterator[Understood]:
+    if isinstance(sources, Opened):
+        files = list(sources.files())
+        if sum(file.size for file in files) > PAYS_FROM:
+            yield from _shared(sources, files)
+            return
+        for file in files:
+            yield from map(understood, sources.open(file))
+        return
+    yield from map(understood, sources)
+
+
+def _shared(opened: Opened, files: list[File]) -> Iterator[Understood]:
+    from tortie.doctor.crew import shared_work, usable_cores
+
+    opened.sieve.prepare()
+    _all_signs()[0].prepare()
+    portions: list[large.Portion] = []
+    jobs = list(_jobs(files))
+    for outcome in shared_work(partial(_do, opened), jobs, min(usable_cores(), len(jobs))):
+        if isinstance(outcome, Read):
+            portions.extend([outcome.portion] if outcome.portion is not None else [])
+            file = outcome.job.file
+            if outcome.job.stop == file.size:
+                if len(portions) == len(large.ranges(file.size)):
+                    yield understood(large.put_together(file.name, node_of(file.name), portions))
+                else:
+                    yield from map(understood, opened.open(file))  # it is no more what it was: what is left of it
+                portions.clear()
+            continue
+        for part in outcome:
+            if isinstance(part, Skipped):
+                opened.skipped.append(part)
+            elif isinstance(part, File):
+                yield from map(understood, opened.open(part))
+            else:
+                yield part
+
+
+def _jobs(files: Iterable[File]) -> Iterator[Job]:
+    batch: list[File] = []
+    size = 0
+    for file in files:
+        long = long_log(file)
+        if batch and (long or len(batch) == _BATCH_FILES or size + file.size > _BATCH):
+            yield tuple(batch)
+            batch, size = [], 0
+        if long:
+            yield from (Range(file, start, stop) for start, stop in large.ranges(file.size))
+        else:
+            batch.append(file)
+            size += file.size
+    if batch:
+        yield tuple(batch)
+
+
+def _do(opened: Opened, job: Job) -> Outcome:
+    if isinstance(job, Range):
+        try:
+            with open(job.file.path, "rb") as stream:
+                return Read(job, large.portion_of_range(stream, job.start, job.stop, opened.sieve))
+        except OSError:
+            return Read(job, None)
+    parts: list[Understood | Skipped | File] = []
+    for file in job:
+        if opened.is_alone(file):
+            parts.append(file)
+            continue
+        before = len(opened.skipped)
+        parts.extend(map(understood, opened.open(file)))
+        parts.extend(opened.skipped[before:])
+        del opened.skipped[before:]
+    return parts
+
+
+def _likely(low: str) -> list[Sign]:
+    """Signs whose needle is there: few of many."""
+    sieve, by_needle = _all_signs()
+    found = [place for number, _ in sieve.first_places(low.encode()) for place in by_needle.get(number, ())]
+    return [all_signs()[place] for place in sorted(found)]
+
+
+@cache
+def _all_signs() -> tuple[Sieve, dict[int, list[int]]]:
+    """One sieve for all needles; by the number of a needle, the places of its signs among all."""
+    sieve = large.sieve_of(sign.needle for sign in all_signs())
+    numbers = {needle.decode(): number for number, needle in enumerate(sieve.needles)}
+    by_needle: dict[int, list[int]] = {}
+    for place, sign in enumerate(all_signs()):
+        by_needle.setdefault(numbers[sign.needle], []).append(place)
+    return sieve, by_needle

@@ -1,0 +1,127 @@
+"""Findings weighed against each other: what is claimed, what is a consequence, what stays open, what is healthy."""
+
+from __future__ import annotations
+
+from tests.support.doctor import picture
+from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Ask, Cause, Finding, Step, found, ruled_out
+from tortie.doctor.diagnosis import Diagnosis
+from tortie.doctor.judgement.judge import judge
+from tortie.doctor.words import Words, same
+
+WELL = """
+    $ kubectl get pods -n kube-system -o wide
+    NAME                READY   STATUS    RESTARTS   AGE   IP         NODE
+    calico-node-aaaaa   1/1     Running   0          9d    10.0.0.1   w1
+    calico-node-bbbbb   1/1     Running   0          9d    10.0.0.2   w2
+"""
+SICK = """
+    $ kubectl get pods -n kube-system -o wide
+    NAME                READY   STATUS             RESTARTS   AGE   IP         NODE
+    calico-node-aaaaa   0/1     CrashLoopBackOff   12         9d    10.0.0.1   w1
+    calico-node-bbbbb   1/1     Running            0          9d    10.0.0.2   w2
+"""
+
+
+def cause(id_: str, finding: Finding, **fields: object) -> Cause:
+    defaults: dict[str, object] = {
+        "id": id_,
+        "code": f"TRT{9000 + sum(map(ord, id_)) % 1000:04}",
+        "severity": "high",
+        "name": same(id_),
+        "what": same(id_),
+        "explains": ("crash-loop",),
+        "look_alikes": (),
+        "signs": (),
+        "judge": lambda _: finding,
+        "ask": Ask(f"ask about {id_}", same("why")),
+        "fix": lambda *_: (Step(same("do it")),),
+        "verify": (),
+        "prevent": (),
+    }
+    return Cause(**(defaults | fields))  # type: ignore[arg-type]
+
+
+def claim(strength: float, *objects: str, aside: bool = False) -> Finding:
+    return found(strength, same("because"), objects, aside=aside)
+
+
+def judged(text: str, *causes: Cause) -> Diagnosis:
+    return judge(picture(text), causes)
+
+
+def ids(answers: object) -> list[str]:
+    return [answer.cause.id for answer in answers]  # type: ignore[attr-defined]
+
+
+def test_one_claim_is_the_cause() -> None:
+    diagnosis = judged(SICK, cause("a", claim(STRONG, "w1")), cause("b", claim(POSSIBLE)))
+    assert (diagnosis.verdict, ids(diagnosis.causes), diagnosis.exit_code) == ("cause-found", ["a"], 3)
+    assert diagnosis.causes[0].explains
+
+
+def test_candidates_alone_are_undetermined_ranked_with_one_question() -> None:
+    diagnosis = judged(SICK, cause("weak", claim(0.2)), cause("fits", claim(POSSIBLE)))
+    assert (diagnosis.verdict, ids(diagnosis.causes), diagnosis.exit_code) == ("undetermined", ["fits", "weak"], 5)
+    assert [question.command for question in diagnosis.next] == ["ask about fits"]
+
+
+def test_a_consequence_is_not_a_cause_beside_its_cause() -> None:
+    diagnosis = judged(SICK, cause("deep", claim(STRONG)), cause("shallow", claim(PROVEN), yields_to=("deep",)))
+    assert ids(diagnosis.causes) == ["deep"]
+
+
+def test_two_independent_causes_are_both_told_the_surer_first() -> None:
+    diagnosis = judged(SICK, cause("second", claim(STRONG)), cause("first", claim(PROVEN)))
+    assert ids(diagnosis.causes) == ["first", "second"]
+
+
+def test_two_that_look_alike_and_are_not_separated_stay_open() -> None:
+    one = cause("one", claim(LIKELY), look_alikes=(("two", same("differs")),))
+    two = cause("two", claim(LIKELY), look_alikes=(("one", same("differs")),))
+    assert judged(SICK, one, two).verdict == "undetermined"
+    surer = cause("two", claim(PROVEN), look_alikes=(("one", same("differs")),))
+    assert ids(judged(SICK, one, surer).causes)[0] == "two"
+
+
+def test_what_does_not_make_the_symptoms_is_unrelated() -> None:
+    other = cause("other", claim(STRONG), explains=("evicted",))
+    diagnosis = judged(SICK, cause("main", claim(STRONG)), other, cause("aside", claim(STRONG, aside=True)))
+    assert ids(diagnosis.causes) == ["main"]
+    assert sorted(ids(diagnosis.unrelated)) == ["aside", "other"]
+
+
+def test_a_well_cluster_is_healthy_with_what_was_checked() -> None:
+    diagnosis = judged(WELL, cause("a", ruled_out(same("no"))))
+    assert (diagnosis.verdict, diagnosis.exit_code) == ("healthy", 0)
+    assert "2 calico-node pods, all ready" in [checked.text.en for checked in diagnosis.checked]
+
+
+def test_something_worth_fixing_in_a_well_cluster_is_a_warning() -> None:
+    diagnosis = judged(WELL, cause("a", claim(STRONG, aside=True)))
+    assert (diagnosis.verdict, diagnosis.exit_code) == ("healthy", 4)
+
+
+def test_a_claim_about_readiness_does_not_survive_pods_that_are_ready() -> None:
+    assert judged(WELL, cause("a", claim(STRONG))).verdict != "cause-found"
+
+
+def test_dead_traffic_is_claimed_though_all_pods_are_ready() -> None:
+    assert judged(WELL, cause("a", claim(STRONG), explains=("traffic-dead",))).verdict == "cause-found"
+
+
+def test_nothing_understood_is_neither_healthy_nor_a_cause() -> None:
+    diagnosis = judged("hello, please help", cause("a", ruled_out(same("no"))))
+    assert (diagnosis.verdict, diagnosis.causes) == ("undetermined", ())
+    assert diagnosis.next
+
+
+def test_look_alikes_that_were_excluded_are_told_first() -> None:
+    alike = cause("alike", ruled_out(Words("port open", "端口通")))
+    far = cause("far", ruled_out(same("other")))
+    main = cause("main", claim(PROVEN), look_alikes=(("alike", same("the port")),))
+    assert [excluded.cause.id for excluded in judged(SICK, far, alike, main).ruled_out] == ["alike", "far"]
+
+
+def test_lines_nobody_understood_are_listed() -> None:
+    diagnosis = judged("$ frobnicate --all\nxyzzy plugh 17\nfoo: bar baz qux\n" + SICK)
+    assert any(place.first <= 2 <= place.last for place in diagnosis.not_understood)
