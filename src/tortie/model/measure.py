@@ -8,6 +8,7 @@ from typing import Final
 
 ELLIPSIS: Final = "…"
 _LOOSE: Final = " .,:;-_/"  # what looks odd before an ellipsis
+_CLOSING: Final = "，。、；：？！）】》」』”’,.;:!?)]}%"  # a line does not begin with these
 _REPLACED: Final = "\ufffd"
 
 # Ems of the widest sans-serif font that is common; a reader who has a narrower one sees a little more air.
@@ -68,11 +69,18 @@ def wrapped(text: str, room: int, lines_max: int) -> list[str]:
             lines.append(cut_to_columns(rest, room))
             break
         fits = len(cut_to_columns(rest, room + 1)) - 1  # the ellipsis is not needed
-        blank = rest.rfind(" ", 0, fits + 1)
-        end = blank if blank > 0 else max(fits, 1)
+        end = _break(rest, fits)
         lines.append(rest[:end].rstrip())
         rest = rest[end:].lstrip()
     return lines
+
+
+def _break(text: str, fits: int) -> int:
+    """Where to break at the latest: at a blank, or between Chinese characters, but never before what closes."""
+    for end in range(min(fits, len(text) - 1), 0, -1):
+        if text[end] == " " or ((_is_wide(text[end]) or _is_wide(text[end - 1])) and text[end] not in _CLOSING):
+            return end
+    return max(fits, 1)
 
 
 def _cut(text: str, room: float, measured: Callable[[str], float]) -> str:

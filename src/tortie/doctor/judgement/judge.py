@@ -9,6 +9,7 @@ from tortie.doctor.causes.catalogue import all_causes
 from tortie.doctor.causes.cause import LIKELY, Cause, Finding
 from tortie.doctor.diagnosis import Answer, Diagnosis, Excluded, Question, Symptom, Verdict
 from tortie.doctor.judgement.evidence import Quotes, not_understood
+from tortie.doctor.judgement.questions import first_question
 from tortie.doctor.judgement.standing import Standing, standing
 from tortie.doctor.judgement.symptoms import ELSEWHERE, symptoms
 from tortie.doctor.picture.picture import Picture
@@ -132,8 +133,9 @@ def _diagnosis(
         for place in symptom.evidence:
             quotes.id_of(place)
     excluded = _excluded(verdict, causes, findings, seen)
+    asks = _next(verdict, causes, first, seen, quotes.picture.namespace)
     return Diagnosis(
-        verdict, told, excluded, unrelated, tuple(seen), quotes.all(), _next(verdict, causes, first),
+        verdict, told, excluded, unrelated, tuple(seen), quotes.all(), asks,
         now.checked, not_understood(quotes.picture),
         quotes.picture.skipped,
     )  # fmt: skip
@@ -166,11 +168,13 @@ def _excluded(
     return tuple([*near, *far][:EXCLUDED_SHOWN])
 
 
-def _next(verdict: Verdict, causes: list[Found], first: Found | None) -> tuple[Question, ...]:
+def _next(
+    verdict: Verdict, causes: list[Found], first: Found | None, seen: list[Symptom], namespace: str
+) -> tuple[Question, ...]:
     if verdict == "healthy":
         return ()
     if first is None:
-        return (FIRST_LOOK,)
+        return (first_question(seen, namespace),)
     if verdict == "cause-found":
         cause, finding = first
         return (Question(cause.ask.command, cause.ask.why, cause.id),) if finding.strength < 0.9 else ()
@@ -179,13 +183,3 @@ def _next(verdict: Verdict, causes: list[Found], first: Found | None) -> tuple[Q
     separates = f" ({cause.id} / {' / '.join(others)})" if others else ""
     why = Words(cause.ask.why.en + separates, cause.ask.why.zh + separates)
     return (Question(cause.ask.command, why, cause.id),)
-
-
-FIRST_LOOK: Final = Question(
-    "tortie doctor collect | bash > bundle.txt",
-    Words(
-        "nothing in the evidence points to one cause; this collects what decides (read-only)",
-        "现有证据无法指向任何一个原因；此命令收集判断所需的信息（只读）",
-    ),
-    "",
-)
