@@ -1,4 +1,4 @@
-"""`tortie doctor` as it is typed: evidence by file, folder, archive and pipe, exit codes in every form, what it knows."""
+"""`tortie doctor` as it is typed: evidence by file, folder, archive and pipe, exit codes in every form, knowledge."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ def test_a_lab_node_asks_the_doctor_about_itself(tmp_path: Path) -> None:
     with Lab(tmp_path) as lab:
         lab.up("--nodes", "3")
         code, answer = diagnosis(lab, "node-1")
-        assert (code, answer["verdict"]) == (0, "healthy"), json.dumps({key: answer[key] for key in ("verdict", "causes", "symptoms", "next")}, indent=1)
+        assert (code, answer["verdict"]) == (0, "healthy"), told(answer)
         assert any("2 BGP sessions" in text for text in answer["checked"])
 
         # Somebody's firewall drops BGP on node-2, and nothing else.
@@ -36,14 +36,18 @@ def test_a_lab_node_asks_the_doctor_about_itself(tmp_path: Path) -> None:
         lab("start", "node-1")
         lab.wait("BIRD shows its sessions again", lambda: _down(lab) == ["10.77.0.2"])
         code, answer = diagnosis(lab, "node-1")
-        assert (code, answer["verdict"]) == (3, "cause-found"), json.dumps({key: answer[key] for key in ("verdict", "causes", "symptoms", "next")}, indent=1)
+        assert (code, answer["verdict"]) == (3, "cause-found"), told(answer)
         assert answer["causes"][0]["cause"] == "bgp-port-blocked"
         assert "10.77.0.2" in answer["causes"][0]["objects"]
 
         assert lab("exec", "node-2", "--", "nft", "delete", "table", "inet", "fault").code == 0
         lab.wait("node-2 is a peer again", lambda: _down(lab) == [])
         code, answer = diagnosis(lab, "node-1")
-        assert (code, answer["verdict"]) == (0, "healthy"), json.dumps({key: answer[key] for key in ("verdict", "causes", "symptoms", "next")}, indent=1)
+        assert (code, answer["verdict"]) == (0, "healthy"), told(answer)
+
+
+def told(answer: dict) -> str:  # type: ignore[type-arg]
+    return json.dumps({key: answer[key] for key in ("verdict", "causes", "symptoms", "next")}, indent=1)
 
 
 def _down(lab: Lab) -> list[str]:

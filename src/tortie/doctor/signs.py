@@ -3,8 +3,8 @@
 `BGP not established with <peers>` is text with holes; `…` stands for anything on the line, `(a|b)` for either, `(a)?`
 for perhaps. Case, runs of blanks, kinds of quotes and line wraps do not matter. A hole's name says what fits into it:
 names that begin with `ip` an address, `cidr` an address with a length, `peers` a list of addresses, `port` digits,
-`rest` the rest of the line, `list` anything up to what follows; `n`, `n1`, `n_left` are numbers; every other name is one
-word.
+`rest` the rest of the line, `list` anything up to what follows; `n`, `n1`, `n_left` are numbers; every other name is
+one word.
 
 Each sign is first looked for by its longest fixed run of text, which costs next to nothing when it is not there; its
 expression is compiled only when that run was seen.
@@ -29,7 +29,7 @@ _HOLES = (
     ("rest", r"[^\n]+"),
     ("list", r"[^\n]{1,400}?"),
 )
-_WORD = r"[^\s'\"`“”‘’,;()\[\]\\\\]+"
+_WORD = r"[^\s'\"`“”‘’，。；：、（）,;()\[\]\\]+"
 _TOKEN = re.compile(
     r"<(?P<hole>[a-z][a-z0-9_]*)>|(?P<gap>…)|(?P<group>[()|?])|(?P<space>\s+)|(?P<quote>[\"'`])"
     r"|(?P<text>[^<…()|?\s\"'`]+|.)"

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tortie.doctor import crew, shares
+from tortie.doctor.causes.catalogue import all_signs
 from tortie.doctor.examine import picture_of
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading import large
@@ -55,7 +56,7 @@ def folder(tmp_path: Path) -> Path:
 
 def read(folder: Path, workers: int, monkeypatch: pytest.MonkeyPatch) -> Picture:
     monkeypatch.setattr(crew, "usable_cores", lambda: workers)
-    return picture_of(open_sources([str(folder)], io.BytesIO(), (sign.needle for sign in shares.all_signs())))
+    return picture_of(open_sources([str(folder)], io.BytesIO(), (sign.needle for sign in all_signs())))
 
 
 def test_several_processes_see_what_one_sees(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -69,7 +70,7 @@ def test_several_processes_see_what_one_sees(folder: Path, monkeypatch: pytest.M
         assert sorted(picture.skipped) == sorted(one.skipped)
     assert len(one.commands("nproc")) == 31
     assert [skipped.name for skipped in one.skipped] == ["evidence/link", "evidence/core"]
-    hits = one.hits(*[sign for sign in shares.all_signs() if "rpf check" in sign.needle])
+    hits = one.hits(*[sign for sign in all_signs() if "rpf check" in sign.needle])
     lines = (folder / "log-3.log").read_text().splitlines()
     assert all(hit.line == lines[hit.place.first - 1] for hit in hits if hit.place.source.endswith("log-3.log"))
     assert {hit.place.source for hit in hits} >= {"evidence/log-3.log", "evidence/old.log"}

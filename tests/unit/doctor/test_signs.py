@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-
 from tests.support.doctor import source
+
 from tortie.doctor.causes.catalogue import all_signs
 from tortie.doctor.reading.cut import cut
 from tortie.doctor.signs import HITS_KEPT, Hit, Searchable, Sign
@@ -17,19 +17,19 @@ def hits(template: str, text: str) -> list[Hit]:
 @pytest.mark.parametrize(
     ("template", "text", "values"),
     [
-        ("BGP not established with <peers>", "BGP not established with 10.0.0.1,10.0.0.2", {"peers": "10.0.0.1,10.0.0.2"}),
-        ("Calico node '<other>' is already using <ip>", 'calico Node "w1"  is already using 10.0.0.9.', {"other": "w1", "ip": "10.0.0.9"}),
-        ("took <n> ms for <n_events> events", "I/O loop cycle took 6012 ms for 3 events", {"n": "6012", "n_events": "3"}),
-        ("dial tcp <ip>:<port>: (i/o timeout|connect: connection refused)", "dial tcp 10.96.0.1:443: connect: connection refused", {"ip": "10.96.0.1", "port": "443"}),
-        ("failed to find plugin \"<plugin>\" in path [<list_dirs>]", 'failed to find plugin \\"calico\\" in path [/a /b]', {"plugin": "calico", "list_dirs": "/a /b"}),
-        ("error=<rest>", "x error=a b c", {"rest": "a b c"}),
-        ("No free (IP pool )?blocks", "No free blocks", {}),
-        ("bracket \\(kept\\) <word>", "bracket (kept) yes", {"word": "yes"}),
+        ("BGP not established with <peers>", "BGP not established with 10.0.0.1,10.0.0.2", "10.0.0.1,10.0.0.2"),
+        ("Calico node '<other>' is already using <ip>", 'calico Node "w1"  is already using 10.0.0.9.', "w1 10.0.0.9"),
+        ("took <n> ms for <n_events> events", "I/O loop cycle took 6012 ms for 3 events", "6012 3"),
+        ("dial tcp <ip>:<port>: (i/o timeout|refused)", "dial tcp 10.96.0.1:443: refused", "10.96.0.1 443"),
+        ('find plugin "<plugin>" in path [<list_dirs>]', 'find plugin \\"calico\\" in path [/a /b]', "calico /a /b"),
+        ("error=<rest>", "x error=a b c", "a b c"),
+        ("No free (IP pool )?blocks", "No free blocks", ""),
+        ("bracket \\(kept\\) <word>", "bracket (kept) yes", "yes"),
     ],
-)  # fmt: skip
-def test_a_template_finds_its_text(template: str, text: str, values: dict[str, str]) -> None:
+)
+def test_a_template_finds_its_text(template: str, text: str, values: str) -> None:
     found = hits(template, text)
-    assert [hit.values for hit in found] == [values]
+    assert [" ".join(hit.values.values()) for hit in found] == [values]
 
 
 def test_a_message_wrapped_at_a_blank_is_still_found_and_covers_both_lines() -> None:

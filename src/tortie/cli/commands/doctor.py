@@ -47,9 +47,9 @@ COMMAND = Command(
     summary="Name the cause of a failing cluster, from whatever was pasted or collected.",
     run=examine,
     description="""\
-Reads any mixture of files, folders and archives: pasted tickets and chats in English or Chinese, kubectl and calicoctl \
-output, logs, bundles. What each piece is shows its content, not its name. Nothing is executed or sent anywhere; \
-tokens, keys and passwords are left out of every answer.
+Reads any mixture of files, folders and archives: pasted tickets and chats in English or Chinese, kubectl and \
+calicoctl output, logs, bundles. What each piece is shows its content, not its name. Nothing is executed or sent \
+anywhere; tokens, keys and passwords are left out of every answer.
 
 Exit codes: 0 healthy, 3 a cause was found, 4 only things worth fixing, 5 undetermined, 1 failed, 2 wrong usage.""",
     examples="""

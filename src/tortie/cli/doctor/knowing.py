@@ -23,7 +23,7 @@ def causes(*, words: tuple[str, ...], output: str, lang: str | None) -> int:
     _check(output, ("text", "json"))
     shown = [cause for cause in all_causes() if all(_mentions(cause, word) for word in words)]
     if not shown:
-        raise UsageError(f"no cause has {' and '.join(words)}", "ids, codes, names and texts were searched",
+        raise UsageError(f"no cause has {' and '.join(words)}", "ids, codes, names and descriptions were searched",
                          "`tortie doctor causes` lists all")  # fmt: skip
     if output == "json":
         _print_json([as_json(cause, language) for cause in shown])
@@ -95,7 +95,7 @@ def _wrap(text: str, lead: str) -> list[str]:
 
 
 def _mentions(cause: Cause, word: str) -> bool:
-    everything = (cause.id, cause.code, *cause.name, *cause.what, *(sign.template for sign in cause.signs))
+    everything = (cause.id, cause.code, *cause.name, *cause.what)
     return any(word.lower() in text.lower() for text in everything)
 
 

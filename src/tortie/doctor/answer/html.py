@@ -223,7 +223,7 @@ class _Page:
             return ""
         count = sum(place.last - place.first + 1 for place in places)
         shown = ", ".join(str(place) for place in places[:20]) + (" …" if len(places) > 20 else "")
-        text = f"{self.say('lines', count=count)}: {shown}"
+        text = f"{self.say('lines', count=count)} ({shown})"
         return self._section(self.say("not-understood"), f'<p class="soft">{escaped(text)}</p>')
 
 

@@ -49,6 +49,10 @@ class _Parts:
         self._quotes = {quote.id: quote for quote in diagnosis.evidence}
         self._by_place = {quote.place: quote for quote in diagnosis.evidence}
 
+    @property
+    def _colon(self) -> str:
+        return self._label("colon")
+
     def _label(self, key: str, **values: object) -> str:
         return label(key, self._language, **values)
 
@@ -60,7 +64,7 @@ class _Parts:
             seen = diagnosis.causes or diagnosis.symptoms or diagnosis.checked
             return self._label("no-claim" if seen else "no-evidence")
         first = diagnosis.causes[0]
-        return f"{first.cause.code} {first.cause.id}: {first.cause.name.to(self._language)}"
+        return f"{first.cause.code} {first.cause.id}{self._colon}{first.cause.name.to(self._language)}"
 
     def sections(self) -> Iterator[Section]:
         diagnosis = self._diagnosis
@@ -87,11 +91,11 @@ class _Parts:
         since = next((s.since for s in self._explained(answer) if s.since), "")
         if since:
             head.append(Line("plain", since, self._label("since")))
-        sure = f"{self._label('confidence')} {answer.confidence:.2f}, {self._label('severity')}"
+        sure = f"{self._label('confidence')} {answer.confidence:.2f}{self._label('comma')}{self._label('severity')}"
         head.append(Line("plain", f"{sure} {self._label(cause.severity)}", tone="dim"))
         title = ""
         if second:
-            title = f"{self._label('also')}: {cause.code} {cause.id}: {cause.name.to(language)}"
+            title = f"{self._label('also')}{self._colon}{cause.code} {cause.id}{self._colon}{cause.name.to(language)}"
         yield Section(title, tuple(head))
         yield Section(self._label("why"), tuple(self._evidence(answer)))
         yield Section(self._label("fix"), tuple(self._steps(answer.fix, numbered=True)))
@@ -118,7 +122,7 @@ class _Parts:
         lines = []
         for answer in self._diagnosis.causes:
             cause = answer.cause
-            lines.append(Line("number", f"{cause.id}: {cause.name.to(self._language)}", cause.code))
+            lines.append(Line("number", f"{cause.id}{self._colon}{cause.name.to(self._language)}", cause.code))
             lines.append(Line("plain", answer.finding.why.to(self._language), f"{answer.confidence:.2f}"))
             quote = next((self._quotes[id_] for id_ in answer.because), None)
             if quote:
@@ -185,7 +189,7 @@ class _Parts:
         count = sum(place.last - place.first + 1 for place in places)
         shown = ", ".join(str(place) for place in _largest(places))
         more = f", {self._label('more', count=len(places) - PLACES_SHOWN)}" if len(places) > PLACES_SHOWN else ""
-        text = f"{self._label('lines', count=count)}: {shown}{more}"
+        text = f"{self._label('lines', count=count)} ({shown}{more})"
         return Section(self._label("not-understood"), (Line("plain", text, tone="dim"),))
 
 

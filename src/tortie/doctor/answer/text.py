@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from tortie.doctor.answer.labels import label
 from tortie.doctor.answer.outline import Line, Outline, Section, outline
 from tortie.doctor.diagnosis import Diagnosis
 from tortie.doctor.picture.picture import Picture
@@ -17,19 +18,21 @@ _WRAPS: Final = 12
 
 
 def render(diagnosis: Diagnosis, picture: Picture, language: Language, *, colour: bool) -> str:
-    return _Text(colour=colour).whole(outline(diagnosis, language), _VERDICTS[diagnosis.verdict])
+    return _Text(label("colon", language), colour=colour).whole(
+        outline(diagnosis, language), _VERDICTS[diagnosis.verdict]
+    )
 
 
 class _Text:
-    def __init__(self, *, colour: bool) -> None:
-        self._colour = colour
+    def __init__(self, colon: str, *, colour: bool) -> None:
+        self._colon, self._colour = colon, colour
 
     def _in(self, text: str, tone: str) -> str:
         return f"\x1b[{_COLOURS[tone]}m{text}\x1b[0m" if self._colour and tone and text else text
 
     def whole(self, told: Outline, tone: str) -> str:
         mark = told.verdict.upper() if told.verdict.isascii() else told.verdict
-        head = self._wrap(f"{mark}: {told.headline}", "", "  ", "")
+        head = self._wrap(f"{mark}{self._colon}{told.headline}", "", "  ", "")
         rows = [self._in(row, tone) for row in head]
         for section in told.sections:
             rows += ["", *self._section(section)]
@@ -60,7 +63,13 @@ class _Text:
         return self._tagged(line, "  ", "  ")
 
     def _tagged(self, line: Line, lead: str, rest: str) -> list[str]:
-        tag = f"[{plain(line.tag)}] " if line.kind == "number" and line.tag else f"{line.tag}: " if line.tag else ""
+        tag = (
+            f"[{plain(line.tag)}] "
+            if line.kind == "number" and line.tag
+            else f"{line.tag}{self._colon}"
+            if line.tag
+            else ""
+        )
         rows = self._wrap(tag + line.text, lead, rest, line.tone if line.tone == "dim" else "")
         if line.kind == "number" and line.tone and tag:
             rows[0] = rows[0].replace(tag.rstrip(), self._in(tag.rstrip(), line.tone), 1)

@@ -9,6 +9,7 @@ from tortie.doctor.causes.api_evidence import API_PORTS, ETCD_PORTS, TYPHA_PORT
 from tortie.doctor.picture.facts import Certificate, Clock, LogLine
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Exhibit, Place
+from tortie.doctor.reading.readers.host_times import moment
 from tortie.doctor.signs import Hit, Sign
 
 AFTER: Final = Sign("x509-after", "certificate has expired or is not yet valid: current time <now> is after <end>")
@@ -155,11 +156,12 @@ def _log_time(picture: Picture, first: Clock, final: Clock) -> float | None:
 
 
 def evidence_now(picture: Picture) -> float | None:
-    """About when the evidence was taken: the last clock shown, else the last line of a log."""
+    """About when the evidence was taken: the last clock shown, else the last line of a log or the time of a refusal."""
     clocks = [clock.time for clock in picture.of(Clock) if clock.time is not None]
     if clocks:
         return max(clocks)
     times = [line.time for line in picture.of(LogLine) if line.time is not None]
+    times = times or [time for hit in picture.hits(AFTER) if (time := moment(hit.value("now"))) is not None]
     return max(times) if times else None
 
 

@@ -9,6 +9,7 @@ from functools import cache
 
 from tortie.doctor import causes as package
 from tortie.doctor.causes.cause import Cause
+from tortie.doctor.causes.shared import SYMPTOMS
 from tortie.doctor.signs import Sign
 
 
@@ -21,8 +22,9 @@ def all_causes() -> tuple[Cause, ...]:
 
 @cache
 def all_signs() -> tuple[Sign, ...]:
-    """Each sign once; causes share some."""
-    return tuple({sign.key: sign for cause in all_causes() for sign in cause.signs}.values())
+    """Each sign once; causes share some, and some only make symptoms."""
+    felt = (sign for signs in SYMPTOMS.values() for sign in signs)
+    return tuple({sign.key: sign for sign in (*felt, *(s for cause in all_causes() for s in cause.signs))}.values())
 
 
 def needles() -> Iterator[str]:

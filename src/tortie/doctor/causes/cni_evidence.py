@@ -90,6 +90,11 @@ def mounted_conf_dirs(picture: Picture) -> list[Directory]:
         for index, line in enumerate(exhibit.lines)
         if "cni-net-dir" in line and (path := _volume_path(exhibit.lines, index))
     ]
+    found += [  # a query for that volume answers with nothing but the path
+        Directory(_clean(exhibit.lines[0]), exhibit.place(0), exhibit.host)
+        for exhibit in picture.commands("cni-net-dir", "path")
+        if len(exhibit.lines) == 1 and _compiled(r"[\s'\"]*/[\w./-]+[\s'\"]*$").match(exhibit.lines[0])
+    ]
     return list({directory.path: directory for directory in found}.values())
 
 

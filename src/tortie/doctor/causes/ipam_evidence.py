@@ -11,6 +11,7 @@ from functools import cache
 from typing import Final, NamedTuple
 
 from tortie.doctor.causes.counting import Count, answers, counted, narrow, said
+from tortie.doctor.causes.pool_addresses import holds_pool, pool_checked, within
 from tortie.doctor.picture.facts import Node, Pod, Pool, PoolUse
 from tortie.doctor.picture.picture import Picture, remembered
 from tortie.doctor.signs import Hit, Sign
@@ -62,7 +63,6 @@ DEFAULT_BLOCK: Final = 26
 # Whoever counts pods may miss some seconds of churn and every tunnel address: a leak is more than that.
 SLACK: Final = 1.4
 SLACK_FEW: Final = 12
-_CHECKED: Final = 20_000  # lines; with --show-all-ips a check is long
 FULL: Final = 0.97  # a pool that is this full has nothing left for the next pod
 
 
@@ -149,22 +149,7 @@ def _block_size(picture: Picture) -> int:
 def _pool_named(picture: Picture) -> str:
     for hit in picture.hits(NO_IPS_IN_POOLS):
         return hit.value("list_pools").split(",")[0].split()[0]
-    return _pool_checked(picture) or picture.value("CALICO_IPV4POOL_CIDR")
-
-
-def _pool_checked(picture: Picture) -> str:
-    """The range that `calicoctl ipam check` lists above its count of active pools, when it is one."""
-    for exhibit in picture.exhibits:
-        if len(exhibit.lines) > _CHECKED or exhibit.prose:
-            continue
-        end = next(
-            (i for i, line in enumerate(exhibit.lines) if _compiled(r"Found \d+ active IP pools").search(line)), 0
-        )
-        named = [line.strip() for line in exhibit.lines[max(0, end - 20) : end]]
-        pools = [text for text in named if _compiled(r"\d+(?:\.\d+){3}/\d+$").match(text)]
-        if len(pools) == 1:
-            return pools[0]
-    return ""
+    return pool_checked(picture) or picture.value("CALICO_IPV4POOL_CIDR")
 
 
 def _from(picture: Picture, sign: Sign) -> Count | None:
@@ -217,7 +202,7 @@ def _pods(picture: Picture, cidr: str, use: PoolUse | None) -> Count | None:
     if numbered:
         return numbered[-1]
     # Some pods only, but those with addresses of this pool: as many as are in use need no other one.
-    enough = [c for command, c in asked if use and c.value >= use.used * FULL and _of_pool(command, cidr)]
+    enough = [c for command, c in asked if use and c.value >= use.used * FULL and holds_pool(picture, command, cidr)]
     if enough:
         return enough[-1]
     using = _from(picture, CHECK_USING)
@@ -227,15 +212,6 @@ def _pods(picture: Picture, cidr: str, use: PoolUse | None) -> Count | None:
     if told:
         return told
     return _listed(picture, cidr)
-
-
-def _of_pool(command: str, cidr: str) -> bool:
-    """The command counts rows by the beginning of an address, and that beginning lies in this pool."""
-    for text in _compiled(r"grep [^|;]*?((?:\d{1,3}\\?\.){2,3})").findall(command):
-        parts = text.replace("\\", "").strip(".").split(".")
-        if within(".".join([*parts, "0", "0"][:4]), cidr) or cidr.startswith(".".join(parts) + "."):
-            return True
-    return False
 
 
 def _listed(picture: Picture, cidr: str) -> Count | None:
@@ -277,25 +253,6 @@ def _owners_listed(lines: Iterable[str]) -> Iterator[str]:
         match = counted_host.match(line[:400]) or pattern.match(line[:400])
         if match:
             yield match[1]
-
-
-# Addresses
-
-
-def within(address: str, cidr: str) -> bool:
-    import ipaddress  # costs milliseconds that most cases need not pay
-
-    try:
-        return ipaddress.ip_address(address.split("/")[0]) in _network(cidr)
-    except ValueError:
-        return False
-
-
-@cache
-def _network(cidr: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
-    import ipaddress
-
-    return ipaddress.ip_network(cidr, strict=False)
 
 
 @cache

@@ -27,7 +27,9 @@ DIAL_FAILED: Final = Sign(
     "dial tcp <ip>:<port>: (connect: |getsockopt: )?(i/o timeout|connection refused|connection timed out"
     "|operation timed out|no route to host|host is unreachable|network is unreachable)",
 )
-API_DEADLINE: Final = Sign("api-deadline", "Get (\"|')?https://<ip>:<port>/<path>(\"|')?: context deadline exceeded")
+API_DEADLINE: Final = Sign(
+    "api-deadline", "(Get|Post|Put|Patch) (\"|')?https://<ip>:<port>/<path>(\"|')?: context deadline exceeded"
+)
 UNAUTHORIZED: Final = Sign("unauthorized", "connection is unauthorized: Unauthorized")
 FORBIDDEN_USER: Final = Sign(
     "forbidden-user",
@@ -38,3 +40,22 @@ NOT_FOUND_RESOURCE: Final = Sign("not-found-resource", "could not find the reque
 # Probes
 PROBE_FAILED: Final = Sign("probe-failed", "(Readiness|Liveness|Startup) probe failed:")
 LIVENESS_KILL: Final = Sign("liveness-kill", "failed liveness probe, will be restarted")
+
+# What only says that something is wrong; symptoms are made of these, and several causes ask for them
+DATASTORE_ERROR: Final = Sign("datastore-error", "Hit error connecting to datastore - retry")
+ETCD_ERROR: Final = Sign(
+    "etcd-error", "etcdserver: (request timed out|leader changed|no leader|mvcc: database space exceeded)"
+)
+ETCD_UNAVAILABLE: Final = Sign("etcd-unavailable", "etcd cluster is unavailable or misconfigured")
+TYPHA_FAILED: Final = Sign("typha-failed", "(Failed to connect|error connecting|connection) to typha")
+POOLS_EXHAUSTED: Final = Sign("pools-exhausted", "pools are likely exhausted")
+NO_ADDRESSES: Final = Sign("no-addresses", "IPAM allocated only 0")
+OPERATOR_DEGRADED: Final = Sign("operator-degraded", "Could not resolve CalicoNetwork IPPool and kubeadm configuration")
+
+SYMPTOMS: Final = {
+    "datastore-error": (DATASTORE_ERROR, ETCD_ERROR, ETCD_UNAVAILABLE),
+    "typha-down": (TYPHA_FAILED,),
+    "no-address": (POOLS_EXHAUSTED, NO_ADDRESSES),
+    "operator-degraded": (OPERATOR_DEGRADED,),
+    "unauthorized": (UNAUTHORIZED,),
+}

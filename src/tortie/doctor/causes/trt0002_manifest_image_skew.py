@@ -126,7 +126,7 @@ def fix(picture: Picture, finding: Finding) -> tuple[Step, ...]:
                 f"Apply the complete manifest of the images' release ({tag}), with its roles, accounts and CRDs",
                 f"应用与镜像一致的完整清单（{tag}），包括角色、账号与 CRD",
             ),
-            f"kubectl apply --server-side --force-conflicts -f <calico.yaml of {tag}>",
+            f"kubectl apply --server-side --force-conflicts -f calico.yaml",
             "disruptive",
         ),
     )

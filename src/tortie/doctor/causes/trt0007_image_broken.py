@@ -48,7 +48,14 @@ def judge(picture: Picture) -> Finding:
     image = container.image if container else _calico_image(picture)
     library = next((hit.value("library") for hit in hits if hit.value("library")), "")
     tag = image.rpartition("/")[2]
-    objects = (image, tag, library, tag.rpartition(":")[2] or _release(picture), container.name if container else "", _pod(picture))
+    objects = (
+        image,
+        tag,
+        library,
+        tag.rpartition(":")[2] or _release(picture),
+        container.name if container else "",
+        _pod(picture),
+    )
     evidence = (*hits[:2], *kernel[:2], *((container,) if container else ()))
     if hits:
         why = Words(
@@ -153,7 +160,7 @@ CAUSE = Cause(
         ("image-arch-mismatch", Words("there the words are `exec format error`", "那时报 `exec format error`")),
         ("oom-killed", Words("there the exit code is 137 and the reason OOMKilled", "那时退出码 137、原因 OOMKilled")),
     ),
-    signs=OWN_WORDS,
+    signs=(*OWN_WORDS, *KERNEL_SAYS),
     judge=judge,
     ask=Ask(
         "kubectl -n <ns> logs -p <pod> | tail -3; kubectl -n <ns> get pod <pod> -o jsonpath='{..imageID}'",

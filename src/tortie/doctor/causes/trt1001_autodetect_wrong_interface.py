@@ -67,7 +67,9 @@ def judge(picture: Picture) -> Finding:
     evidence = [item for other in (best, *grounds) if _agrees(other, whole) for item in other.evidence]
     evidence += [peer for peer in missing_peers(picture) if peer.address == whole.address]
     evidence += conflicts(picture)[:1]
-    objects = (whole.address, whole.interface, whole.node, whole.internal, "IP_AUTODETECTION_METHOD")
+    likewise = [name for other in grounds if other.strength >= STRONG for name in (other.address, other.node)]
+    named = (whole.address, whole.interface, whole.node, whole.internal, *likewise[:8], "IP_AUTODETECTION_METHOD")
+    objects = tuple(dict.fromkeys(name for name in named if name))
     values = {"address": whole.address, "interface": whole.interface, "node": whole.node, "internal": whole.internal}
     why = _why(whole, remark(picture, whole.interface))
     return found(strength, why, objects, evidence, aside=aside, **values)

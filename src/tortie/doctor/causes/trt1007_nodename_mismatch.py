@@ -19,13 +19,14 @@ from tortie.doctor.causes.cause import (
     found,
     ruled_out,
 )
-from tortie.doctor.causes.node_names import NAME_SIGNS, Called, by_agent, by_cni, drain, split_names
+from tortie.doctor.causes.node_names import NAME_SIGNS, Called, by_agent, by_cni, by_file, drain, split_names
 from tortie.doctor.picture.facts import CalicoNode
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Sign
 from tortie.doctor.words import Words
 
 NO_NODE: Final = Sign("trt1007-no-node", "failed to get node for host <rest>")
+NOT_THERE: Final = Sign("trt1007-node-not-there", "resource does not exist: Node\\(<name>\\) with error")
 
 
 def judge(picture: Picture) -> Finding:
@@ -34,6 +35,7 @@ def judge(picture: Picture) -> Finding:
     known = nodes or [pod.node for pod in picture.agents() if pod.node]
     twice = split_names(recorded)
     pinned = [call for call in by_cni(picture) if _differs(picture, call, known)]
+    pinned += [call for call in (*_looked_up(picture), *by_file(picture)) if known and _differs(picture, call, known)]
     lookups = picture.hits(NO_NODE)
     if conflicts(picture) and not pinned:
         return ruled_out(Words("an address conflict is reported", "报的是地址冲突"), conflicts(picture)[:1])
@@ -58,9 +60,15 @@ def judge(picture: Picture) -> Finding:
     return found(strength, why, objects, evidence, wrong=wrong, right=right)
 
 
+def _looked_up(picture: Picture) -> list[Called]:
+    """Names under which the datastore was asked for a node that it does not have."""
+    hits = [hit for hit in picture.hits(NOT_THERE) if "\\n" not in hit.value("name")]
+    return [Called(hit.value("name"), "lookup", "", hit) for hit in hits]
+
+
 def _differs(picture: Picture, call: Called, known: list[str]) -> bool:
     """The CNI configuration's name is not the one that Kubernetes or calico-node has for the same host."""
-    if call.name in known:
+    if call.name.lower() in (name.lower() for name in known):
         return False
     names = [*known, *(other.name for other in by_agent(picture)), *picture.calico_nodes()]
     return any(name != call.name and same_host(name, call.name) for name in names) or (
@@ -134,7 +142,7 @@ CAUSE = Cause(
         ("duplicate-nodename", Words("two hosts, one name", "两台主机用同一个名字")),
         ("nodename-invalid", Words("the name is refused", "名字不合法被拒绝")),
     ),
-    signs=(*SHARED_SIGNS, *NAME_SIGNS, NO_NODE),
+    signs=(*SHARED_SIGNS, *NAME_SIGNS, NO_NODE, NOT_THERE),
     judge=judge,
     ask=Ask(
         "calicoctl get nodes; kubectl get nodes -o name; grep -he nodename -e hostname /etc/cni/net.d/10-calico*; "

@@ -46,7 +46,7 @@ def judge(picture: Picture) -> Finding:
         strength = STRONG if healed or held else POSSIBLE if missing_peers(picture) else LIKELY
         named = ("graceful restart", "nodeMeshMaxRestartTime")
         return found(strength, why, named, (*started[-1:], *done[-1:], *held[:1], *waiting[:1], *healed[:1]))
-    if held and not missing_peers(picture) and (healed or not settled(picture) or picture.hits(RECOVERY)):
+    if held and not missing_peers(picture) and (healed or _still(picture, held) or picture.hits(RECOVERY)):
         return _holding(picture, held, (*waiting[:1], *picture.settings("wait-timer", "bird")[-1:], *healed[:1]))
     if settled(picture) and agents:
         return ruled_out(Words("the agents are ready by now", "calico-node 现已就绪"), (*done[:1], *agents[:1]))
@@ -69,6 +69,12 @@ def judge(picture: Picture) -> Finding:
     objects = ("graceful restart", *peers[:3], node, "nodeMeshMaxRestartTime")
     evidence = (*started[-1:], *waiting[:2], *missing_peers(picture)[:2])
     return found(strength, why, objects, evidence, peer=peers[0] if peers else "")
+
+
+def _still(picture: Picture, held: list[Setting]) -> bool:
+    """No later table shows these sessions without the wait."""
+    last = {(session.host, session.peer): session.place for session in picture.sessions()}
+    return any(last.get((state.host, state.owner), state.place) == state.place for state in held)
 
 
 def _holding(picture: Picture, held: list[Setting], said: tuple[object, ...]) -> Finding:

@@ -158,6 +158,14 @@ def judge(picture: Picture) -> Finding:
             (*bare[:1], *tail),
             value=value,
         )
+    template = [s for s in settings if "<ETCD_PORT>" in _value(s)]  # an address is left out for privacy, a port never
+    if template:
+        value = _value(template[0])
+        why = Words(
+            f"etcd_endpoints still is the manifest's placeholder {value}.",
+            f"etcd_endpoints 仍是清单中的占位符 {value}。",
+        )
+        return found(STRONG, why, ("etcd_endpoints", "ETCD_ENDPOINTS", value), (*template[:1], *tail))
     if strangers:
         gone = strangers[0].address
         living = list(members(picture))

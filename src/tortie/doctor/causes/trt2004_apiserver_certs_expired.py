@@ -37,7 +37,6 @@ from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Place
 from tortie.doctor.words import Words
 
-
 _AGE = re.compile(r"(\d{1,4}) (sec|min|hour|day|week|month|year)\w*(?: ago)?", re.IGNORECASE)
 _UNITS = {"se": 1, "mi": 60, "ho": 3600, "da": 86400, "we": 604800, "mo": 2592000, "ye": 31536000}
 _HOST = re.compile(r"[a-z][\w.-]{0,62}|(?:\d{1,3}\.){3}\d{1,3}", re.IGNORECASE)
@@ -107,7 +106,13 @@ def judge(picture: Picture) -> Finding:
                 f"{why.zh}{stale[0]} 上的 kube-apiserver 长期未重启。",
             )
         objects = (stale[0] if stale else "", *served, "kube-apiserver", "apiserver.crt", address, "6443")
-        evidence = (*late[:2], *((stale[1],) if stale else ()), *(r.hit for r in refused[:2]), *picture.said("certs-renewed")[:1], *valid[:1])
+        evidence = (
+            *late[:2],
+            *((stale[1],) if stale else ()),
+            *(r.hit for r in refused[:2]),
+            *picture.said("certs-renewed")[:1],
+            *valid[:1],
+        )
         return found(strength, why, objects, evidence, address=address)
     if others:
         return ruled_out(

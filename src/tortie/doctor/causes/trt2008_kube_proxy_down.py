@@ -59,7 +59,9 @@ def judge(picture: Picture) -> Finding:
     own = picture.hits(IPVS_PROXIER, RESTORE_FAILED, CONNTRACK_DENIED)
     if not (rules and rules.present) and (rules or direct_answers(picture)):
         own += proxy_without_api(picture)  # with its rules there, or no API server at all, that says nothing
-    down, missing = proxies_down(picture), nodes_without_proxy(picture)
+    down = proxies_down(picture)
+    # A node whose agent is ready has what it needs: other things than kube-proxy may serve its service addresses.
+    missing = [pod for pod in nodes_without_proxy(picture) if not pod.all_ready]
     said = picture.said("kube-proxy-missing")
     none = [w for w in picture.of(Workload) if w.name == "kube-proxy" and w.ready == 0]
     if rules and rules.present and not own and not down:

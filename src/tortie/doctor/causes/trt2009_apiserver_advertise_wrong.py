@@ -85,6 +85,7 @@ def _wrong(picture: Picture, endpoint: Endpoint) -> tuple[float, str, str, list[
     if (
         len(hosts) > 1
         or hosts & sick
+        or any(_served_elsewhere(picture, host, others) for host in hosts)
         or (hosts and masters and not hosts & set(_master_names(picture)) and address not in masters)
     ):
         holder = sorted(hosts)[-1]
@@ -127,6 +128,13 @@ def _wrong(picture: Picture, endpoint: Endpoint) -> tuple[float, str, str, list[
     if foreign and (ip_address(address).is_global or _master_names(picture)):
         return LIKELY, "no node's InternalIP", "它不是任何节点的 InternalIP", []
     return None
+
+
+def _served_elsewhere(picture: Picture, host: str, others: list[PortTest]) -> bool:
+    """This machine reaches the API at another machine's address: it is not the server, though it has its address."""
+    links = (link for link in picture.of(Interface) if link.host == host)
+    own = {text.split("/")[0] for link in links for text in link.addresses}
+    return any(test.host == host and test.address not in own for test in others)
 
 
 def _beside(one: str, other: str) -> bool:

@@ -46,7 +46,15 @@ def judge(picture: Picture) -> Finding:
         "bird" if birds else "", *(str(owner.port) for owner in own[:1]),
     ]  # fmt: skip
     rows = [row for row in picture.of(Workload) if f"{row.namespace}/{row.name}".strip("/") in sets]
-    evidence = (*rows[:2], *felixes[:2], *birds[:1], *own[:1], *boxes[:2], *bound[:1], *picture.said("two-installs")[:1])
+    evidence = (
+        *rows[:2],
+        *felixes[:2],
+        *birds[:1],
+        *own[:1],
+        *boxes[:2],
+        *bound[:1],
+        *picture.said("two-installs")[:1],
+    )
     proofs = [
         bool(birds),
         bool(own and bound),
@@ -123,7 +131,7 @@ def _containers_of_one_host(picture: Picture) -> list[Setting]:
             by_host.setdefault(box.host, {})[box.owner or box.name] = box
     for boxes in by_host.values():
         if len(boxes) > 1:
-            return sorted(reversed(boxes.values()), key=lambda box: box.owner in known)
+            return sorted(boxes.values(), key=lambda box: box.owner in known)
     return []
 
 

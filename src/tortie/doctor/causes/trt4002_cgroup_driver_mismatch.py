@@ -129,18 +129,22 @@ def _runtimes(picture: Picture) -> dict[str, Driver]:
         if value in ("true", "false") and not hit.line.strip().startswith("#"):
             found[hit.host] = ("systemd" if value == "true" else "cgroupfs"), hit
     for hit in picture.hits(DOCKER_DRIVER):
-        if hit.value("driver").lower() in DRIVERS:
-            found.setdefault(hit.host, (hit.value("driver").lower(), hit))
+        if driver := _driver(hit):
+            found.setdefault(hit.host, (driver, hit))
     return found
 
 
 def _kubelets(picture: Picture) -> dict[str, Driver]:
     found: dict[str, Driver] = {}
     for hit in picture.hits(KUBELET_FLAG, KUBELET_LOG, KUBELET_DRIVER):
-        driver = hit.value("driver").lower().rstrip("}")
-        if driver in DRIVERS:
+        if driver := _driver(hit):
             found[hit.host] = driver, hit
     return found
+
+
+def _driver(hit: Hit) -> str:
+    """The driver that a hit names; brackets or the marks of Chinese may stand right behind it."""
+    return next((driver for driver in DRIVERS if hit.value("driver").lower().startswith(driver)), "")
 
 
 def _why(kubelet: str, runtime: str) -> Words:
@@ -204,9 +208,17 @@ CAUSE = Cause(
         ("runtime-unresponsive", Words("containers hang instead of ending", "容器卡住而不是结束")),
     ),
     signs=(
-        RUNTIME_SYSTEMD, RUNTIME_JSON, DOCKER_DRIVER, KUBELET_DRIVER, KUBELET_FLAG, KUBELET_LOG, DIFFERENT, SANDBOX,
-        STOPPING, *START_SIGNS,
-    ),  # fmt: skip
+        RUNTIME_SYSTEMD,
+        RUNTIME_JSON,
+        DOCKER_DRIVER,
+        KUBELET_DRIVER,
+        KUBELET_FLAG,
+        KUBELET_LOG,
+        DIFFERENT,
+        SANDBOX,
+        STOPPING,
+        *START_SIGNS,
+    ),
     judge=judge,
     ask=Ask(
         f"grep SystemdCgroup {CONFIG}; grep cgroupDriver /var/lib/kubelet/config.yaml; stat -fc %T /sys/fs/cgroup",

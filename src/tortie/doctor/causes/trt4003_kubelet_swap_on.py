@@ -26,7 +26,7 @@ from tortie.doctor.reading.exhibit import Place
 from tortie.doctor.signs import Hit, Sign
 from tortie.doctor.words import Words
 
-SWAP_ON: Final = Sign("swap-on", "running with swap on is not supported")
+SWAP_ON: Final = Sign("swap-on", "running with swap on is not")  # screens cut the rest
 ACCEPTED: Final = Sign("swap-accepted", "failSwapOn: false")
 ACCEPTED_FLAG: Final = Sign("swap-accepted-flag", "--fail-swap-on=false")
 _DEVICE: Final = re.compile(
@@ -39,8 +39,8 @@ _FREE: Final = re.compile(r"^Swap:\s+([\d.]+)", re.M)
 def judge(picture: Picture) -> Finding:
     refused = picture.hits(SWAP_ON)
     devices, shown = _devices(picture)
-    hosts = _hosts(picture, refused)
     units = [unit for unit in picture.of(Unit) if unit.name.startswith("kubelet") and unit.active != "active"]
+    hosts = _hosts(picture, refused) or [unit.host for unit in units if unit.host]
     gone = not_ready(picture)
     objects = [
         *(name for host in hosts for name in known_as(picture, host)), *(node.name for node in gone if not hosts),

@@ -43,7 +43,9 @@ APART_S = 3_600.0  # two copies written by one install-cni are seconds apart
 def judge(picture: Picture) -> Finding:
     runtime, mounted = runtime_conf_dirs(picture), mounted_conf_dirs(picture)
     errors = picture.hits(UNAUTHORIZED, NOT_INITIALIZED, NO_NETWORKS, NO_NETWORK_CONFIG)
-    written = mounted or _written(picture)
+    copies = _copies(picture)
+    fresh = _fresh_elsewhere(runtime, copies) if errors else []
+    written = mounted or fresh or _written(picture)
     if runtime and written:
         reads, writes = runtime[-1], written[-1]
         if _same(reads.path, writes.path, _links(picture, reads.host)):
@@ -54,9 +56,8 @@ def judge(picture: Picture) -> Finding:
                 ),
                 (reads, writes),
             )
-        strength = PROVEN if mounted else LIKELY
+        strength = PROVEN if mounted else STRONG if fresh else LIKELY
         return _mismatch(picture, strength, reads, writes, errors)
-    copies = _copies(picture)
     if copies:
         old, new = copies
         reads, writes = Directory(old.folder.rstrip("/"), old.place), Directory(new.folder.rstrip("/"), new.place)
@@ -90,6 +91,13 @@ def _written(picture: Picture) -> list[Directory]:
     if len(folders) == 1 and not elsewhere:
         return [Directory(folder, file.place) for folder, file in folders.items()]
     return elsewhere[-1:]
+
+
+def _fresh_elsewhere(runtime: list[Directory], copies: tuple[HostFile, HostFile] | None) -> list[Directory]:
+    """The runtime reads the older one of two kubeconfigs: the younger one is what install-cni writes now."""
+    if not copies or not runtime or copies[0].folder.rstrip("/") != runtime[-1].path:
+        return []
+    return [Directory(copies[1].folder.rstrip("/"), copies[1].place, copies[1].host)]
 
 
 def _copies(picture: Picture) -> tuple[HostFile, HostFile] | None:

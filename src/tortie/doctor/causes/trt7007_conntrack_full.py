@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tortie.doctor.causes.cause import LIKELY, PROVEN, STRONG, Ask, Cause, Finding, Step, cannot_tell, found, ruled_out
 from tortie.doctor.causes.traffic_evidence import host_of, rows
+from tortie.doctor.picture.facts import Setting
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Sign
 from tortie.doctor.words import Words
@@ -56,6 +57,10 @@ def _usage(picture: Picture) -> list[tuple[float, int, int, tuple[object, ...], 
         if asked and len(asked) == len(numbers):
             for word, (index, text) in zip(asked, numbers, strict=True):
                 (counts if COUNT in word else limits)[exhibit.host] = (int(text), exhibit.place(index))
+    for setting in picture.of(Setting):
+        key = setting.name.rpartition(".")[2]
+        if setting.scope == "sysctl" and key in (COUNT, MAX) and setting.value.isdecimal():
+            (counts if key == COUNT else limits).setdefault(setting.host, (int(setting.value), setting))
     return [
         (count / limits[host][0], count, limits[host][0], (fact, limits[host][1]), host)
         for host, (count, fact) in counts.items()

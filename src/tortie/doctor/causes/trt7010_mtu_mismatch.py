@@ -120,7 +120,9 @@ def _pings(picture: Picture) -> tuple[list[Ping], list[Ping]]:
     }
     large = [p for p in pings if not p.ok and (p.size or 0) >= LARGE]
     lost = [p for p in large if (p.place.source, p.place.last) not in refused and "too long" not in p.text]
-    return [p for p in pings if p.ok and (p.size or 56) < LARGE], lost
+    # Below the size that gets lost, to the same address: close by it is as good as tiny.
+    least = {p.address: min(other.size or 0 for other in lost if other.address == p.address) for p in lost}
+    return [p for p in pings if p.ok and (p.size or 56) < max(LARGE, least.get(p.address, 0))], lost
 
 
 def _mtus(picture: Picture) -> dict[str, dict[str, tuple[int, object]]]:

@@ -25,7 +25,7 @@ from tortie.doctor.causes.traffic_evidence import (
     ping_but_no_tcp,
     rows,
 )
-from tortie.doctor.picture.facts import Setting
+from tortie.doctor.picture.facts import Route, Setting
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Hit, Sign
 from tortie.doctor.words import Words
@@ -53,8 +53,10 @@ def judge(picture: Picture) -> Finding:
     offload = list(rows(picture, _OFFLOAD, "ethtool"))
     on = [row for row in offload if row["value"] == "on" and row["feature"] != "tx-udp_tnl-segmentation"]
     growing, cured = _growing(picture), _cured(picture)
-    helps: list[object] = [*cured, *picture.said("offload-off-helps")]
+    told = picture.said("offload-off-helps")
+    helps: list[object] = [*cured, *told]
     vxlan = bool(bad) or "vxlan" in encapsulation(picture) or bool(picture.commands("vxlan.calico"))
+    vxlan = vxlan or any("vxlan" in statement.text.lower() for statement in told)
     support = [bool(one_sided), bool(errors), bool(drivers or on), bool(helps)]
     device = _device(picture, bad)
     objects = (
@@ -118,10 +120,19 @@ def side_of(picture: Picture, hit: Hit) -> str:
         if capture.place.first <= hit.place.first <= capture.place.last and capture.place.source == hit.place.source:
             start = compiled(r"(\d+(?:\.\d+){3})\.\d+ > (\d+(?:\.\d+){3})\.\d+: \[bad udp").search(hit.line)
             sources, targets = ({start[1]}, {start[2]}) if start else (capture.sources, capture.targets)
-            if targets & own:
+            others = _elsewhere(picture, hit.host)
+            if targets & own or (sources & others and not targets & others):
                 return "receiver"
-            return "sender" if sources & own else "unknown"
+            return "sender" if sources & own or targets & others else "unknown"
     return "unknown"
+
+
+def _elsewhere(picture: Picture, host: str) -> set[str]:
+    """Addresses of other nodes, as seen from a host: those its routes lead to, and those that others own."""
+    if not host:
+        return set()
+    via = {route.via for route in picture.of(Route) if route.host == host and route.via}
+    return via | {ip for name, ip in picture.internal_ips().items() if host in picture.internal_ips() and name != host}
 
 
 def _growing(picture: Picture) -> list[Setting]:

@@ -42,7 +42,7 @@ FIREWALLS = ("firewall-cmd", "ufw", "nft ", "iptables")
 
 def judge(picture: Picture) -> Finding:
     kinds = encapsulation(picture)
-    bad = next((hit for hit in picture.hits(BAD_SUM) if side_of(picture, hit) == "receiver"), None)
+    bad = next((hit for hit in picture.hits(BAD_SUM) if side_of(picture, hit) != "sender"), None)
     through = arrived(picture, "vxlan")
     if bad or through:
         return ruled_out(Words("VXLAN packets arrive", "VXLAN 包能够到达"), (bad or through,))

@@ -70,6 +70,13 @@ def judge(picture: Picture) -> Finding:
         )
         return found(PROVEN if routes or closed or dead else STRONG, why, objects, evidence, group=name)
     fits = bool(routes or "ipip" in kinds)
+    told = [] if closed or opened else picture.said("only-tcp-udp-icmp")
+    if told and fits and dead:
+        why = Words(
+            "Pods of other nodes do not answer through tunl0, and the packet filter lets only TCP, UDP and ICMP pass.",
+            "经 tunl0 的跨节点 pod 不通，而包过滤只放行 TCP、UDP 和 ICMP。",
+        )
+        return found(STRONG if up else LIKELY, why, ("security group", *objects), (*told[:1], *evidence))
     if closed and fits and dead:
         why = Words(
             f"Pods of other nodes do not answer through tunl0.{where_en}", f"经 tunl0 的跨节点 pod 不通。{where_zh}"

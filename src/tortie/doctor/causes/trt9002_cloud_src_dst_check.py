@@ -122,6 +122,7 @@ def _checks(picture: Picture) -> tuple[list[Row], list[Row]]:
     off: list[Row] = []
     shown = [row for needle in NEEDLES for row in rows(picture, _CHECK, needle=needle)]
     shown += rows(picture, r"(?P<name>)\b(?P<value>true|false)\b", "--output text", "--output table")
+    shown += rows(picture, r"(?P<name>)\"Value\"\s*:\s*(?P<value>true|false)\b", "ourceDestCheck", needle='"Value"')
     for row in shown:
         if not row["name"] and "sourcedestcheck" not in row.command.lower():
             continue

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from typing import Final
 
 from tortie.doctor.causes.catalogue import all_causes
-from tortie.doctor.causes.cause import LIKELY, Cause, Finding
+from tortie.doctor.causes.cause import HINT, LIKELY, Cause, Finding
 from tortie.doctor.diagnosis import Answer, Diagnosis, Excluded, Question, Symptom, Verdict
 from tortie.doctor.judgement.evidence import Quotes, not_understood
 from tortie.doctor.judgement.questions import first_question
-from tortie.doctor.judgement.standing import Standing, standing
+from tortie.doctor.judgement.standing import Standing, about_a_cluster, standing
 from tortie.doctor.judgement.symptoms import ELSEWHERE, symptoms
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.words import Words
@@ -18,6 +18,7 @@ from tortie.doctor.words import Words
 SEVERITIES: Final = ("critical", "high", "medium", "low")
 CANDIDATES_SHOWN: Final = 5
 EXCLUDED_SHOWN: Final = 10
+SYMPTOMS_IN_CHAIN: Final = 1
 NEAR: Final = 0.06  # two claims closer than this are not told apart by their strength
 
 # What agents and sessions that are shown to be well exclude; dead traffic behind them is not excluded.
@@ -39,7 +40,8 @@ def judge(picture: Picture, causes: Iterable[Cause] | None = None) -> Diagnosis:
     now = standing(picture)
     seen = symptoms(picture, now)
     findings = [(cause, cause.judge(picture)) for cause in catalogue]
-    found = [pair for pair in findings if pair[1].state == "found"]
+    # A bare machine has settings that a node must not have; without a cluster they are nobody's fault.
+    found = [pair for pair in findings if pair[1].state == "found"] if about_a_cluster(picture) else []
     asides = [pair for pair in found if pair[1].aside]
     claims = [pair for pair in found if pair[1].strength >= LIKELY and not pair[1].aside]
     claims = _without_consequences(claims if _complaint(picture) else _fitting(claims, seen, now))
@@ -112,7 +114,10 @@ class _Answers:
     def __call__(self, pair: Found) -> Answer:
         cause, finding = pair
         explains = tuple(f"s{n}" for n, symptom in enumerate(self._seen, 1) if symptom.kind in cause.explains)
-        because = tuple(dict.fromkeys(self._quotes.id_of(place) for place in finding.evidence))
+        # The chain ends where the trouble is felt: at the first symptoms that this explains.
+        felt = [s.evidence[0] for s in self._seen if s.current and s.kind in cause.explains and s.evidence]
+        places = dict.fromkeys([*finding.evidence, *felt[:SYMPTOMS_IN_CHAIN]])
+        because = tuple(dict.fromkeys(self._quotes.id_of(place) for place in places))
         return Answer(cause, finding, round(finding.strength, 2), because, explains, cause.fix(self._picture, finding))
 
 
@@ -173,7 +178,7 @@ def _next(
 ) -> tuple[Question, ...]:
     if verdict == "healthy":
         return ()
-    if first is None:
+    if first is None or first[1].strength <= HINT:
         return (first_question(seen, namespace),)
     if verdict == "cause-found":
         cause, finding = first

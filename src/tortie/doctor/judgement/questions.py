@@ -80,8 +80,8 @@ _QUESTIONS: Final = (
         _ask(
             "kubectl get nodes -o custom-columns='NAME:.metadata.name,INTERNAL:.status.addresses[0].address,"
             "CALICO:.metadata.annotations.projectcalico\\.org/IPv4Address'",
-            "a peer address that is nobody's InternalIP is a wrong interface; else test port 179 from the side that is not "
-            "Passive",
+            "a peer address that is nobody's InternalIP is a wrong interface; else test port 179 from the side that is "
+            "not Passive",
             "对端地址若不是任何节点的 InternalIP，就是网卡选错；否则从非 Passive 一侧测试 179 端口",
         ),
     ),

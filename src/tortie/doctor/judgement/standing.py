@@ -6,7 +6,20 @@ from typing import Final, NamedTuple
 
 from tortie.doctor.causes.shared import STARTED
 from tortie.doctor.diagnosis import Checked
-from tortie.doctor.picture.facts import Condition, Pod, Workload
+from tortie.doctor.picture.facts import (
+    CalicoNode,
+    Condition,
+    Container,
+    Event,
+    LogLine,
+    Node,
+    Pod,
+    Probe,
+    Registered,
+    Session,
+    Statement,
+    Workload,
+)
 from tortie.doctor.picture.picture import Picture, is_agent
 from tortie.doctor.words import Words
 
@@ -34,6 +47,28 @@ class Standing(NamedTuple):
             (self.nodes_shown, self.nodes_ready),
         )
         return (self.agents_shown or self.sessions_shown) and all(good for shown, good in parts if shown)
+
+
+# What only a cluster has; links, settings and loads any machine has.
+_CLUSTERED: Final = (
+    CalicoNode,
+    Condition,
+    Container,
+    Event,
+    LogLine,
+    Node,
+    Pod,
+    Probe,
+    Registered,
+    Session,
+    Statement,
+    Workload,
+)
+
+
+def about_a_cluster(picture: Picture) -> bool:
+    """Whether anything in it comes from Kubernetes, Calico or a person who has them."""
+    return picture.any_hit or any(picture.of(kind) for kind in _CLUSTERED)
 
 
 def ready(pod: Pod) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
-from tortie.doctor.causes.shared import DIAL_FAILED, TERMINATING
+from tortie.doctor.causes.shared import DIAL_FAILED, SYMPTOMS, TERMINATING
 from tortie.doctor.diagnosis import Symptom
 from tortie.doctor.judgement.standing import Standing, live, ready
 from tortie.doctor.picture.facts import Condition, Container, Event, LogLine, Pod, Workload
@@ -18,6 +18,7 @@ _SYSTEM = ("kube-system", "calico-system", "calico-apiserver", "tigera-operator"
 # Programs inside the agent's pod: what they complained about is over when the pod is ready.
 _OWN = ("", "startup", "felix", "confd", "bird", "bird6", "calico-node", "tunnel-ip-allocator", "monitor-addresses",
         "cni-installer", "install-cni", "ipam", "upgrade-ipam", "cni-config-monitor", "status-reporter")  # fmt: skip
+_RECENT_S, _OFTEN, _LASTING_S = 600.0, 3, 600.0  # longer than any start-up complains
 _PULL = ("ImagePullBackOff", "ErrImagePull", "InvalidImageName")
 _SAID = {
     "cross-node-dead": ("traffic-dead", Words("pods on different nodes cannot reach each other", "跨节点的 Pod 不通")),
@@ -25,6 +26,7 @@ _SAID = {
     "large-packets-stall": ("traffic-dead", Words("large transfers stall", "大包传输卡住")),
     "service-dead": ("service-dead", Words("services do not answer", "Service 访问不通")),
     "nodeport-dead": ("service-dead", Words("a NodePort does not answer on some nodes", "部分节点上 NodePort 不通")),
+    "keeps-restarting": ("restarts", Words("containers restart again and again", "容器反复重启")),
     "network-dead": ("traffic-dead", Words("pods have no network", "Pod 网络不通")),
     "host-pod-dead": ("traffic-dead", Words("hosts and pods cannot reach each other", "主机与 Pod 互相不通")),
     "network-lost-sometimes": ("traffic-dead", Words("pods lose the network now and then", "Pod 网络时断时续")),
@@ -33,8 +35,17 @@ _SAID = {
 
 def symptoms(picture: Picture, standing: Standing) -> list[Symptom]:
     """In the order a person would tell them: pods, nodes, sessions, messages, complaints."""
-    return [*_pods(picture), *_workloads(picture), *_nodes(picture), *_sessions(picture, standing),
-            *_containers(picture), *_events(picture, standing), *_logs(picture, standing), *_said(picture)]  # fmt: skip
+    return [
+        *_pods(picture),
+        *_workloads(picture),
+        *_nodes(picture),
+        *_sessions(picture, standing),
+        *_containers(picture),
+        *_events(picture, standing),
+        *_logs(picture, standing),
+        *_messages(picture, standing),
+        *_said(picture),
+    ]
 
 
 def kind_of(pod: Pod) -> str:
@@ -164,6 +175,9 @@ def _events(picture: Picture, standing: Standing) -> Iterator[Symptom]:
 
 def _is_over(event: Event, pods: dict[str, Pod], standing: Standing) -> bool:
     """The pod it speaks of is ready now; or it speaks of no pod that is shown, and all agents are."""
+    recent = event.age_s is not None and event.age_s <= _RECENT_S and event.count >= _OFTEN
+    if recent and (event.over_s or 0.0) - (event.age_s or 0.0) > _LASTING_S:
+        return False  # again and again, and just now: ready is only the moment between two of them
     pod = pods.get(event.object.rpartition("/")[2])
     if pod is not None and pod.containers is not None:
         return ready(pod)
@@ -225,6 +239,15 @@ def _logs(picture: Picture, standing: Standing) -> Iterator[Symptom]:
         told = worst[-1].message[:200]
         own = all(line.program in _OWN for line in worst[-3:])
         yield Symptom("log-errors", Words(told, told), (worst[-1].place,), current=not (standing.agents_well and own))
+
+
+def _messages(picture: Picture, standing: Standing) -> Iterator[Symptom]:
+    for kind, signs in SYMPTOMS.items():
+        hits = picture.hits(*signs)
+        if hits:
+            told = hits[-1].text
+            over = standing.agents_well and kind in ("datastore-error", "typha-down", "unauthorized")
+            yield Symptom(kind, Words(told, told), _few(hits), current=not over)
 
 
 def _said(picture: Picture) -> Iterator[Symptom]:

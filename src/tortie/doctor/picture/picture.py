@@ -36,7 +36,7 @@ NAMESPACE = "kube-system"
 
 
 def remembered(question: Callable[Concatenate[Picture, P], T]) -> Callable[Concatenate[Picture, P], T]:
-    """A question that many causes ask: answered once, as long as nothing is added. Lists and dicts are given as copies."""
+    """A question that many causes ask: answered once, until something is added. Lists and dicts are given as copies."""
 
     @wraps(question)
     def asked(picture: Picture, /, *args: P.args, **options: P.kwargs) -> T:
@@ -87,6 +87,10 @@ class Picture:
         """All hits of these signs. Prose counts: a person quotes what was seen."""
         keys = [sign if isinstance(sign, str) else sign.key for sign in signs]
         return [hit for key in keys for hit in self._hits.get(key, ())]
+
+    @property
+    def any_hit(self) -> bool:
+        return bool(self._hits)
 
     def hit(self, *signs: Sign | str) -> Hit | None:
         return next(iter(self.hits(*signs)), None)

@@ -127,8 +127,9 @@ def skipped(name: str, error: Exception) -> Skipped:
         return Skipped(name, _BOMB)
     if isinstance(error, RuntimeError) and ("password" in str(error) or "encrypted" in str(error)):
         return Skipped(name, _LOCKED)
-    broken = (tarfile.TarError, zipfile.BadZipFile, lzma.LZMAError, zlib.error, EOFError, OSError, ValueError)
-    if isinstance(error, broken) or isinstance(error, NotImplementedError):  # a way of packing that is not known
+    unknown = NotImplementedError  # a way of packing
+    broken = (tarfile.TarError, zipfile.BadZipFile, lzma.LZMAError, zlib.error, EOFError, OSError, ValueError, unknown)
+    if isinstance(error, broken):
         why = str(error).replace("{", "(").replace("}", ")") or type(error).__name__
         return Skipped(name, _BROKEN.fill(why=why))
     raise error
@@ -137,7 +138,8 @@ def skipped(name: str, error: Exception) -> Skipped:
 def _packed(name: str, head: bytes, rest: BinaryIO, budget: Budget) -> Iterator[Member | Skipped]:
     kind = kind_of_archive(head)
     tally = _Tally(head, rest)
-    stream = io.BufferedReader(_Counted(_unpacked(kind, io.BufferedReader(tally)), budget, tally), 1 << 20)
+    counted: io.RawIOBase = _Counted(_unpacked(kind, io.BufferedReader(tally)), budget, tally)
+    stream: io.BufferedReader = io.BufferedReader(counted, 1 << 20)
     inner = stream.peek(512)
     if kind == "tar" or inner[257:262] == b"ustar":
         yield from _tar(name, stream, budget)
@@ -159,7 +161,7 @@ def _unpacked(kind: str, stream: BinaryIO | io.BufferedReader) -> BinaryIO:
         import lzma
 
         return lzma.LZMAFile(stream)  # type: ignore[return-value]
-    return stream  # type: ignore[return-value]
+    return stream
 
 
 def _tar(name: str, stream: io.BufferedReader, budget: Budget) -> Iterator[Member | Skipped]:

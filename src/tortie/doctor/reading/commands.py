@@ -29,7 +29,7 @@ PROGRAMS: Final = word_set("""
     history for while if until xargs watch time timeout sudo su ssh scp rsync strace nsenter openssl jq yq
     python python3 perl bash sh apt apt-get yum dnf rpm dpkg apk snap zypper aws gcloud az openstack virsh
     ovs-vsctl ovs-ofctl bpftool tc bpftrace base64 kill pkill killall sleep crontab screen tmux true lspci
-    lsinitrd grubby ulimit ipmitool smartctl wg setfacl fuser
+    lsinitrd grubby ulimit ipmitool smartctl wg setfacl fuser ansible pdsh clush pssh parallel-ssh pidstat
 """)
 # Without a prompt only these begin a command, and only with one of their own second words or an option.
 _VERBS: Final = {

@@ -185,7 +185,8 @@ class _Cutter:
     def _speaks(self, line: str, index: int, fresh: bool, paragraph: bool) -> bool:
         if left_out(line) and not self.prose and not fresh:
             return False
-        if self.width and not self.prose and not paragraph and len(self.lines[index - 1]) in (self.width - 1, self.width):
+        full = bool(self.width) and self.width - 1 <= len(self.lines[index - 1]) <= self.width
+        if full and not self.prose and not paragraph:
             return False  # the rest of a long line, however much it reads like a sentence
         if FAR_EAST.search(line):
             return speaks(line)

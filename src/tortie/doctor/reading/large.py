@@ -24,6 +24,7 @@ BLOCK: Final = 1 << 19
 PIECE: Final = 64 << 10  # each needle is looked for once in so many bytes: it is there, or it is there all the time
 LINE_MAX: Final = 1 << 22  # bytes without a line feed that still count as one line
 ENDS_KEPT: Final = 40
+ENDS_QUIET: Final = 10  # when there is nothing between them
 EACH_KEPT: Final = 40  # first and last lines of one needle
 _LINE_KEPT: Final = 1 << 15  # bytes of a line
 _END: Final = 1 << 15  # bytes in which the last lines are looked for
@@ -35,7 +36,7 @@ _LOG_LINE: Final = re.compile(
     rb"\d{4}-\d\d-\d\d[ T]\d\d:\d\d|[IWEF]\d{4} \d\d:\d\d|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d |time=\"|\[ *\d+\.\d+\] "
     rb"|\{\"(?:level|ts|time|log)\"|bird6?: |\[[A-Z][a-z]{2} [A-Z][a-z]{2} "
 )
-_SAMPLE: Final = 200  # lines that are looked at
+_SAMPLE: Final = 60  # lines that are looked at
 
 Numbered = tuple[int, bytes]
 
@@ -188,11 +189,13 @@ def put_together(name: str, host: str, portions: Iterable[Portion]) -> Source:
             for number, line in lines:
                 kept.add(needle, before + number, line)
         before += part.feeds
+    found = kept.lines()
+    ends = ENDS_KEPT if found else ENDS_QUIET
     # What was found goes last: of a line without end it is the part that matters.
-    shown = dict(first) | dict(last) | dict(line for _, lines in kept.lines() for line in lines)
+    shown = dict(first[:ends]) | dict(list(last)[-ends:]) | dict(line for _, lines in found for line in lines)
     numbers = tuple(sorted(shown))
     texts = [clean(decode(shown[number])) for number in numbers]
-    return Source(name, tuple(redacted(texts)), numbers, host)
+    return Source(name, tuple(redacted(texts)), numbers, host, quiet=not found)
 
 
 def portion_of_range(file: BinaryIO, start: int, stop: int, sieve: Sieve) -> Portion:
@@ -240,7 +243,9 @@ def _lines_of(block: bytes, count: int) -> list[bytes]:
 def _last_lines(end: bytes, feeds: int, cut: bool) -> list[Numbered]:
     """Of the last bytes; the first line of them has lost its beginning, if there is more before."""
     closed = end.endswith(b"\n")
-    lines = (end[:-1] if closed else end).split(b"\n") if end else []
+    lines = (end[:-1] if closed else end).rsplit(b"\n", ENDS_KEPT) if end else []
     number = feeds - len(lines) + (0 if closed else 1)
     numbered = [(number + index, line) for index, line in enumerate(lines)]
-    return numbered[1 if cut and len(numbered) > 1 else 0 :][-ENDS_KEPT:]
+    # The first piece may be more than a line, or less.
+    whole = len(lines) <= ENDS_KEPT and not (cut and len(lines) > 1)
+    return numbered if whole else numbered[1:]

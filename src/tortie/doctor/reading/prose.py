@@ -24,7 +24,8 @@ _FIELD = re.compile(r"\s*(?:- )?[\w./()-]+(?: [\w()/-]+){0,2}:(?:\s{2,}\S.*)?$")
 _KEY_VALUE = re.compile(r"\s*(?:- )?[\w./-]+(?:: |\s?=\s?)\S*$")
 _SETTING = re.compile(r"^[\w./-]+=\S")
 _MESSAGE = re.compile(
-    r"\s{0,8}(?:[-*] )?:?(?:(?:\(combined from similar events\): )?(?:Readiness|Liveness|Startup) probe|Error\b|"
+    r"\s{0,8}(?:[-*] )?:?(?:(?:\(combined from similar events\): )?(?:Readiness|Liveness|Startup) "
+    r"probe(?: \w+ed| warning|:|$)|Error\b|"
     r"error\b|ERROR|"
     r"Warning\b|WARN|Normal\b|FATAL|panic|fatal|Failed to|failed to|Unable to|unable to|Can't|Get \"?http|dial "
     r"tcp|x509|rpc error"
@@ -42,11 +43,13 @@ _MESSAGE = re.compile(
     r"sure that IP Virtual"
     r"|configmap/|daemonset\.|deployment\.|serviceaccount/|clusterrole|customresource|node/|pod/|hint: |Hint: |"
     r"WARNING"
-    r"|etcdserver: |Loaded: |Active: |Main PID|Setting |Kernel's RPF|Threshold time|BIRD |BGP |felix is not|"
+    r"|etcdserver: |Loaded: |Active: |Main PID|Setting |Kernel's RPF|Threshold time|"
+    r"BIRD (?:is not|v?\d|version|daemon)|BGP (?:not established|specification)|felix is not|"
     r"Felix is not"
     r"|failed calling webhook|failed \(add\)|add cmd|error adding|stat /"
     r"|Loading all (?:IPAM|nodes|workload|handles)|IPAM blocks? |Looking for top|Scanning for IPs"
-    r"|Workloads and nodes are|Found \d+ (?:IPAM|active IP|node tunnel|workload|in-use|IPs|handles)|Node with most|Check complete)"
+    r"|Workloads and nodes are|Found \d+ (?:IPAM|active IP|node tunnel|workload|in-use|IPs|handles)"
+    r"|Node with most|Check complete)"
 )
 _ERROR_TEXT = re.compile(r"(?:error|err)=|code = \w+ desc =|\w: [a-z/\"(][^.?!]{3,80}: [a-z\"/]|msg=\"|level=")
 _WORDS = re.compile(r"[A-Za-z][A-Za-z'’-]*")
@@ -66,7 +69,7 @@ _PERSON: Final = word_set("i we my our us you your please thanks i'm i've we've 
 # What tools say on a Chinese system; not a person's words.
 _TRANSLATED = re.compile(
     r"^\s*(?:总用量|总计|内存[:：]|交换[:：]|文件系统|来自 |正在 ?ping|正在 ?Ping|没有匹配|启动时间|\d{1,2}月 |"
-    r"警告[:：]|错误[:：]|提示[:：]|目标|默认)"
+    r"警告[:：]|错误[:：]|提示[:：]|目标|默认|\d{4}年 ?\d{1,2}月 ?\d{1,2}日 ?(?:星期|周). ?\d\d:\d\d)"
     r"|(?:没有那个文件或目录|未找到命令|拒绝连接|连接被拒绝|连接超时|没有到主机的路由|权限不够|不允许的操作|"
     r"目标主机不可达|网络不可达|无效的参数|"
     r"无法访问的主机|设备或资源忙|地址已在使用)\)?。?$"

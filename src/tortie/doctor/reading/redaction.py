@@ -111,8 +111,10 @@ def _without_jwt(found: re.Match[str]) -> str:
     while at >= 0:
         jwt = _JWT.match(text, at)
         if jwt:
-            return f"{text[:at]}{MASK}{text[jwt.end() :]}"
-        at = text.find("eyJ", text.find(".", at) if "." in text[at:] else len(text))
+            text, at = f"{text[:at]}{MASK}{text[jwt.end() :]}", at + len(MASK)
+        else:  # no other one can begin before the next dot
+            at = text.find(".", at) if "." in text[at:] else len(text)
+        at = text.find("eyJ", at)
     return text
 
 

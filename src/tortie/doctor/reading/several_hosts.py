@@ -148,7 +148,11 @@ def _prefixed(lines: tuple[str, ...], command: str) -> list[_Part]:
     for index, line in enumerate(lines):
         match = _compiled(_ANSWERED).match(line)
         if not match:
-            return []
+            if not parts:
+                return []
+            if parts[-1].host:  # something else follows
+                parts.append(_Part(index, "", command))
+            continue
         if not parts or parts[-1].host != match[1] or parts[-1].lead != match.end():
             parts.append(_Part(index, match[1], command, match.end()))
     return parts

@@ -1,4 +1,4 @@
-"""Which of many fixed runs of text a block of bytes holds: all at once with Hyperscan, one by one where that is missing.
+"""Which of many fixed runs of text a block of bytes holds: all at once with Hyperscan, one by one where it is missing.
 
 docs/explanation/dependencies.md has the figures of both.
 """
@@ -29,7 +29,7 @@ class Sieve:
             return [place for place in places if place[1] >= 0]
         found: list[tuple[int, int]] = []
 
-        def matched(number: int, start: int, end: int, flags: int, context: Any) -> None:
+        def matched(number: int, _start: int, end: int, _flags: int, _context: Any) -> None:
             found.append((number, end - 1))
 
         database.scan(block, match_event_handler=matched)

@@ -19,6 +19,7 @@ from tortie.doctor.reading.exhibit import Source
 from tortie.doctor.reading.redaction import redacted
 from tortie.doctor.words import Words
 from tortie.model.errors import UsageError
+from tortie.model.measure import plain
 
 WHOLE_MAX: Final = 64 << 20  # a text of another kind than a log is read up to here
 HEAD: Final = large.HEAD
@@ -83,13 +84,13 @@ class Opened:
             if top == "-":
                 yield File(top, "standard input", True, 0)
             elif not os.path.isdir(top):
-                yield File(top, names[top], True, 0)
+                yield File(top, plain(names[top]), True, 0)
             else:
                 for folder, below, files in os.walk(top):  # links to folders are not followed
                     below.sort()
                     shown = os.path.normpath(os.path.join(names[top], os.path.relpath(folder, top)))
                     for name in sorted(files):
-                        yield File(os.path.join(folder, name), os.path.join(shown, name), False, 0)
+                        yield File(os.path.join(folder, name), plain(os.path.join(shown, name)), False, 0)
 
     def open(self, file: File) -> Iterator[Source]:
         if file.path == "-":

@@ -10,8 +10,8 @@ from xml.etree import ElementTree
 
 import jsonschema
 import pytest
-
 from tests.support.doctor import picture
+
 from tortie.doctor.answer import forms
 from tortie.doctor.judgement.judge import judge
 from tortie.doctor.words import Language
@@ -111,6 +111,7 @@ class _Page(HTMLParser):
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append(tag)
+        assert not any(name.startswith("on") for name, _ in attrs)
 
     def handle_endtag(self, tag: str) -> None:
         assert self.open.pop() == tag

@@ -48,3 +48,29 @@ def test_the_one_on_kubeadm_config_is_tolerated() -> None:
 
 def test_unauthorized_is_another_cause() -> None:
     assert finding("rbac-forbidden", "error=connection is unauthorized: Unauthorized").state == "ruled-out"
+
+
+def test_an_identity_that_is_no_service_account() -> None:
+    answer = finding(
+        "rbac-forbidden",
+        """
+        # kubectl -n kube-system logs calico-node-1a2b3 --tail=1
+        2019-01-11 06:02:19.011 [INFO][55] watchercache.go 188: Failed to perform list of current data during resync \
+ListRoot="/calico/resources/v3/projectcalico.org/profiles" error=connection is unauthorized: namespaces is forbidden: \
+User "calico-client-cert" cannot list namespaces at the cluster scope
+        """,
+    )
+    assert answer.strength >= 0.8
+    assert "namespaces" in answer.objects
+
+
+def test_a_person_who_may_not_is_not_calico() -> None:
+    answer = finding(
+        "rbac-forbidden",
+        """
+        $ kubectl get nodes
+        Error from server (Forbidden): nodes is forbidden: User "jane" cannot list resource "nodes" in API group "" at \
+the cluster scope
+        """,
+    )
+    assert answer.strength < 0.8

@@ -57,3 +57,32 @@ def test_a_crash_while_others_run_is_no_claim() -> None:
 
 def test_exec_format_is_another_cause() -> None:
     assert finding("image-broken", "exec /bin/calico-node: exec format error").state == "cannot-tell"
+
+
+def test_the_kernel_saw_it_crash_at_every_start() -> None:
+    answer = finding(
+        "image-broken",
+        """
+        After going from calico v3.26.3 to v3.26.4 the pods on the old rack crash at once, the new rack is fine.
+        $ kubectl -n kube-system get pod -o wide | grep calico-node
+        calico-node-aa111   1/1   Running            0             3h   10.9.0.1   new-1
+        calico-node-bb222   0/1   CrashLoopBackOff   9 (1m ago)    3h   10.9.0.2   old-1
+        calico-node-cc333   0/1   CrashLoopBackOff   9 (2m ago)    3h   10.9.0.3   old-2
+        [root@old-1 ~]# dmesg | tail -2
+        [88211.120551] traps: calico-node[4121] trap invalid opcode ip:8f1c20 sp:7ffd11 error:0 in calico-node[400000+1f00000]
+        [88391.551201] traps: calico-node[4533] trap invalid opcode ip:8f1c20 sp:7ffc02 error:0 in calico-node[400000+1f00000]
+        """,
+    )
+    assert answer.strength >= 0.8
+
+
+def test_another_program_that_crashed_is_not_ours() -> None:
+    answer = finding(
+        "image-broken",
+        """
+        [root@old-1 ~]# dmesg | tail -2
+        [88211.120551] php-fpm[4121]: segfault at 0 ip 00000000004 sp 00007ffe2 error 4 in php-fpm[400000+2a1000]
+        [88213.120551] php-fpm[4199]: segfault at 0 ip 00000000004 sp 00007ffe2 error 4 in php-fpm[400000+2a1000]
+        """,
+    )
+    assert answer.strength < 0.8

@@ -64,3 +64,37 @@ def test_a_template_is_no_name() -> None:
 
 def test_dead_pods_alone_say_nothing() -> None:
     assert finding(ID, "web-0   0/1   CrashLoopBackOff   5   9m   10.200.1.4   app7").state != "found"
+
+
+def test_the_nodename_file_has_the_long_form() -> None:
+    text = """
+    $ kubectl get nodes
+    NAME    STATUS   ROLES    AGE   VERSION
+    lx-08   Ready    <none>   3d    v1.24.1
+    lx-09   Ready    <none>   3d    v1.24.1
+    lx-08:~$ cat /var/lib/calico/nodename
+    lx-08.corp.lan
+    """
+    answer = finding(ID, text)
+    assert answer.strength >= LIKELY
+    assert {"lx-08", "lx-08.corp.lan"} <= set(answer.objects)
+
+
+def test_a_node_is_looked_up_under_another_form_of_its_name() -> None:
+    text = """
+    NAME    STATUS   ROLES    AGE   VERSION
+    lx-08   Ready    <none>   3d    v1.24.1
+    Failed to create pod sandbox: error getting node: resource does not exist: Node(lx-08.corp.lan) with error: nodes "lx-08.corp.lan" not found
+    """  # noqa: E501
+    assert finding(ID, text).strength >= LIKELY
+
+
+def test_a_nodename_file_with_the_nodes_own_name() -> None:
+    text = """
+    $ kubectl get nodes
+    NAME    STATUS   ROLES    AGE   VERSION
+    lx-08   Ready    <none>   3d    v1.24.1
+    lx-08:~$ cat /var/lib/calico/nodename
+    lx-08
+    """
+    assert finding(ID, text).strength == 0.0

@@ -100,3 +100,18 @@ def test_a_session_that_does_not_stand_is_another_matter() -> None:
     | 10.6.0.5     | node-to-node mesh | start | 07:14:05 | Active Socket: Connection refused |
     """
     assert finding(ID, text).strength < LIKELY
+
+
+def test_every_session_waits_in_the_last_table() -> None:
+    text = """
+    $ sudo calicoctl node status
+    | 10.0.4.12 | node-to-node mesh | wait | 12:00:10 | Established |
+    | 10.0.4.13 | node-to-node mesh | wait | 12:00:11 | Established |
+    """
+    assert finding(ID, text).strength >= LIKELY
+    later = (
+        text
+        + "$ sudo calicoctl node status\n"
+        + "\n".join(f"| 10.0.4.{n} | node-to-node mesh | up | 12:00:10 | Established |" for n in (12, 13))
+    )
+    assert finding(ID, later).strength < LIKELY

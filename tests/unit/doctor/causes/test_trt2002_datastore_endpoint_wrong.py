@@ -78,3 +78,15 @@ def test_a_member_that_does_not_answer_is_not_wrong() -> None:
 
 def test_the_symptom_alone() -> None:
     assert finding("datastore-endpoint-wrong", f"$ docker logs calico-node\n{DIALS}").strength < 0.8
+
+
+def test_the_placeholder_of_the_manifest_was_never_filled_in() -> None:
+    answer = finding(
+        "datastore-endpoint-wrong",
+        """
+        $ kubectl -n kube-system get cm calico-config -o jsonpath='{.data.etcd_endpoints}'
+        http://<ETCD_IP>:<ETCD_PORT>
+        """,
+    )
+    assert answer.strength >= 0.8
+    assert "etcd_endpoints" in answer.objects

@@ -73,3 +73,62 @@ def test_a_registry_is_not_the_datastore() -> None:
 def test_tcp_fails() -> None:
     answer = finding("datastore-tls-invalid", "$ docker logs calico-node\nerror=dial tcp 10.18.0.9:2379: i/o timeout")
     assert answer.state == "ruled-out"
+
+
+SILENT = "2022-05-06 07:08:09.101 [INFO][9] startup/startup.go 104: Skipping datastore connection test"
+
+
+def test_the_secret_holds_another_ca_than_etcd() -> None:
+    answer = finding(
+        "datastore-tls-invalid",
+        f"""
+        # kubectl -n kube-system logs calico-node-4k4k4
+        {SILENT}
+        # kubectl get secret -n kube-system calico-etcd-secrets -o jsonpath='{{.data.etcd-ca}}' | base64 -d | md5sum
+        0f343b0931126a20f133d67c2b018a3b  -
+        # md5sum /etc/etcd/pki/ca.pem
+        81dc9bdb52d04dc20036dbd8313ed055  /etc/etcd/pki/ca.pem
+        """,
+    )
+    assert answer.strength >= 0.8
+    assert "calico-etcd-secrets" in answer.objects
+
+
+def test_the_same_ca_on_both_sides_is_no_claim() -> None:
+    answer = finding(
+        "datastore-tls-invalid",
+        f"""
+        {SILENT}
+        # openssl x509 -in /etc/cni/net.d/calico-tls/etcd-ca -noout -fingerprint
+        SHA1 Fingerprint=AA:0E:71:A4:9F:12:D3:66:3C:0A:BE:90:41:7D:E2:55:8F:1C:3B:07
+        # openssl x509 -in /etc/kubernetes/pki/etcd/ca.crt -noout -fingerprint
+        SHA1 Fingerprint=AA:0E:71:A4:9F:12:D3:66:3C:0A:BE:90:41:7D:E2:55:8F:1C:3B:07
+        """,
+    )
+    assert answer.strength < 0.8
+
+
+def test_a_certificate_beside_its_ca_is_no_claim() -> None:
+    answer = finding(
+        "datastore-tls-invalid",
+        f"""
+        {SILENT}
+        # openssl x509 -in /etc/cni/net.d/calico-tls/etcd-ca -noout -fingerprint
+        SHA1 Fingerprint=AA:0E:71:A4:9F:12:D3:66:3C:0A:BE:90:41:7D:E2:55:8F:1C:3B:07
+        # openssl x509 -in /etc/kubernetes/pki/etcd/server.crt -noout -fingerprint
+        SHA1 Fingerprint=BB:0E:71:A4:9F:12:D3:66:3C:0A:BE:90:41:7D:E2:55:8F:1C:3B:07
+        """,
+    )
+    assert answer.strength < 0.8
+
+
+def test_openssl_with_the_ca_of_calico_does_not_verify() -> None:
+    answer = finding(
+        "datastore-tls-invalid",
+        f"""
+        {SILENT}
+        # openssl s_client -connect 172.31.4.4:2379 -CAfile /calico-secrets/etcd-ca </dev/null 2>/dev/null | grep Verify
+        Verify return code: 20 (unable to get local issuer certificate)
+        """,
+    )
+    assert answer.strength >= 0.8

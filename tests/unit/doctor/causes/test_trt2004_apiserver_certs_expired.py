@@ -69,3 +69,21 @@ def test_a_clock_that_runs_ahead() -> None:
         """,
     )
     assert answer.strength < 0.8
+
+
+def test_the_master_whose_server_was_not_restarted() -> None:
+    answer = finding(
+        "apiserver-certs-expired",
+        """
+        2024-02-03 04:05:06.007 [ERROR][1] cni-installer/<nil> <nil>: Unable to create token for CNI kubeconfig \
+error=Post "https://10.96.0.1:443/api/v1/namespaces/kube-system/serviceaccounts/calico-node/token": x509: certificate \
+has expired or is not yet valid: current time 2024-02-03T04:05:06Z is after 2024-01-30T01:01:01Z
+        $ for m in ctrl-a ctrl-b; do echo "== $m"; ssh $m docker ps --filter name=kube-apiserver; done
+        == ctrl-a
+        8f1c20aa11bb   kube-apiserver   "kube-apiserver --ad…"   13 months ago   Up 13 months   k8s_kube-apiserver_a
+        == ctrl-b
+        77aa20aa11bb   kube-apiserver   "kube-apiserver --ad…"   3 days ago   Up 3 days   k8s_kube-apiserver_b
+        """,
+    )
+    assert answer.strength >= 0.8
+    assert answer.objects[0] == "ctrl-a"

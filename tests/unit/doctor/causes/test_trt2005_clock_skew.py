@@ -76,3 +76,18 @@ def test_clocks_that_agree() -> None:
         """,
     )
     assert answer.state == "ruled-out"
+
+
+def test_a_clock_that_was_ahead_and_was_set_back() -> None:
+    answer = finding(
+        "clock-skew",
+        """
+        E0303 09:50:41.508316 1 authentication.go:63] "Unable to authenticate the request" err="[invalid bearer token, \
+square/go-jose/jwt: validation failed, token not valid yet (nbf)]"
+        $ journalctl -u chronyd | tail -1
+        Mar 03 09:09:46 api-7 chronyd[77]: System clock wrong by -7199.110117 seconds
+        """,
+    )
+    assert answer.strength >= 0.9
+    assert "api-7" in answer.objects
+    assert "ahead" in answer.why.en

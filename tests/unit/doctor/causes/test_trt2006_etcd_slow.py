@@ -65,3 +65,41 @@ def test_never_succeeds() -> None:
         """,
     )
     assert answer.strength < 0.8
+
+
+DEADLINES = """
+        Events:
+          Warning  Unhealthy  3m (x90 over 2d)  kubelet  Readiness probe failed: Error verifying datastore: context \
+deadline exceeded; Error reaching apiserver: <nil> with http status code: 500
+"""
+
+
+def test_a_busy_disk_under_etcd_and_deadlines_now_and_then() -> None:
+    answer = finding(
+        "etcd-slow",
+        DEADLINES
+        + """
+        [root@db-a ~]# etcdctl endpoint status --cluster
+        https://172.19.0.1:2379, 3a7b60c5f1e4d902, 3.5.9, 1.1 GB, true, false, 911, 88120457, 88120457,
+        [root@db-a ~]# iostat -dx nvme1n1 1 1
+        Device            r/s     rkB/s   w/s     wkB/s  r_await w_await  aqu-sz  %util
+        nvme1n1          4.00    120.00  77.00  1201.00    12.00  260.10   30.00  99.60
+        """,
+    )
+    assert answer.strength >= 0.9
+    assert "nvme1n1" in answer.objects
+
+
+def test_an_idle_disk_and_deadlines_are_no_claim() -> None:
+    answer = finding(
+        "etcd-slow",
+        DEADLINES
+        + """
+        [root@db-a ~]# etcdctl endpoint health
+        172.19.0.1:2379 is healthy: successfully committed proposal: took = 4ms
+        [root@db-a ~]# iostat -dx nvme1n1 1 1
+        Device            r/s     rkB/s   w/s     wkB/s  r_await w_await  aqu-sz  %util
+        nvme1n1          4.00    120.00  77.00  1201.00     1.00    1.10    0.10   3.60
+        """,
+    )
+    assert answer.strength < 0.8

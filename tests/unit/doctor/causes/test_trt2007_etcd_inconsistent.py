@@ -53,3 +53,20 @@ def test_equal_hashes() -> None:
         """,
     )
     assert answer.state == "ruled-out"
+
+
+def test_a_member_that_answers_otherwise_when_asked_alone() -> None:
+    answer = finding(
+        "etcd-inconsistent",
+        """
+        2021-01-08 09:15:33.388 [ERROR][8] startup/startup.go 156: Unable to set node resource configuration \
+error=update conflict: Node(n-7)
+        # for h in 172.19.0.1 172.19.0.2 172.19.0.3; do etcdctl --endpoints=https://$h:2379 get /registry/minions/n-7 \
+--consistency=s -w json | jq .kvs[0].mod_revision; done
+        5512
+        4101
+        5512
+        """,
+    )
+    assert answer.strength >= 0.9
+    assert answer.objects[0] == "172.19.0.2"

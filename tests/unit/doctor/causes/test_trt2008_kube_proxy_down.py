@@ -128,3 +128,18 @@ def test_a_proxy_that_could_not_read_services_once_and_has_its_rules() -> None:
         """,
     )
     assert answer.strength < 0.8
+
+
+def test_agents_that_are_ready_do_not_miss_a_proxy() -> None:
+    answer = finding(
+        "kube-proxy-down",
+        VIP_FAILS
+        + """
+        $ kubectl get po -n kube-system -o wide
+        NAME                 READY   STATUS    RESTARTS   AGE   IP           NODE
+        calico-node-4d7zn    1/1     Running   0          88d   10.48.2.10   pm1
+        calico-node-hk5rw    1/1     Running   0          88d   10.48.2.11   pn1
+        kube-apiserver-pm1   1/1     Running   0          88d   10.48.2.10   pm1
+        """,
+    )
+    assert answer.strength < 0.8

@@ -54,3 +54,68 @@ def test_the_masters_address_is_right() -> None:
 
 def test_no_endpoint_shown() -> None:
     assert finding("apiserver-advertise-wrong", LOG).strength < 0.8
+
+
+VIP_LOG = """
+        2023-02-11 11:08:50.007 [FATAL][1] cni-installer/<nil> <nil>: Unable to create token for CNI kubeconfig \
+error=Post "https://10.96.0.1:443/api/v1/namespaces/kube-system/serviceaccounts/calico-node/token": dial tcp \
+10.96.0.1:443: i/o timeout
+"""
+
+
+def test_a_loop_shows_which_address_answers() -> None:
+    answer = finding(
+        "apiserver-advertise-wrong",
+        VIP_LOG
+        + """
+        w7 $ kubectl get ep kubernetes
+        NAME         ENDPOINTS          AGE
+        kubernetes   203.0.113.8:6443   9d
+        w7 $ for a in 203.0.113.8 172.20.3.8; do echo -n "$a "; curl -sk -m2 https://$a:6443/livez; echo " rc=$?"; done
+        203.0.113.8  rc=28
+        172.20.3.8 ok rc=0
+        """,
+    )
+    assert answer.strength >= 0.9
+    assert "203.0.113.8" in answer.objects
+
+
+def test_masters_that_answer_ping_are_blocked_rather_than_wrong() -> None:
+    text = (
+        VIP_LOG
+        + """
+        w7 $ kubectl get ep kubernetes
+        NAME         ENDPOINTS                           AGE
+        kubernetes   172.20.3.8:6443,172.20.3.9:6443     9d
+        w7 $ for a in 172.20.3.100 172.20.3.8 172.20.3.9; do curl -sk -m2 -o /dev/null -w "%{http_code}\\n" \
+https://$a:6443/livez; done
+        200
+        000
+        000
+        w7 $ ping -c1 172.20.3.9 | tail -2
+        1 packets transmitted, 1 received, 0% packet loss, time 0ms
+        """
+    )
+    assert finding("apiserver-advertise-wrong", text).strength < 0.8
+    blocked = finding("apiserver-port-blocked", text)
+    assert blocked.strength >= 0.9
+    assert "172.20.3.8" in blocked.objects
+
+
+def test_a_worker_that_has_the_endpoints_address_itself() -> None:
+    answer = finding(
+        "apiserver-advertise-wrong",
+        VIP_LOG
+        + """
+        vagrant@box2:~$ kubectl get endpoints kubernetes
+        NAME         ENDPOINTS         AGE
+        kubernetes   10.0.2.15:6443    40m
+        vagrant@box2:~$ ip -br -4 a
+        eth0    UP       10.0.2.15/24
+        eth1    UP       192.168.60.12/24
+        vagrant@box2:~$ curl -k -m 3 https://192.168.60.11:6443/healthz
+        ok
+        """,
+    )
+    assert answer.strength >= 0.9
+    assert "10.0.2.15" in answer.objects

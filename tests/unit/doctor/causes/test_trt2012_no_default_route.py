@@ -51,3 +51,19 @@ def test_a_time_out_is_not_it() -> None:
 def test_another_address_is_not_the_service() -> None:
     answer = finding("no-default-route", "dial tcp 151.101.1.6:443: connect: network is unreachable")
     assert answer.strength < 0.8
+
+
+def test_the_node_is_where_the_route_was_asked_and_not_where_kubectl_ran() -> None:
+    answer = finding(
+        "no-default-route",
+        """
+        [root@admin-1 ~]# kubectl logs -n kube-system calico-node-zz9zz --tail=1
+        2020-05-28 07:44:19.037 [INFO][8] startup.go 373: Hit error connecting to datastore - retry error=Get \
+https://10.96.0.1:443/api/v1/nodes/foo: dial tcp 10.96.0.1:443: connect: network is unreachable
+        [root@edge-4 ~]# ip route get 10.96.0.1
+        RTNETLINK answers: Network is unreachable
+        """,
+    )
+    assert answer.strength >= 0.9
+    assert "edge-4" in answer.objects
+    assert "admin-1" not in answer.objects

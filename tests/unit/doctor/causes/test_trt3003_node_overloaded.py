@@ -87,3 +87,22 @@ NAME                READY   STATUS    RESTARTS   AGE
 calico-node-8v6gs   1/1     Running   0          9d
 """
     assert finding(ID, text).strength < 0.8
+
+
+def test_the_busy_disk_and_the_greedy_program_are_named() -> None:
+    text = f"""{PODS}
+{TIMEOUT}
+[root@kvm-31 ~]# top -b -n1 | head -9
+top - 10:00:00 up 9 days,  1 user,  load average: 70.10, 66.00, 60.20
+%Cpu(s):  3.0 us,  4.0 sy,  0.0 ni,  1.0 id, 92.0 wa,  0.0 hi,  0.0 si,  0.0 st
+  PID USER      PR  NI    VIRT    RES    SHR S  %CPU %MEM     TIME+ COMMAND
+ 4410 root      20   0  118204   3912   1020 D  22.2  0.0  41:03.77 rsync
+[root@kvm-31 ~]# nproc
+8
+[root@kvm-31 ~]# iostat -x 1 1
+Device   r/s   w/s  r_await  w_await  aqu-sz  %util
+sdc    80.00 10.00   900.10  1200.00   99.00 100.00
+"""
+    answer = finding(ID, text)
+    assert answer.strength >= 0.9
+    assert {"kvm-31", "sdc", "rsync"} <= set(answer.objects)

@@ -75,3 +75,30 @@ shop          cart-6f7d9c-x2lqp   0/1   OOMKilled   4   2d
 """
     answer = finding(ID, text)
     assert answer.state != "found" or answer.strength < 0.8
+
+
+def test_the_kernel_tells_what_the_pods_row_does_not() -> None:
+    text = """
+calico-node 隔一两天 felix 就重启一次，pod 一直是 Running
+# kubectl get pod -n kube-system -o wide | grep calico-node
+calico-node-66pxl   1/1   Running   1   80d   10.44.0.6   sto-6
+calico-node-tt9ks   1/1   Running   0   80d   10.44.0.7   sto-7
+[root@sto-6 ~]# journalctl -k | grep -i -e oom -e memory | tail -3
+Sep 11 04:00:09 sto-6 kernel: memory: usage 204800kB, limit 204800kB, failcnt 5120
+Sep 11 04:00:09 sto-6 kernel: oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=x,mems_allowed=0,task_memcg=/y,task=calico-node,pid=7702,uid=0
+Sep 11 04:00:09 sto-6 kernel: Memory cgroup out of memory: Killed process 7702 (calico-node) total-vm:1805800kB, anon-rss:191004kB
+"""
+    answer = finding(ID, text)
+    assert answer.strength >= 0.9
+    assert not answer.aside
+    assert {"200Mi", "sto-6"} <= set(answer.objects)
+
+
+def test_once_and_long_ago_is_an_aside() -> None:
+    text = """
+$ kubectl -n kube-system get pod
+calico-node-66pxl   1/1   Running   1   80d   10.44.0.6   sto-6
+$ dmesg -T | grep -i 'out of memory'
+[Sat Jul  1 04:00:09 2023] Memory cgroup out of memory: Killed process 7702 (calico-node) total-vm:1805800kB, anon-rss:191004kB
+"""
+    assert finding(ID, text).aside

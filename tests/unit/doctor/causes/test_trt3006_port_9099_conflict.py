@@ -46,3 +46,20 @@ def test_another_port_is_no_matter() -> None:
 def test_refused_alone_is_not_enough() -> None:
     text = "Liveness probe failed: Get http://127.0.0.1:9099/liveness: dial tcp 127.0.0.1:9099: connect: connection refused"
     assert finding(ID, text).state == "cannot-tell"
+
+
+def test_a_container_for_which_docker_forwards_the_port() -> None:
+    text = """
+  Warning  Unhealthy  9s (x6 over 1m)  kubelet  Liveness probe failed: calico/node is not ready: Felix is not live: liveness probe reporting 404
+[root@m-12 ~]# docker ps
+CONTAINER ID   IMAGE          COMMAND    CREATED      STATUS      PORTS                     NAMES
+a7be01d2c3f4   reg/portal:2   "/portal"  2 days ago   Up 2 days   0.0.0.0:9099->8080/tcp    portal
+"""
+    answer = finding(ID, text)
+    assert answer.strength >= 0.9
+    assert {"portal", "m-12"} <= set(answer.objects)
+
+
+def test_felix_that_says_503_is_itself() -> None:
+    text = "  Warning  Unhealthy  9s  kubelet  Readiness probe failed: calico/node is not ready: felix is not ready: readiness probe reporting 503"
+    assert finding(ID, text).strength < 0.4

@@ -64,3 +64,28 @@ LISTEN 0 128 127.0.0.1:9099 0.0.0.0:* users:(("minio",pid=2201,fd=9))
 
 def test_the_port_alone_is_no_claim() -> None:
     assert finding(ID, BIND).strength < 0.8
+
+
+def test_a_container_that_an_old_runtime_left_behind() -> None:
+    text = f"""
+{BIND}
+root@wk-9:~# crictl ps --name calico-node
+CONTAINER       IMAGE           CREATED          STATE     NAME          ATTEMPT   POD ID          POD
+5d0c1b2a39481   1f0e2d3c4b5a6   40 seconds ago   Running   calico-node   31        0a9b8c7d6e5f4   calico-node-new4q
+root@wk-9:~# docker ps
+CONTAINER ID   IMAGE          COMMAND         CREATED       STATUS       PORTS   NAMES
+c4d5e6f70819   calico/node    "start_runit"   5 weeks ago   Up 5 weeks           k8s_calico-node_calico-node-old7x_kube-system_77_0
+$ kubectl -n kube-system get pod -o wide
+NAME                READY   STATUS    RESTARTS   AGE   IP         NODE
+calico-node-new4q   0/1     Running   31         9h    10.8.0.9   wk-9
+"""
+    answer = finding(ID, text)
+    assert answer.strength >= 0.9
+    assert answer.objects[:2] == ("c4d5e6f70819", "calico-node-old7x")
+
+
+def test_one_container_seen_by_two_commands_is_one() -> None:
+    row = "5d0c1b2a39481   1f0e2d3c4b5a6   2 days ago   Running   calico-node   0   0a9b8c7d6e5f4   calico-node-new4q"
+    assert (
+        finding(ID, f"root@wk-9:~# crictl ps\n{row}\nroot@wk-9:~# crictl ps --name calico-node\n{row}").state != "found"
+    )

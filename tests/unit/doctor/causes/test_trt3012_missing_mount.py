@@ -54,3 +54,15 @@ $ kubectl describe pod web-0 | tail -1
 
 def test_no_nodename_alone_is_no_claim() -> None:
     assert finding(ID, NODENAME).strength < 0.8
+
+
+def test_a_complaint_from_before_the_agent_was_up_is_over() -> None:
+    text = """
+$ kubectl get pod -A -o wide
+NAMESPACE     NAME                READY   STATUS    RESTARTS   AGE   IP           NODE
+kube-system   calico-node-5hh7z   1/1     Running   0          40m   10.0.3.2     mk-2
+shop          web-0               1/1     Running   0          41m   10.233.4.9   mk-2
+$ kubectl -n shop describe pod web-0 | tail -2
+  Warning  FailedCreatePodSandBox  39m (x4 over 41m)  kubelet  Failed to create pod sandbox: rpc error: code = Unknown desc = stat /var/lib/calico/nodename: no such file or directory: check that the calico/node container is running
+"""
+    assert finding(ID, text).state == "ruled-out"

@@ -97,3 +97,15 @@ def test_a_command_that_never_returns() -> None:
     answer = finding(ID, text)
     assert answer.strength >= 0.8
     assert "w-12" in answer.objects
+
+
+def test_a_log_that_somebody_stopped_following_is_no_hang() -> None:
+    text = """
+[root@app-6 ~]# docker logs -f k8s_calico-node_x
+2022-06-03 09:00:00.000 [INFO][66] felix/int_dataplane.go 900: Finished applying updates
+^C
+[root@app-6 ~]# docker stats
+^C
+"""
+    assert finding(ID, text).state != "found"
+    assert finding(ID, "[root@app-6 ~]# docker inspect 5f\n^C").strength >= 0.9

@@ -59,3 +59,36 @@ def test_a_changed_sandbox_alone_is_no_claim() -> None:
         "  Normal   SandboxChanged  5m (x15 over 1h)   kubelet  Pod sandbox changed, it will be killed and re-created."
     )
     assert finding(ID, text).strength < 0.8
+
+
+def test_a_healthy_node_shown_beside_does_not_excuse_the_sick_one() -> None:
+    text = f"""{CYCLES}
+root@deb-2:~# journalctl -u kubelet | grep -i CgroupDriver
+Nov 18 10:44:01 deb-2 kubelet[902]: I1118 10:44:01.220 902 container_manager_linux.go:267] "Creating Container Manager object based on Node Config" nodeConfig={{CgroupRoot:/ CgroupDriver:systemd KubeletRootDir:/var/lib/kubelet}}
+root@deb-2:~# crictl info | grep -i systemdcgroup
+            "SystemdCgroup": false
+root@deb-1:~# crictl info | grep -i systemdcgroup
+            "SystemdCgroup": true
+"""
+    answer = finding(ID, text)
+    assert answer.strength >= 0.9
+    assert {"SystemdCgroup", "deb-2"} <= set(answer.objects)
+
+
+def test_every_node_as_it_should_be() -> None:
+    text = f"""{CYCLES}
+root@deb-1:~# grep SystemdCgroup /etc/containerd/config.toml
+            SystemdCgroup = true
+root@deb-2:~# grep SystemdCgroup /etc/containerd/config.toml
+            SystemdCgroup = true
+root@deb-2:~# grep cgroupDriver /var/lib/kubelet/config.yaml
+cgroupDriver: systemd
+"""
+    assert finding(ID, text).state == "ruled-out"
+
+
+def test_both_drivers_in_prose() -> None:
+    text = "新节点上的容器每隔一两分钟就退出，退出码 0。\ndocker info 里是 Cgroup Driver: cgroupfs，kubelet 配置里是 cgroupDriver: systemd。"
+    answer = finding(ID, text)
+    assert answer.strength >= 0.9
+    assert "native.cgroupdriver" in answer.objects

@@ -61,3 +61,15 @@ def test_another_fatal_line() -> None:
 def test_swap_that_kubelet_accepts() -> None:
     text = "root@sg-3:~# grep -i swap /var/lib/kubelet/config.yaml\nfailSwapOn: false"
     assert finding(ID, text).state == "ruled-out"
+
+
+def test_a_line_that_the_screen_cut() -> None:
+    text = """
+[root@k-3 ~]# systemctl status kubelet | grep Active
+   Active: activating (auto-restart) (Result: exit-code) since Thu 2021-07-01 08:00:00 CST; 4s ago
+[root@k-3 ~]# tail -1 /var/log/messages
+Jul  1 08:00:00 k-3 kubelet: F0701 08:00:00.123456    2211 server.go:273] failed to run Kubelet: Running with swap on is not suppo
+"""
+    answer = finding(ID, text)
+    assert answer.strength >= 0.9
+    assert "k-3" in answer.objects

@@ -105,3 +105,19 @@ def test_the_table_alone_is_not_enough() -> None:
         """,
     )
     assert answer.strength < 0.8
+
+
+def test_the_node_and_the_stray_file_are_named() -> None:
+    answer = finding(
+        "ipam-migration-stuck",
+        """
+        $ crictl logs --tail 2 0b1c
+        2023-04-02 16:40:11.870 [INFO][1] ipam/migrate.go 199: reading files from host-local IPAM
+        2023-04-02 16:40:11.887 [ERROR][1] ipam/ipam_plugin.go 95: failed to migrate ipam, retrying... error=failed to parse IP 10.88.0.9~ node="jp-w2"
+        [root@jp-w2 ~]# ls /var/lib/cni/networks/k8s-pod-network
+        10.88.0.8  10.88.0.9~  last_reserved_ip.0  lock
+        """,
+    )
+    assert answer.strength >= 0.9
+    assert {"jp-w2", "10.88.0.9~"} <= set(answer.objects)
+    assert "10.88.0.8" not in answer.objects

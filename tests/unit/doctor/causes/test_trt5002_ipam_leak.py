@@ -96,3 +96,25 @@ def test_pods_that_are_stuck_are_not_all_pods() -> None:
         f"$ kubectl get pod -A | grep -c ContainerCreating\n3\n$ kubectl logs x\n{FATAL}"
     )
     assert finding("ipam-leak", text).strength < 0.8
+
+
+def test_owners_counted_by_uniq() -> None:
+    answer = finding(
+        "ipam-leak",
+        f"""
+$ kubectl get nodes
+NAME   STATUS   ROLES    AGE   VERSION
+sp-8   Ready    <none>   2d    v1.25.1
+sp-9   Ready    <none>   2d    v1.25.1
+$ kubectl get ipamblocks.crd.projectcalico.org -o jsonpath='{{..affinity}}' | tr ' ' '\\n' | sort | uniq -c
+     14 host:sp-2
+      1 host:sp-8
+      1 host:sp-9
+      1 virtual:load-balancer
+$ kubectl logs x
+{FATAL}
+""",
+    )
+    assert answer.strength >= 0.9
+    assert "sp-2" in answer.objects
+    assert not [name for name in answer.objects if "balancer" in name]

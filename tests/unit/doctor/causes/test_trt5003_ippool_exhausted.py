@@ -48,3 +48,30 @@ def test_low_use_rules_it_out() -> None:
 
 def test_the_message_alone_is_no_claim() -> None:
     assert finding("ippool-exhausted", f"$ kubectl describe pod job-1\n{EVENT}").strength < 0.8
+
+
+def test_a_namespace_alone_fills_its_small_pool() -> None:
+    small = """
+$ calicoctl ipam show
++----------+----------------+-----------+------------+-------------+
+| GROUPING |      CIDR      | IPS TOTAL | IPS IN USE |  IPS FREE   |
++----------+----------------+-----------+------------+-------------+
+| IP Pool  | 172.21.0.0/16  |     65536 | 300 (0%)   | 65236 (99%) |
+| IP Pool  | 10.9.3.32/27   |        32 | 32 (100%)  | 0 (0%)      |
++----------+----------------+-----------+------------+-------------+
+$ kubectl -n edge get pod -o wide --no-headers | grep -c ' 10\\.9\\.3\\.'
+"""
+    full = finding("ippool-exhausted", f"{small}32\n$ kubectl describe pod job-1\n{EVENT}")
+    assert full.strength >= 0.9
+    assert full.objects[0] == "10.9.3.32/27"
+    some = finding("ippool-exhausted", f"{small}7\n$ kubectl describe pod job-1\n{EVENT}")
+    assert some.strength < 0.8
+
+
+def test_a_namespace_that_asks_for_the_pool_by_name() -> None:
+    counted = (
+        f"{FULL}$ kubectl -n batch get pod -o wide | grep Running | wc -l\n512\n$ kubectl describe pod job-1\n{EVENT}"
+    )
+    pinned = "$ kubectl get ns batch -o yaml | grep pools\n    cni.projectcalico.org/ipv4pools: '[\"batch\"]'"
+    assert finding("ippool-exhausted", f"{counted}\n{pinned}").strength >= 0.9
+    assert finding("ippool-exhausted", counted).strength < 0.8

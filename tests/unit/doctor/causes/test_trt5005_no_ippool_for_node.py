@@ -58,3 +58,16 @@ def test_an_enabled_pool_for_all_rules_it_out() -> None:
 
 def test_nothing_said() -> None:
     assert finding("no-ippool-for-node", "$ kubectl get nodes\nNAME STATUS\nw1 Ready").state == "cannot-tell"
+
+
+def test_a_pool_that_was_refused_comes_first() -> None:
+    answer = finding(
+        "no-ippool-for-node",
+        """
+        $ calicoctl create -f edge.yaml
+        Failed to create 'IPPool' resource: [error with field IPPool.Spec.CIDR = '10.5.16.0/20' (IPPool(edge) CIDR overlaps with IPPool(main) CIDR 10.5.0.0/16)]
+        $ kubectl describe pod e-0 | tail -1
+          Warning  FailedCreatePodSandBox  4s  kubelet  Failed to create pod sandbox: rpc error: code = Unknown desc = failed to setup network for sandbox "b4": the given pool (10.5.16.0/20) does not exist, or is not enabled
+        """,
+    )
+    assert answer.state == "ruled-out"

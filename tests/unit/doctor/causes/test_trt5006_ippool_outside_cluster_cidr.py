@@ -41,3 +41,18 @@ def test_available_is_no_claim() -> None:
         "$ kubectl get tigerastatus\nNAME     AVAILABLE   PROGRESSING   DEGRADED   SINCE\ncalico   True        False         False      5d",
     )
     assert answer.state != "found"
+
+
+def test_the_message_as_yaml_folds_it() -> None:
+    answer = finding(
+        "ippool-outside-cluster-cidr",
+        """
+        $ kubectl get tigerastatus calico -o yaml | tail -4
+            message: 'Could not resolve CalicoNetwork IPPool and kubeadm configuration:
+              IPPool 172.30.0.0/16 is not within the platform''s configured pod network CIDR(s)
+              [10.100.0.0/16]'
+            type: Degraded
+        """,
+    )
+    assert answer.strength >= 0.9
+    assert {"172.30.0.0/16", "10.100.0.0/16"} <= set(answer.objects)

@@ -46,3 +46,12 @@ def test_felix_alone_is_no_claim() -> None:
         "2021-01-01 00:00:00.000 [WARNING][60] route_table.go 577: Failed to add route error=file exists",
     )
     assert answer.strength < 0.8
+
+
+def test_every_address_is_named() -> None:
+    line = (
+        'plugin type="calico" failed (add): error adding host side routes for interface: cali1, error: route (Ifindex: 9, '
+        "Dst: {0}/32, Scope: link) already exists for an interface other than 'cali1'"
+    )
+    answer = finding("route-conflict", f"{line.format('10.4.4.4')}\n{line.format('10.4.4.5')}")
+    assert {"10.4.4.4", "10.4.4.5"} <= set(answer.objects)

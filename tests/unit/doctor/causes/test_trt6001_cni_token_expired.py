@@ -91,3 +91,57 @@ def test_403_is_another_cause() -> None:
         '"clusterinformations" in API group "crd.projectcalico.org" at the cluster scope',
     )
     assert answer.state != "found"
+
+
+def test_the_refresher_fell_silent() -> None:
+    answer = finding(
+        "cni-token-expired",
+        f"""
+$ kubectl describe pod app-1 | tail -1
+{REFUSED}
+[root@st-3 ~]# kubectl -n calico-system logs calico-node-zz1 | grep kubeconfig | tail -1
+2024-02-01 08:00:00.338 [INFO][73] cni-config-monitor/token_watch.go 280: Wrote updated CNI kubeconfig file. path="/host/etc/cni/net.d/calico-kubeconfig"
+[root@st-3 ~]# ll /etc/cni/net.d
+-rw------- 1 root root  814 2月   1  2023 10-calico.conflist
+-rw------- 1 root root 3001 2月   1 16:00 calico-kubeconfig
+[root@st-3 ~]# date
+2024年 02月 06日 星期二 15:43:26 CST
+""",
+    )
+    assert answer.strength >= 0.9
+    assert "calico-kubeconfig" in answer.objects
+
+
+def test_a_refresher_that_wrote_this_morning_is_no_claim() -> None:
+    answer = finding(
+        "cni-token-expired",
+        f"""
+$ kubectl describe pod app-1 | tail -1
+{REFUSED}
+[root@st-3 ~]# kubectl -n calico-system logs calico-node-zz1 | grep kubeconfig | tail -1
+2024-02-06 02:00:00.338 [INFO][73] cni-config-monitor/token_watch.go 280: Wrote updated CNI kubeconfig file. path="/host/etc/cni/net.d/calico-kubeconfig"
+[root@st-3 ~]# ll /etc/cni/net.d
+-rw------- 1 root root 3001 Feb  6 10:00 calico-kubeconfig
+[root@st-3 ~]# date
+Tue Feb  6 15:43:26 CST 2024
+""",
+    )
+    assert answer.strength < 0.8
+
+
+def test_the_signing_key_was_replaced() -> None:
+    answer = finding(
+        "cni-token-expired",
+        f"""
+$ kubectl describe pod app-1 | tail -1
+{REFUSED}
+m1# ls -l --time-style=full-iso /etc/kubernetes/pki/sa.key
+-rw------- 1 root root 1679 2024-05-02 10:00:00.000000000 +0000 /etc/kubernetes/pki/sa.key
+w4# ls -l --time-style=full-iso /etc/cni/net.d/calico-kubeconfig
+-rw------- 1 root root 2840 2024-05-02 07:30:00.000000000 +0000 /etc/cni/net.d/calico-kubeconfig
+m1# kubectl -n kube-system logs kube-apiserver-m1 --tail=1
+E0502 11:00:48.440961       1 authentication.go:73] "Unable to authenticate the request" err="[invalid bearer token, go-jose/go-jose: error in cryptographic primitive]"
+""",
+    )
+    assert answer.strength >= 0.9
+    assert "sa.key" in answer.objects

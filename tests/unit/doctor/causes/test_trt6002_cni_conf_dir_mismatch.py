@@ -74,3 +74,68 @@ $ kubectl -n kube-system get ds calico-node -o yaml | grep -B2 cni-net-dir
 
 def test_a_401_alone_is_no_claim() -> None:
     assert finding("cni-conf-dir-mismatch", f"$ kubectl describe pod app-1\n{REFUSED}").strength < 0.8
+
+
+def test_a_link_on_a_good_node_does_not_excuse_the_bad_one() -> None:
+    answer = finding(
+        "cni-conf-dir-mismatch",
+        f"""
+$ kubectl describe pod app-1 | tail -1
+{REFUSED}
+[root@bad-1 ~]# crictl info | grep confDir
+      "confDir": "/etc/cni/net.d",
+$ kubectl -n kube-system get ds calico-node -o yaml | grep -B2 cni-net-dir
+      - hostPath:
+          path: /srv/cni
+        name: cni-net-dir
+[root@good-1 ~]# ls -ld /etc/cni/net.d
+lrwxrwxrwx 1 root root 8 Mar 14  2023 /etc/cni/net.d -> /srv/cni
+""",
+    )
+    assert answer.strength >= 0.9
+    assert "/etc/cni/net.d" in answer.objects
+
+
+def test_the_link_of_the_node_itself_rules_it_out() -> None:
+    answer = finding(
+        "cni-conf-dir-mismatch",
+        """
+[root@bad-1 ~]# crictl info | grep confDir
+      "confDir": "/etc/cni/net.d",
+[root@bad-1 ~]# kubectl -n kube-system get ds calico-node -o yaml | grep -B2 cni-net-dir
+      - hostPath:
+          path: /srv/cni
+        name: cni-net-dir
+[root@bad-1 ~]# ls -ld /etc/cni/net.d
+lrwxrwxrwx 1 root root 8 Mar 14  2023 /etc/cni/net.d -> /srv/cni
+""",
+    )
+    assert answer.state == "ruled-out"
+
+
+def test_a_query_that_answers_with_the_path_alone() -> None:
+    answer = finding(
+        "cni-conf-dir-mismatch",
+        """
+[root@c3 ~]# crio config 2>/dev/null | grep network_dir
+network_dir = "/etc/cni/net.d/"
+[root@c3 ~]# kubectl get ds calico-node -n kube-system -o jsonpath='{.spec.template.spec.volumes[?(@.name=="cni-net-dir")].hostPath.path}'
+/srv/k8s/cni
+""",
+    )
+    assert answer.strength >= 0.9
+    assert "/srv/k8s/cni" in answer.objects
+
+
+def test_the_older_of_two_files_is_read() -> None:
+    files = """
+[root@c3 ~]# ls -l /etc/cni/net.d/calico-kubeconfig /srv/cni/calico-kubeconfig
+-rw------- 1 root root 2840 Nov  1 03:29 /etc/cni/net.d/calico-kubeconfig
+-rw------- 1 root root 2840 Nov  7 16:50 /srv/cni/calico-kubeconfig
+[root@c3 ~]# date
+Tue Nov  7 17:00:00 CST 2023
+[root@c3 ~]# grep conf_dir /etc/containerd/config.toml
+"""
+    older = finding("cni-conf-dir-mismatch", f'{REFUSED}\n{files}      conf_dir = "/etc/cni/net.d"')
+    assert older.strength >= 0.9
+    assert older.objects[0] == "/etc/cni/net.d"

@@ -72,3 +72,28 @@ def test_multus_calls_calico() -> None:
         "stale-cni-config", f"{PODS}\n$ ls -1 /etc/cni/net.d\n00-multus.conf\n10-calico.conflist\ncalico-kubeconfig\n"
     )
     assert answer.strength < 0.8
+
+
+def test_an_older_conf_in_the_folder_of_the_prompt() -> None:
+    answer = finding(
+        "stale-cni-config",
+        """
+5月 12 09:10:03 old-7 kubelet[811]: E0512 09:10:03.980377     811 remote_runtime.go:201] "RunPodSandbox from runtime service failed" err="rpc error: code = Unknown desc = failed to set up sandbox container \\"b5\\" network for pod \\"x\\": networkPlugin cni failed to set up pod \\"x_default\\" network: context deadline exceeded"
+[root@old-7 ~]# cd /etc/cni/net.d
+[root@old-7 net.d]# ls
+10-calico.conf  10-calico.conflist  calico-kubeconfig
+[root@old-7 net.d]# grep etcd_endpoints 10-calico.conf
+    "etcd_endpoints": "http://10.1.1.1:2379",
+[root@old-7 net.d]# grep datastore_type 10-calico.conflist
+      "datastore_type": "kubernetes",
+""",
+    )
+    assert answer.strength >= 0.9
+    assert "10-calico.conf" in answer.objects
+
+
+def test_an_older_conf_where_nothing_fails_is_no_claim() -> None:
+    answer = finding(
+        "stale-cni-config", "[root@old-7 ~]# ls /etc/cni/net.d\n10-calico.conf  10-calico.conflist  calico-kubeconfig"
+    )
+    assert answer.strength < 0.8

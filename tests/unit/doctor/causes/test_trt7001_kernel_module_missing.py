@@ -51,3 +51,30 @@ def test_the_panic_alone_is_no_claim() -> None:
 def test_an_absent_tunnel_device_is_harmless() -> None:
     text = "2021-05-02 11:40:03.118 [INFO][71] felix/ipip_mgr.go 85: Failed to get IPIP tunnel device, assuming it isn't present"  # noqa: E501
     assert finding("kernel-module-missing", text).state == "cannot-tell"
+
+
+def test_a_module_that_is_loaded_there_is_not_missing() -> None:
+    log = """
+    [root@kn-1 ~]# docker logs f00d 2>&1 | grep WARN
+    2021-02-03 04:05:06.007 [WARNING][77] felix/ipip_mgr.go 111: Failed to add IPIP tunnel device error=exit status 1
+    """
+    loaded = """
+    [root@%s ~]# lsmod | grep ipip
+    ipip                   16384  0
+    """
+    assert finding("kernel-module-missing", log + loaded % "kn-1").state == "ruled-out"
+    assert finding("kernel-module-missing", log + loaded % "kn-2").strength >= 0.9
+    assert finding("kernel-module-missing", log).strength >= 0.9
+
+
+def test_no_such_file_below_lib_modules() -> None:
+    text = """
+    [root@kn-1 ~]# docker logs f00d 2>&1 | grep WARN
+    2021-02-03 04:05:06.007 [WARNING][77] felix/ipip_mgr.go 111: Failed to add IPIP tunnel device error=exit status 1
+    [root@kn-1 ~]# find /lib/modules/$(uname -r) -name "ipip.ko*"
+    [root@kn-1 ~]# uname -r
+    5.14.0-70.el9.x86_64
+    """
+    answer = finding("kernel-module-missing", text)
+    assert answer.strength >= 0.95
+    assert "ipip" in answer.objects

@@ -37,3 +37,25 @@ def test_no_session_is_another_cause() -> None:
 def test_the_panic_alone_is_no_claim() -> None:
     text = '[PANIC][66] felix/ipsets.go 319: Failed to update IP sets after multiple retries. family="inet"'
     assert finding("ipset-kernel-mismatch", text).strength < 0.8
+
+
+def test_sets_are_named() -> None:
+    text = """
+    2025-01-02 03:04:05.006 [ERROR][99] felix/ipsets.go 671: Bad return code from 'ipset list cali40all-hosts-net'. \
+error=exit status 1 family="inet" stderr="ipset v7.11: Kernel and userspace incompatible: settype hash:net with \
+revision 7 not supported by userspace.\\n"
+    """
+    assert "cali40all-hosts-net" in finding("ipset-kernel-mismatch", text).objects
+    foreign = "\n[root@ks-1 ~]# ipset list -n\nKUBE-LOAD-BALANCER\ncali40this-host\n"
+    assert "KUBE-LOAD-BALANCER" in finding("ipset-kernel-mismatch", text + foreign).objects
+
+
+def test_cut_by_a_narrow_screen() -> None:
+    line = (
+        "2025-01-02 03:04:05.006 [ERROR][99] felix/ipsets.go 574: Bad return code from 'ipset list'. error=exit "
+        'status 1 family="inet" stderr="ipset v7.1: Kernel and userspace incompatible: settype hash:ip,port with '
+        'revision 6 not supported by userspace.\\n"'
+    )
+    pieces = [line[at : at + 84] for at in range(0, len(line), 84)]
+    text = "calico-node 日志：\n" + "\n".join(pieces + pieces) + "\n"
+    assert finding("ipset-kernel-mismatch", text).strength >= 0.9

@@ -19,3 +19,14 @@ def test_felix_says_so() -> None:
 
 def test_nothing_said_is_not_a_verdict() -> None:
     assert finding("rpf-loose", "$ kubectl get nodes\nNAME   STATUS\nw1   Ready").state == "cannot-tell"
+
+
+def test_the_file_that_sets_it_is_named() -> None:
+    text = """
+    2020-01-01 01:02:03.004 [FATAL][50] int_dataplane.go 1035: Kernel's RPF check is set to 'loose'.  This would allow
+    [root@kr-1 ~]# grep -rn rp_filter /etc/sysctl.d
+    /etc/sysctl.d/60-site.conf:7:net.ipv4.conf.all.rp_filter = 2
+    """
+    answer = finding("rpf-loose", text)
+    assert answer.strength >= 0.95
+    assert "/etc/sysctl.d/60-site.conf" in answer.objects

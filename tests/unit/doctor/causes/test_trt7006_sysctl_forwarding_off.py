@@ -47,3 +47,18 @@ def test_the_running_value_counts_more_than_a_file() -> None:
     /etc/sysctl.d/10-old.conf:3:net.ipv4.ip_forward = 0
     """
     assert finding("sysctl-forwarding-off", text).state == "ruled-out"
+
+
+def test_one_host_of_several_asked_at_once() -> None:
+    text = """
+$ ansible all -m command -a "sysctl -n net.ipv4.conf.all.forwarding net.ipv4.ip_forward"
+wk1 | CHANGED | rc=0 >>
+1
+1
+wk2 | CHANGED | rc=0 >>
+0
+0
+"""
+    answer = finding("sysctl-forwarding-off", text)
+    assert answer.strength >= 0.9
+    assert "wk2" in answer.objects

@@ -36,3 +36,14 @@ def test_far_below_is_no_fault() -> None:
 
 def test_nothing_said() -> None:
     assert finding("conntrack-full", "now and then requests time out under load").state == "cannot-tell"
+
+
+def test_one_of_several_hosts() -> None:
+    text = """
+$ for h in e1 e2; do ssh $h sysctl -n net.netfilter.nf_conntrack_count net.netfilter.nf_conntrack_max|xargs echo $h;done
+e1 20111 262144
+e2 65536 65536
+"""
+    answer = finding("conntrack-full", text)
+    assert answer.strength >= 0.9
+    assert "e2" in answer.objects

@@ -56,3 +56,13 @@ def test_networkd_says_which_file_it_applies() -> None:
     answer = finding("networkmanager-interference", text)
     assert answer.strength >= 0.9
     assert "cali0b1a2c3d4e5" in answer.objects
+
+
+def test_the_file_of_networkd_is_named() -> None:
+    text = """
+core@fl-3 ~ $ networkctl status cali0a1b2c3d4e5
+● 44: cali0a1b2c3d4e5
+          Network File: /run/systemd/network/zz-default.network
+                 State: routable (configured)
+"""
+    assert "/run/systemd/network/zz-default.network" in finding("networkmanager-interference", text).objects

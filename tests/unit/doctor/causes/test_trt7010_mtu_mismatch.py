@@ -62,3 +62,13 @@ def test_the_own_refusal_of_a_host_is_normal() -> None:
     64 bytes from 10.88.7.12: icmp_seq=1 ttl=62 time=0.5 ms
     """
     assert finding("mtu-mismatch", text).strength < 0.8
+
+
+def test_two_sizes_close_to_each_other() -> None:
+    text = """
+    [root@vx-2 ~]# ping -M do -s 1372 -c 1 10.88.7.12
+    1 packets transmitted, 1 received, 0% packet loss, time 0ms
+    [root@vx-2 ~]# ping -M do -s 1422 -c 1 10.88.7.12
+    1 packets transmitted, 0 received, 100% packet loss, time 0ms
+    """
+    assert finding("mtu-mismatch", text).strength >= 0.9

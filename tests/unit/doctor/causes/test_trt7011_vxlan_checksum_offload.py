@@ -53,3 +53,34 @@ def test_nothing_arrives() -> None:
 0 packets captured
 """
     assert finding("vxlan-checksum-offload", text).state == "ruled-out"
+
+
+def test_the_receiver_counts_none() -> None:
+    text = """
+NAME                READY   STATUS    RESTARTS   AGE   IP         NODE
+calico-node-aaaaa   1/1     Running   0          9d    10.3.3.7   esx-a
+calico-node-bbbbb   1/1     Running   0          9d    10.3.3.8   esx-b
+
+[root@esx-a ~]# tcpdump -nvi ens160 udp port 4789 -c 1    (the client runs here)"""
+    at_sender = text + BAD
+    assert finding("vxlan-checksum-offload", at_sender).state == "cannot-tell"
+    clean = (
+        at_sender
+        + "\n[root@esx-b ~]# nstat -az UdpInCsumErrors\nUdpInCsumErrors                 0                  0.0\n"
+    )
+    assert finding("vxlan-checksum-offload", clean).state == "ruled-out"
+
+
+def test_quick_once_the_offload_is_off() -> None:
+    text = """
+curl from a node to a ClusterIP whose pod is elsewhere takes about a minute.
+
+[root@esx-a ~]# time curl -so /dev/null http://10.99.3.4:8080/
+real    1m3.118s
+[root@esx-a ~]# ethtool -K vxlan.calico tx-checksum-ip-generic off
+[root@esx-a ~]# time curl -so /dev/null http://10.99.3.4:8080/
+real    0m0.021s
+"""
+    answer = finding("vxlan-checksum-offload", text)
+    assert answer.strength >= 0.9
+    assert "vxlan.calico" in answer.objects

@@ -27,3 +27,30 @@ def test_peers_are_there() -> None:
 
 def test_switched_on_alone_is_no_claim() -> None:
     assert finding("wireguard-missing", ON).strength < 0.8
+
+
+def test_the_link_cannot_be_made() -> None:
+    text = """
+    # calicoctl get felixconfig default -o yaml | grep wireguard
+      wireguardEnabled: true
+    [root@wg-old ~]# ip link add dev wg9 type wireguard
+    RTNETLINK answers: Operation not supported
+    """
+    answer = finding("wireguard-missing", text)
+    assert answer.strength >= 0.95
+    assert "wg-old" in answer.objects
+
+
+def test_one_node_has_no_key() -> None:
+    text = """
+    $ calicoctl get felixconfig default -o yaml | grep wireguard
+      wireguardEnabled: true
+    $ calicoctl get node -o yaml | grep -e 'name:' -e wireguardPublicKey
+        name: app-1
+        wireguardPublicKey: nB1hU5dV7xq0Kp2rT8wYc3mZs6aEf9gJ4lQo1iRtX2A=
+        name: app-2
+    """
+    answer = finding("wireguard-missing", text)
+    assert answer.strength >= 0.8
+    assert "app-2" in answer.objects
+    assert "app-1" not in answer.objects

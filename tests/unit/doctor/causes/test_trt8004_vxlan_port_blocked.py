@@ -69,3 +69,28 @@ def test_the_symptom_alone_is_no_claim() -> None:
 def test_other_encapsulation() -> None:
     text = "[root@a ~]# ip route | grep tunl0\n10.88.7.0/26 via 10.1.1.5 dev tunl0 proto bird onlink\n"
     assert finding("vxlan-port-blocked", text).state == "ruled-out"
+
+
+def test_tcpdump_takes_port_8472_for_otv() -> None:
+    text = """
+    [root@vx-1 ~]# tcpdump -ni ens192 udp port 8472 -c 1
+    10:00:01.000001 IP 10.9.0.1.50001 > 10.9.0.2.8472: OTV, flags [I] (0x08), overlay 0, instance 4096
+    [root@vx-2 ~]# timeout 20 tcpdump -ni ens192 udp port 8472
+    0 packets captured
+    """
+    answer = finding("vxlan-port-blocked", text)
+    assert answer.strength >= 0.9
+
+
+def test_a_bad_sum_at_the_sender_does_not_show_that_packets_arrive() -> None:
+    text = """
+    [root@vx-1 ~]# ip -4 addr show ens192
+    2: ens192: <BROADCAST,MULTICAST,UP,LOWER_UP> mtu 1500 qdisc mq state UP group default qlen 1000
+        inet 10.9.0.1/24 brd 10.9.0.255 scope global ens192
+    [root@vx-1 ~]# tcpdump -nvi ens192 udp port 4789 -c 1
+        10.9.0.1.50001 > 10.9.0.2.4789: [bad udp cksum 0x0e1c -> 0x93ab!] VXLAN, flags [I] (0x08), vni 4096
+    [root@vx-2 ~]# timeout 20 tcpdump -nvi ens192 udp port 4789
+    0 packets captured
+    """
+    assert finding("vxlan-port-blocked", text).strength >= 0.9
+    assert finding("vxlan-checksum-offload", text).state == "ruled-out"

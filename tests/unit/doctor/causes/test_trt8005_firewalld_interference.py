@@ -58,3 +58,16 @@ def test_with_bgp_down_a_port_of_the_host_is_meant() -> None:
     Readiness probe failed: calico/node is not ready: BIRD is not ready: BGP not established with 10.0.0.4
     """
     assert finding("firewalld-interference", text).strength < 0.8
+
+
+def test_the_kernel_logs_what_it_rejects() -> None:
+    text = """
+    Pods on this node cannot reach pods on other nodes.
+    [root@fw-1 ~]# journalctl -k | tail -1
+    Mar 01 10:00:00 fw-1 kernel: "filter_FWD_trust_REJECT: "IN=eth0 OUT=cali0a1b2c3d4e5 MAC=aa SRC=10.1.2.3 DST=10.1.9.4
+    """
+    answer = finding("firewalld-interference", text)
+    assert answer.strength >= 0.9
+    assert "cali0a1b2c3d4e5" in text
+    to_the_host = text.replace("FWD_trust", "IN_public").replace("OUT=cali0a1b2c3d4e5", "OUT=")
+    assert finding("firewalld-interference", to_the_host).strength < 0.8

@@ -50,3 +50,15 @@ def test_the_symptom_alone_is_no_claim() -> None:
 def test_other_devices_rule_it_out() -> None:
     text = "[root@a ~]# ip route | grep vxlan\n10.88.7.0/26 via 10.88.7.0 dev vxlan.calico onlink\n"
     assert finding("ipip-blocked-by-cloud", text).state == "ruled-out"
+
+
+def test_a_person_tells_what_the_group_allows() -> None:
+    text = """
+    Pods on different nodes cannot ping each other. The security group allows tcp, udp and icmp between the nodes.
+
+    $ ip route | grep tunl0
+    10.30.1.64/26 via 192.168.7.12 dev tunl0 proto bird onlink
+    """
+    assert finding("ipip-blocked-by-cloud", text).strength >= 0.8
+    opened = text.replace("tcp, udp and icmp", "all protocols")
+    assert finding("ipip-blocked-by-cloud", opened).strength < 0.8

@@ -50,3 +50,32 @@ def test_a_tunnel_rules_it_out() -> None:
 
 def test_the_symptom_alone_is_no_claim() -> None:
     assert finding("cloud-src-dst-check", ROUTES).strength < 0.8
+
+
+def test_only_tunnels_fail() -> None:
+    text = """
+    We run on OpenStack.
+    [root@os-1 ~]# ip route
+    10.50.1.0/26 via 172.20.1.2 dev eth0 proto bird
+    10.50.2.0/26 via 172.20.2.2 dev tunl0 proto bird onlink
+    [root@os-1 ~]# ping -c 1 10.50.1.7
+    1 packets transmitted, 1 received, 0% packet loss, time 0ms
+    [root@os-1 ~]# ping -c 1 10.50.2.9
+    1 packets transmitted, 0 received, 100% packet loss, time 0ms
+    """
+    assert finding("cloud-src-dst-check", text).state == "ruled-out"
+
+
+def test_the_answer_of_the_cloud_over_several_lines() -> None:
+    text = """
+    admin@ec-1:~$ ip route | grep bird
+    100.80.5.0/26 via 172.20.40.7 dev eth0 proto bird
+    $ aws ec2 describe-instance-attribute --instance-id i-0fedcba9876543210 --attribute sourceDestCheck
+    {
+        "InstanceId": "i-0fedcba9876543210",
+        "SourceDestCheck": {
+            "Value": true
+        }
+    }
+    """
+    assert finding("cloud-src-dst-check", text).strength >= 0.9

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.support.doctor import picture
+
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Ask, Cause, Finding, Step, found, ruled_out
 from tortie.doctor.diagnosis import Diagnosis
 from tortie.doctor.judgement.judge import judge

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.support.doctor import source
+from tests.support.doctor import picture, source
 
 from tortie.doctor.picture.facts import Certificate, Fact, Setting
 from tortie.doctor.reading.exhibit import Exhibit
@@ -55,3 +55,22 @@ def test_tokens() -> None:
     claims = {fact.name: moment(fact.value) for fact in found if isinstance(fact, Setting)}
     assert claims == {"exp": END, "iat": START}
     assert all(fact.owner == "/etc/cni/net.d/calico-kubeconfig" for fact in found if isinstance(fact, Setting))
+
+
+def test_a_loop_gives_each_certificate_its_own_place() -> None:
+    text = """
+    $ for m in 172.30.1.1 172.30.1.2; do echo | openssl s_client -connect $m:6443 2>/dev/null \
+| openssl x509 -noout -enddate; done
+    notAfter=Aug 17 02:10:00 2023 GMT
+    notAfter=Aug 16 08:31:07 2022 GMT
+    """
+    assert [c.endpoint for c in picture(text).of(Certificate)] == ["172.30.1.1:6443", "172.30.1.2:6443"]
+
+
+def test_a_file_before_the_date_is_the_certificates_place() -> None:
+    text = """
+    # for f in /opt/pki/*.crt; do echo $f $(openssl x509 -noout -enddate -in $f); done
+    /opt/pki/node.crt notAfter=Jun 12 01:55:40 2023 GMT
+    /opt/pki/server.crt notAfter=Jun 12 02:03:12 2033 GMT
+    """
+    assert [c.endpoint for c in picture(text).of(Certificate)] == ["/opt/pki/node.crt", "/opt/pki/server.crt"]

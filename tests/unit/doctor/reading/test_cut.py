@@ -287,3 +287,56 @@ def test_tools_on_a_chinese_system_are_no_people() -> None:
         """
     )
     assert [(e.prose, len(e.lines)) for e in found] == [(False, 2), (False, 1)]
+
+
+def test_the_rest_of_a_long_log_line_is_no_prose() -> None:
+    line = (
+        "2022-03-04 05:06:07.888 [INFO][58] felix/watchercache.go 186: Failed to perform list of current data during "
+        'resync error=connection is unauthorized: pods is forbidden: User "system:serviceaccount:kube-system:calico-'
+        'node" cannot list resource "pods" in API group "" at the cluster scope and this is what it says again and '
+        "again in the log of every node"
+    )
+    text = "\n".join(line[at : at + 100] for at in range(0, len(line), 100))
+    exhibits = list(cut(source(f"felix says:\n\n{text}\n\nPlease help me, what is wrong here?")))
+    assert [exhibit.prose for exhibit in exhibits] == [True, False, True]
+    assert exhibits[1].lines[0] == line
+
+
+def test_listings_with_chinese_dates_are_no_speech() -> None:
+    text = """
+    [root@w9 ~]# ls -ld /srv/cni
+    drwxr-xr-x 2 root root 57 11月  6 22:10 /srv/cni
+    """
+    (exhibit,) = cut(source(text))
+    assert exhibit.host == "w9"
+    assert not exhibit.prose
+
+
+def test_cd_tells_where_a_listing_was_made() -> None:
+    text = """
+    [root@w9 ~]# cd /etc/cni/net.d/
+    [root@w9 net.d]# ls
+    10-calico.conflist
+    [root@w8 ~]# ls
+    anaconda-ks.cfg
+    """
+    assert [exhibit.folder for exhibit in cut(source(text))] == ["/etc/cni/net.d", "/etc/cni/net.d", ""]
+
+
+def test_what_an_ipam_check_says_is_one_output() -> None:
+    text = """
+    w9:~ # calicoctl ipam check
+    Checking IPAM for inconsistencies...
+
+    Loading all IPAM blocks...
+    Found 3 IPAM blocks.
+
+    Loading all IPAM pools...
+      10.8.0.0/22
+    Found 1 active IP pools.
+
+    Loading all nodes.
+    Workloads and nodes are using 9 IPs.
+    """
+    (exhibit,) = cut(source(text))
+    assert len(exhibit.lines) == 11

@@ -231,3 +231,17 @@ def test_two_pods_described_together() -> None:
         ("a", "n-1", "Running", 1),
         ("b", "n-2", "Pending", 6),
     ]
+
+
+def test_probes_that_were_pasted_below_the_events() -> None:
+    text = """
+    Events:
+      Type     Reason     Age   From     Message
+      ----     ------     ----  ----     -------
+      Warning  Unhealthy  2m    kubelet  Liveness probe failed:
+        Liveness:   exec [/bin/calico-node -felix-live] delay=10s timeout=2s period=15s #success=1 #failure=4
+        Readiness:  exec [/bin/calico-node -felix-ready] delay=0s timeout=2s period=10s #success=1 #failure=3
+    """
+    found = list(read(Exhibit("e", 1, tuple(dedent(text).strip("\n").splitlines()))))
+    probes = [(probe.kind, probe.timeout_s, probe.failure) for probe in found if isinstance(probe, Probe)]
+    assert probes == [("liveness", 2.0, 4), ("readiness", 2.0, 3)]

@@ -79,3 +79,16 @@ def test_contexts() -> None:
 def test_secrets_are_not_carried_along() -> None:
     found = facts("users:\n- name: calico\n  user:\n    token: abc.def.ghi", "cat /etc/cni/net.d/calico-kubeconfig")
     assert found == []
+
+
+def test_a_listing_of_where_the_prompt_stands() -> None:
+    exhibit = Exhibit("e", 1, ("total 4", "-rw-r--r-- 1 root root 9 Jan 12 13:55 05-a.conf"), "m1", "ls -l")
+    found = [fact for fact in files.read(exhibit._replace(folder="/etc/cni/net.d")) if isinstance(fact, HostFile)]
+    assert [(fact.folder, fact.name) for fact in found] == [("/etc/cni/net.d", "05-a.conf")]
+
+
+def test_stat_in_one_line() -> None:
+    found = facts("/srv/a.key 2023-10-09 06:12:55.101020304 +0000", "stat -c '%n %y' /srv/*")
+    assert isinstance(found[0], HostFile)
+    assert (found[0].folder, found[0].name) == ("/srv", "a.key")
+    assert found[0].modified is not None

@@ -119,3 +119,16 @@ def test_a_log_is_no_machine() -> None:
 def test_a_date_over_ssh_belongs_to_the_other_machine() -> None:
     found = facts("Thu Jan  2 03:04:05 UTC 2020\nThu Jan  2 05:04:05 UTC 2020", "date; ssh root@w2 date")
     assert [clock.host for clock in found if isinstance(clock, Clock)] == ["m1", "w2"]
+
+
+def test_disks_that_are_busy() -> None:
+    old = """
+    Device:  r/s   w/s  avgqu-sz  await r_await w_await  svctm  %util
+    sdb    12.00 99.00     88.10 912.50   10.00  990.25   8.80  99.90
+    """
+    assert settings(old, "iostat -x 1 2")["disk-busy", "sdb"] == "99.9"
+    new = """
+    Device            r/s     rkB/s  r_await     w/s     wkB/s  w_await  aqu-sz  %util
+    nvme0n1          0.10      1.20     0.40    3.00     40.00     0.60    0.01   0.40
+    """
+    assert settings(new, "iostat -dxk")["disk-busy", "nvme0n1"] == "0.4"

@@ -91,6 +91,8 @@ def test_sizes_from_sys_and_greps() -> None:
     )
     assert links("/sys/class/net/eth0/mtu:1460", "grep . /sys/class/net/*/mtu")["eth0"].mtu == 1460
     assert links("1450", "cat /sys/class/net/vxlan.calico/mtu")["vxlan.calico"].mtu == 1450
+    both = links("1500\n1480", "cat /sys/class/net/eth0/mtu /sys/class/net/tunl0/mtu")
+    assert (both["eth0"].mtu, both["tunl0"].mtu) == (1500, 1480)
 
 
 def test_routes() -> None:

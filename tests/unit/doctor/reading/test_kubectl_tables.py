@@ -221,3 +221,11 @@ def test_custom_columns_with_headers_of_ones_own() -> None:
     )
     assert seen.internal_ips() == {"w-1": "10.3.0.11", "w-2": "10.3.0.12"}
     assert [(r.node, r.address) for r in seen.registered()] == [("w-1", "10.3.0.11"), ("w-2", "10.3.0.99")]
+
+
+def test_nodes_of_which_awk_left_name_and_address() -> None:
+    nodes = facts(Node, "NAME INTERNAL-IP\ns1 10.5.5.1\ns2 10.5.5.2", "kubectl get no -owide | awk '{print $1,$6}'")
+    assert [(node.name, node.internal_ip, node.status) for node in nodes] == [
+        ("s1", "10.5.5.1", ""),
+        ("s2", "10.5.5.2", ""),
+    ]

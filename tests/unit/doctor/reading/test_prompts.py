@@ -18,6 +18,7 @@ from tortie.doctor.reading.prompts import prompt
         ("root@alpha-1:/# ps aux", "alpha-1", "ps aux"),
         ("[root@beta ~]# docker ps", "beta", "docker ps"),
         ("[root@beta net.d]# ls", "beta", "ls"),
+        ("    lam-3# stat -c '%y %n' /etc/hosts", "lam-3", "stat -c '%y %n' /etc/hosts"),
         ("[ops@adm ~]$ kubectl get no", "adm", "kubectl get no"),
         ("joe@gamma:~/k8s/x$ ./run-it now", "gamma", "./run-it now"),
         ("core@delta ~ $ nmcli dev", "delta", "nmcli dev"),
@@ -32,7 +33,12 @@ from tortie.doctor.reading.prompts import prompt
         ("(base) root@iota:~# uptime", "iota", "uptime"),
         ("➜  ~ kubectl get nodes", "", "kubectl get nodes"),
         ("PS C:\\Users\\me> kubectl get nodes", "", "kubectl get nodes"),
+        ("C:\\> kubectl get nodes", "", "kubectl get nodes"),
         ("bird> show protocols", "", "birdcl show protocols"),
+        ("(openstack) server list", "", "openstack server list"),
+        ("mu# tcpdump -ni eth0 -c1     (mu is where the client runs)", "mu", "tcpdump -ni eth0 -c1"),
+        ("[root@nu ~]# ping -c1 10.0.0.2   # 对端的 pod", "nu", "ping -c1 10.0.0.2"),
+        ("[root@nu ~]# grep '# x' /etc/fstab", "nu", "grep '# x' /etc/fstab"),
         ("$ KUBECONFIG=a ./calicoctl get nodes", "", "KUBECONFIG=a ./calicoctl get nodes"),
         ("n1$ for p in 179 5473; do nc -z x $p; done", "n1", "for p in 179 5473; do nc -z x $p; done"),
         ("root@kappa:~# ", "kappa", ""),
@@ -41,7 +47,9 @@ from tortie.doctor.reading.prompts import prompt
     ],
 )
 def test_a_prompt_names_its_host_and_command(line: str, host: str, command: str) -> None:
-    assert prompt(line.rstrip() if not command else line) == (host, command)
+    shown = prompt(line.rstrip() if not command else line)
+    assert shown is not None
+    assert (shown.host, shown.command) == (host, command)
 
 
 @pytest.mark.parametrize(
@@ -65,3 +73,18 @@ def test_a_prompt_names_its_host_and_command(line: str, host: str, command: str)
 )
 def test_other_lines_are_no_prompts(line: str) -> None:
     assert prompt(line) is None
+
+
+@pytest.mark.parametrize(
+    ("line", "folder"),
+    [
+        ("n4:/etc/cni/net.d # ls -l", "/etc/cni/net.d"),
+        ("root@n4:/opt/cni/bin# ls", "/opt/cni/bin"),
+        ("[root@n4 net.d]# ls", "net.d"),
+        ("$ ls", ""),
+    ],
+)
+def test_a_prompt_tells_the_folder(line: str, folder: str) -> None:
+    shown = prompt(line)
+    assert shown is not None
+    assert shown.folder == folder

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import pytest
 
-from tortie.doctor.picture.facts import Node, Pool, Probe, Registered, Setting, Version
+from tortie.doctor.picture.facts import Container, Node, Pool, Probe, Registered, Setting, Version
 from tortie.doctor.reading.exhibit import Exhibit
 from tortie.doctor.reading.readers.settings import read
 
@@ -229,3 +229,19 @@ def test_logs_are_no_settings() -> None:
     assert not settings(
         '2023-01-12 05:55:26.123 [INFO][9] startup.go 213: Clearing out-of-date IPv4 address from this node IP=""'
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "command"),
+    [
+        ("  resources:\n    limits:\n      cpu: 200m\n      memory: 128Mi\n    requests:\n      cpu: 100m", "kubectl get ds calico-node -o yaml | grep -A6 resources"),
+        ("      requests:\n        cpu: 100m\n      limits:\n        cpu: \"200m\"\n        memory: 128Mi", ""),
+        ('{"limits":{"cpu":"200m","memory":"128Mi"},"requests":{"cpu":"100m"}}', "kubectl get ds calico-node -o jsonpath='{..resources}'"),
+        ("map[limits:map[cpu:200m memory:128Mi] requests:map[cpu:100m]]", "kubectl get ds calico-node -o jsonpath='{..resources}'"),
+    ],
+)  # fmt: skip
+def test_limits_without_their_document(text: str, command: str) -> None:
+    (box,) = facts(Container, text, command)
+    assert dict(box.limits) == {"cpu": "200m", "memory": "128Mi"}
+    assert box.name == ("calico-node" if command else "")
+    assert dict(box.requests) == {"cpu": "100m"}

@@ -29,7 +29,10 @@ def test_ansible_names_the_host_above_its_answer() -> None:
     got = picture(text)
     forward = {s.host: s.value for s in got.settings("net.ipv4.ip_forward", "sysctl")}
     assert forward == {"wk-1": "1", "wk-2": "0"}
-    assert {s.host: s.value for s in got.settings("net.ipv4.conf.all.rp_filter", "sysctl")} == {"wk-1": "1", "wk-2": "2"}
+    assert {s.host: s.value for s in got.settings("net.ipv4.conf.all.rp_filter", "sysctl")} == {
+        "wk-1": "1",
+        "wk-2": "2",
+    }
     assert all(exhibit.command.startswith("sysctl -n") for exhibit in got.exhibits)
 
 
@@ -123,3 +126,8 @@ def test_pdsh_and_banners() -> None:
 )
 def test_what_is_no_host_stays_whole(text: str) -> None:
     assert hosts(text) == [""]
+
+
+def test_what_follows_an_answer_of_pdsh_is_nobodys() -> None:
+    text = "$ pdsh -w kv[1-2] cat /var/lib/calico/nodename\nkv1: kv1\nkv2: kv1\nThese are clones."
+    assert hosts(text) == ["kv1", "kv2", ""]

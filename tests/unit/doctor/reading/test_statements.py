@@ -34,6 +34,13 @@ def said(text: str) -> dict[str, tuple[str, ...]]:
         ("large-packets-stall", "大包会卡住，小包没问题"),
         ("service-dead", "Service IPs cannot be reached from any pod"),
         ("service-dead", "集群里 service 访问不了"),
+        ("service-dead", "DNS lookups from pods time out."),
+        ("network-dead", "All pods on w3 have no network"),
+        ("network-dead", "w3 上的 pod 网络全断"),
+        ("network-dead", "Pods get 'No route to host' for every address."),
+        ("cross-node-dead", "w3 上的 pod 访问其它节点的 pod 全部超时"),
+        ("offload-off-helps", "执行 ethtool -K vxlan.calico tx-checksum-ip-generic off 之后就正常了"),
+        ("firewalld-stop-helps", "Stopping firewalld on that node makes it work."),
         ("nodeport-dead", "The NodePort times out on two nodes"),
         ("rebooted", "After we rebooted the machine it never came back"),
         ("rebooted", "服务器重启之后 calico 起不来"),
@@ -149,3 +156,42 @@ def test_every_rule_can_be_compiled_and_is_documented() -> None:
 
 def test_a_guess_ends_where_the_person_turns() -> None:
     assert "firewall-off" in said("I think it is the firewall, but ufw is inactive on all nodes.")
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("那台新机器上 pod 网络全断", "network-dead"),
+        ("w9 上的容器出不去也进不来", "network-dead"),
+        ("Pods on that node have no network at all.", "network-dead"),
+        ("Since then the pods there cannot reach anything outside.", "network-dead"),
+        ("Routes are missing for three minutes, then it is fine.", "heals-by-itself"),
+        ("过一会儿又好了", "heals-by-itself"),
+        ("网络会自己恢复", "heals-by-itself"),
+        ("calico-node restarts every few hours.", "keeps-restarting"),
+        ("The calico pods keep restarting on this host.", "keeps-restarting"),
+        ("felix 隔一两天就重启一次", "keeps-restarting"),
+        ("calico-node 频繁重启", "keeps-restarting"),
+        ("calico-node dies after a minute.", "complains"),
+        ("起来一分钟就被杀", "complains"),
+    ],
+)
+def test_complaints(text: str, kind: str) -> None:
+    assert kind in said(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("自动探测到的地址正常，其它也正常", "heals-by-itself"),
+        ("我自己看了下日志，都正常", "heals-by-itself"),
+        ("It never recovers by itself.", "heals-by-itself"),
+        ("calico-node 一直没有重启过", "keeps-restarting"),
+        ("We restarted the pods several times.", "keeps-restarting"),
+        ("服务器经常重启", "keeps-restarting"),
+        ("There are no errors in the log.", "complains"),
+        ("日志里没有报错", "complains"),
+    ],
+)
+def test_what_is_no_complaint(text: str, kind: str) -> None:
+    assert kind not in said(text)

@@ -150,7 +150,8 @@ def test_an_exit_code_that_is_echoed_tells_the_result() -> None:
 
 def test_a_loop_names_the_target_of_each_answer() -> None:
     text = """
-    [root@w1 ~]# for m in 172.30.8.4 172.30.8.9; do curl -sk -m 3 -o /dev/null -w "$m %{http_code} %{errormsg}\\n" https://$m:6443/; done
+    [root@w1 ~]# for m in 172.30.8.4 172.30.8.9; do curl -sk -m 3 -o /dev/null -w "$m %{http_code} %{errormsg}\\n" \
+https://$m:6443/; done
     172.30.8.4 000 Connection timed out after 3001 milliseconds
     172.30.8.9 403
     """

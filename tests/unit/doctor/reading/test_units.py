@@ -95,3 +95,32 @@ def test_what_the_runtime_knows_of_cni() -> None:
     assert found[1][2] == "/etc/cni/net.d"
     found = settings('"reason": "NetworkPluginNotReady",\n"status": false,\n"type": "NetworkReady"', "crictl info")
     assert ("containerd", "NetworkReady", "false", "") in found
+
+
+def test_a_call_that_was_stopped_in_vain() -> None:
+    hangs = ("runtime", "hangs")
+    for command in (
+        "docker ps -a",
+        "sudo crictl inspect 0a1b2c",
+        "crictl exec 0a1b2c ls /",
+        "docker rm -f calico-node",
+    ):
+        assert hangs in [(scope, value) for scope, _, value, _ in settings("^C", command)]
+    for command in (
+        "docker logs -f calico-node", "docker logs --tail 5 -f x", "docker stats", "docker attach x", "docker events",
+        "docker top x", "crictl stats", "crictl exec -it 0a1b2c bash", "docker exec x ping 10.0.0.1", "docker run x",
+    ):  # fmt: skip
+        assert settings("^C", command) == []
+    assert settings("124", "timeout 20 crictl pods; echo $?") == [("runtime", "crictl", "hangs", "")]
+
+
+def test_ids_and_published_ports() -> None:
+    found = settings(
+        "9c8b7a6f5e4d calico/node:v3.20.1 Up 5 weeks k8s_calico-node_calico-node-old7x_kube-system_77_0",
+        "docker ps --format '{{.ID}} {{.Image}} {{.Status}} {{.Names}}'",
+    )
+    assert ("runtime-id", "9c8b7a6f5e4d", "calico-node", "calico-node-old7x") in found
+    row = '0a1b2c3d4e5f  reg/x:1  "/x"  2 days ago  Up 2 days  0.0.0.0:9099->80/tcp, :::9099->80/tcp, 53/udp  shop'
+    assert ("published-port", "9099", "80", "shop") in settings(row, "docker ps")
+    format_ = "docker ps --format '{{.Names}} {{.Ports}}'"
+    assert settings("shop 127.0.0.1:9099->80/tcp", format_) == [("published-port", "9099", "80", "shop")]

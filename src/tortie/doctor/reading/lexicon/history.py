@@ -135,19 +135,20 @@ RULES: Final = (
         "heals-by-itself",
         "then|分钟",
         r"(?:for|after)~(?:\d+|few|several|two|three|four|five) ?(?:min(?:ute)?|"
-        r"sec(?:ond)?)s?\b[^.;]{0,20}\bthen (?:it |they |all |everything )?(?:is |are |gets |comes |goes )?(?:all )?(?:ok|"
-        r"okay|fine|works?|good|normal|recovers?|back)\b|(?:几|\d+|三|四|五) ?"
+        r"sec(?:ond)?)s?\b[^.;]{0,20}\bthen (?:it |they |all |everything )?(?:is |are |gets |comes |goes )?(?:all )?"
+        r"(?:ok|okay|fine|works?|good|normal|recovers?|back)\b|(?:几|\d+|三|四|五) ?"
         r"分钟(?:以?后|左右)?(?:就|又)?(?:自己|自动)?(?:恢复|好了|通了)",
         False,
     ),
     Rule(
         "keeps-restarting",
         "restart|重启|crash",
-        r"(?:calico|felix|pods?|bird|typha|canal|containers?|agents?|\bit\b|they)~(?:keeps? (?:on )?(?:re-?start|crash|get)"
-        r"|restarts? (?:every|all the time|again and again|over and over|constantly|periodically|regularly|repeatedly|"
-        r"several times|many times|about every|roughly every|once (?:an?|every))|(?:is|are|gets?|being) (?:constantly |"
-        r"repeatedly |periodically |regularly )restart|restart(?:s|ed|ing) (?:\w+ ){0,3}(?:a|per|every|each) (?:day|"
-        r"hour|night|week|few)|(?:re-?starting|crashing) (?:every|all the time|again and again|constantly|repeatedly))|"
+        r"(?:calico|felix|pods?|bird|typha|canal|containers?|agents?|\bit\b|they)~(?:keeps? (?:on )?(?:re-?start|crash|"
+        r"get)|restarts? (?:every|all the time|again and again|over and over|constantly|periodically|regularly|"
+        r"repeatedly|several times|many times|about every|roughly every|once (?:an?|every))|(?:is|are|gets?|being) "
+        r"(?:constantly |repeatedly |periodically |regularly )restart|restart(?:s|ed|ing) (?:\w+ ){0,3}"
+        r"(?:a|per|every|each) (?:day|hour|night|week|few)|(?:re-?starting|crashing) (?:every|all the time|"
+        r"again and again|constantly|repeatedly))|"
         r"(?:calico|felix|pods?|bird|typha|canal|容器)~(?:反复|一直|不断|不停|频繁|老是|经常|总是|周期性|时不时|每隔?|"
         r"隔)(?!没|不)[^，。；]{0,14}?(?:被)?重启|(?:反复|不断|不停|频繁|老是|周期性)(?:地)?(?:被)?重启",
     ),
@@ -184,9 +185,12 @@ RULES: Final = (
         r"not ready|notready|crash|0/1|0/2|1/2|\bfail(?:s|ed|ing|ures?)?\b|(?:can ?not|can't|could not|"
         r"couldn't|unable to|fails? to|do(?:es)? not|doesn't|don't|never|nothing) (?:\w+ ){0,2}(?:start|"
         r"run|work|get ready|join|resolve|reach|come up|leave|leaves|gets? ready)|\bstuck\b|\bloops?\b|"
-        r"broken|restarts? (?:every|again|over|all)|\bdead\b|unreachable|times? out|\bdown\b|error|"
+        r"broken|restarts? (?:every|again|over|all|constantly|repeatedly|(?:a few|several|many|\w+) times)|"
+        r"keeps? (?:on )?(?:re-?starting|crashing|being|dying|getting|flapping|losing)|(?:is|are|gets?|got|being) "
+        r"(?:killed|evicted|re-?started)\b|\bdies\b|\bflap(?:s|ping)?\b|\bdead\b|unreachable|times? out|\bdown\b|"
+        r"(?<!\bno )(?<!\bany )(?<!without )\berrors?\b|"
         r"lose connectivity|stay(?:s)? (?:0/|pending|containercreating|init)|never gets?|起不来|不通|失败|"
-        r"无法|不能|报错|异常|(?:反复|一直|不断|频繁|就|老是|经常|总是|隔)[^，。没未]{0,8}重启|卡住|没法|"
+        r"无法|不能|(?<!没有)(?<!没)(?<!无)(?<!未见)(?:报错|异常)|被(?:杀|驱逐|kill)|时好时坏|全断|出不去|掉线|(?:反复|一直|不断|频繁|就|老是|经常|总是|隔)[^，。没未]{0,8}重启|卡住|没法|"
         r"不了|拉不起来|不 ?ready|分配不到|有问题|挂了|超时",
         False,
     ),

@@ -31,7 +31,8 @@ RULES: Final = (
     Rule(
         "runtime-broken",
         "docker|containerd|crictl|dockerd|runtime|cri-o|容器运行时",
-        r"(?:docker|containerd|crictl|cri-o|runtime)(?: ps| info| images)?~(?:hangs?\b|hung|stuck|frozen|"
+        r"(?:docker|containerd|crictl|cri-o|runtime)(?! (?:pull|push|login|build|hub|registry)\b)"
+        r"(?: ps| info| images)?~(?:hangs?\b|hung|stuck|frozen|"
         r"never returns|no answer|not respond|unresponsive|cannot connect|can't connect|cannot reach|"
         r"can't reach|卡住|卡死|卡着|无响应|没有响应|没响应|不响应|无法连接|连接不上|连不上|一直没有返回|"
         r"不返回|超时)",
@@ -93,7 +94,7 @@ RULES: Final = (
     Rule(
         "cloned-vm",
         "clon|template|克隆|模板|copied|snapshot|复制",
-        r"\bcloned?\b~(?:vm|machine|from|node|image|of)|(?:vm|machine|node)s?~(?:is|are|was|were|"
+        r"(?<!git )\bcloned?\b~(?:vm|machine|from|node|image|of)|(?:vm|machine|node)s?~(?:is|are|was|were|"
         r"been) (?:a )?(?:cloned?|copied)|cop(?:y|ied) of (?:the |a )?(?:vm|machine|node|template)|"
         r"copied (?:the |a )?(?:vm|template|machine)|from (?:the same|one|a) (?:vm )?template|克隆|"
         r"(?:模板|镜像)~复制|复制~虚拟机",

@@ -32,7 +32,9 @@ RULES: Final = (
         r"fails? to|do(?:es)? not|doesn't|don't|never|nothing)~(?:reach|talk|ping|communicate|connect|"
         r"works?|answers?|get)~(?:pods?|containers?|anything)?~(?:on|of|to|across|between)~(?:different|"
         r"other|another|all other)~(?:nodes?|hosts?|machines?)|cross-(?:node|host)~(?:fails?|dead|broken|"
-        r"not work|does not|doesn't|unreachable|times? out|cannot)|nothing outside (?:its|"
+        r"not work|does not|doesn't|unreachable|times? out|cannot)|pods?~(?:on|of) (?:node|host|machine|worker|vm) ?\w+"
+        r"~(?:can ?not|can't|could not|couldn't|unable to|do(?:es)? not|doesn't|don't|never)~(?:reach|talk|ping|"
+        r"connect|communicate|access)~pods?~(?:on|of) (?:node|host|machine|worker|vm)|nothing outside (?:its|"
         r"their) own (?:node|host) answers|跨(?:节点|主机|机器|node)~(?:不通|不了|失败|超时|不能|无法|"
         r"ping ?不通|不可达|访问不|有问题)|(?:不同|其[他它]|别的|另一)(?:个|台)?(?:节点|主机|机器|"
         r"node)~(?:(?:pods?|containers?|容器|服务)|之间)?~(?:不通|无法(?:互相)?(?:访问|通信|通讯|ping)|"
@@ -95,14 +97,15 @@ RULES: Final = (
     ),
     Rule(
         "large-packets-stall",
-        "large|big|mtu|大包|大文件|stall|hang|image pull|tls|transfer|卡",
+        "large|big|mtu|大包|大文件|stall|hang|freez|image pull|tls|transfer|卡",
         r"(?:large|big|bigger|larger|full-size|jumbo)~(?:packets?|requests?|transfers?|responses?|files?|"
         r"downloads?|payloads?|bodies)~(?:stall|hang|hung|fail|time|never|stuck|do not|don't|are lost|"
         r"dropped|get lost)|(?:small|short|tiny)~(?:packets?|requests?|ping\w*|responses?)~(?:work|fine|"
         r"ok|pass|go through|succeed)[^.。]{0,40}(?:but|while|yet|,)~(?:large|big|long|tls|image|transfer|"
         r"download)|(?:image pulls?|tls handshakes?|file transfers?|downloads?|large copies)~(?:stall|"
         r"hang|stuck|freeze)|大包~(?:不通|卡|丢|超时|失败|不行|过不去)|小包~(?:通|正常|没问题|"
-        r"可以)[^。]{0,20}大~(?:不|卡|丢|失败)|(?:大文件|传文件|拉镜像)~(?:卡|超时|失败|不动)",
+        r"可以)[^。]{0,20}大~(?:不|卡|丢|失败)|(?:hangs?|stalls?|freezes?)\b[^.;。]{0,60}\b(?:small|short|tiny)\b"
+        r"~(?:fine|ok|works?|pass)|(?:大文件|传文件|拉镜像)~(?:卡|超时|失败|不动)",
         False,
     ),
     Rule(
@@ -119,12 +122,18 @@ RULES: Final = (
     Rule(
         "network-dead",
         "pod|container|容器|workload",
-        r"(?:pods?|containers?|workloads?)~(?:have|has|had|got|get|with|are|is) (?:no|without|completely without|cut off "
-        r"from)(?: the| any| all)? (?:network|connectivity|networking|egress)\b|(?:pods?|containers?|workloads?)~(?:can ?not|can't|could not|"
-        r"couldn't|unable to)~(?:reach|talk to|connect to|ping|access)~(?:anything|anyone|nothing|any other|the outside|"
-        r"the internet|the gateway|their gateway)|(?:pods?|containers?|workloads?)~(?:cut off|isolated|lost all "
-        r"(?:network|connectivity))|(?:pods?|容器) ?(?:的)? ?(?:网络)?(?:都?全断|全部断|都断|断了|完全不通|都不通|全都?不通|断网|网络不通"
-        r"|全部不通)|(?:pods?|容器)~(?:出不去|进不来|没有网络|没网|上不了网|访问不了外网|无法访问外网)",
+        r"(?:pods?|containers?|workloads?)~(?:have|has|had|got|get|with|are|is) (?:no|without|cut off from)"
+        r"(?: the| any| all)? (?:network|connectivity|networking|egress)\b(?! ?(?:polic|plugin|namespace))|"
+        r"(?:pods?|containers?|workloads?)~(?:can ?not|can't|could not|couldn't|unable to)~(?:reach|talk to|"
+        r"connect to|ping|access)~(?:anything|anyone|any other|the outside|the internet|the gateway|"
+        r"their gateway)|(?:pods?|containers?|workloads?)~(?:cut off|isolated|lost all (?:network|"
+        r"connectivity))|(?:pods?|containers?)~(?:lost|lose|loses) (?:all |their |its )?(?:network|"
+        r"connectivity)\b(?! ?polic)(?!~(?:sometimes|now and then|occasionally|for a))|"
+        r"(?:pods?|containers?)~(?:get|gets|got|see|report|say)~"
+        r"no route to host|(?:pods?|容器)~(?:报|提示|返回)~no route to host|pods?~(?:on|of) \S+ (?:is|are) "
+        r"(?:unreachable|not reachable)|(?:pods?|容器) ?(?:的)? ?(?:网络)?(?:都?全断|全部断|都断|断了|完全不通|都不通|"
+        r"全都?不通|断网|网络不通|全部不通)|(?:pods?|容器)~(?:出不去|进不来|没有网络|没网|上不了网|"
+        r"访问不了外网|无法访问外网|谁都(?:访问|连)不)",
         False,
     ),
     Rule(
@@ -141,9 +150,10 @@ RULES: Final = (
     Rule(
         "service-dead",
         "dns|resolv|nslookup|解析",
-        r"(?:\bdns\b(?: lookups?| queries| resolution| requests?)?|name resolution|nslookups?|resolving names)~(?:times? ?out|"
-        r"timing out|timed out|timeouts?|fails?\b|failing|is dead|is broken|intermittent)|(?:\bdns\b|域名解析|nslookup)[^。；，]{0,12}"
-        r"(?:超时|失败|不通|解析不了|不稳定)",
+        r"(?:\bdns\b(?: lookups?| queries| resolution| requests?)?|name resolution|nslookups?|"
+        r"resolving names)~(?:times? ?out|timing out|timed out|timeouts?|fails?\b|failing|is dead|is broken|"
+        r"intermittent)|pods?~(?:can ?not|can't|could not|unable to) resolve (?:dns|names|services|"
+        r"anything|cluster|any)|pods?~(?:无法|不能)~解析|(?:\bdns\b|域名解析|nslookup)[^。；，]{0,12}(?:超时|失败|不通|解析不了|不稳定)",
     ),
     Rule(
         "nodeport-dead",
@@ -179,10 +189,19 @@ RULES: Final = (
     Rule(
         "offload-off-helps",
         "ethtool|offload|卸载|checksum",
+        r"ethtool -K \S+ [^。；;]{2,60}\boff\b[^。；;]{0,30}(?:works?\b|helps?|fixe[sd]|fine\b|solve[sd]|gone\b|"
+        r"recover|正常|好了|恢复|通了|解决)|"
         r"(?:ethtool|offload\w*|checksum\w*)~(?:off|disabled?|disabling)~(?:works?|helps?|fixe[sd]|fine|"
         r"solved|gone|recovered)|(?:works?|fixed|helps?|fine)~(?:after|when|once|with)~(?:ethtool|"
         r"offload\w*|checksum\w*)~(?:off|disabl)|(?:关|禁用)~(?:卸载|offload|checksum|校验)~(?:好|正常|"
         r"恢复|通)",
+    ),
+    Rule(
+        "only-tcp-udp-icmp",
+        "icmp",
+        r"(?:security[- ]groups?|\bsgs?\b|\bnsgs?\b|安全组|firewalls?|防火墙|\bacls?\b)~(?:allows?|opens?|permits?|"
+        r"only|lets|lists?|只|仅|放行|允许|放通)~(?:tcp|udp)~(?:udp|tcp)~icmp"
+        r"(?!~(?:protocol 4|ipip|proto 4|协议 ?4|\ball\b))",
     ),
     Rule(
         "firewall-off",
@@ -208,7 +227,9 @@ RULES: Final = (
         "firewalld|firewall|防火墙",
         r"(?:when|after|once|if) ~(?:stop\w*|disabl\w*|turn\w* off|flush\w*)~(?:firewalld?|iptables|"
         r"ufw)~(?:works?|fine|ok|recover|ready|established|reachable|helps?)|"
-        r"stopping (?:the )?firewalld?~(?:helps?|fixes|repairs|solves)|(?:关闭|关掉|停掉?|"
+        r"(?:stopping|disabling|masking|flushing) (?:the )?(?:firewalld?|iptables|ufw)~(?:helps?|fixe[sd]|repairs|"
+        r"solve[sd]|cures?|works?|brings? it back)|systemctl stop firewalld~(?:works?|fixe[sd]|helps?|recovers?|"
+        r"reachable|正常|好了|恢复|通了)|(?:关闭|关掉|停掉?|"
         r"停止)了?~(?:firewalld?|防火墙)~(?:就)?(?:正常|好了|恢复|通了|可以)",
     ),
     Rule(

@@ -26,8 +26,8 @@ _KUBEADM: Final = Pattern(
     r"^(?:!?MISSING! )?([\w./-]+)\s+([A-Z][a-z]{2} \d{1,2}, \d{4} \d\d:\d\d [A-Z]{2,4})\s+(<invalid>|\d+[ydhm]\w*)"
 )
 _CLAIM: Final = Pattern(r'"(exp|iat|nbf|sub|iss)":\s*"?([^",}\s]+)')
-_LED: Final = Pattern(r"^(\S*[./]\S*?|[a-z][\w-]*\d[\w-]*)[\s:=|-]+(?:notAfter|notBefore|subject) ?=")
-_FINGERPRINT: Final = Pattern(r"^(?:(\S+)[\s:]+)?(\w+) Fingerprint ?= ?([0-9A-Fa-f:]{32,})$")
+_TOLD: Final = ("notAfter=", "notBefore=", "subject=")
+_FINGERPRINT: Final = Pattern(r"^(?:(\S{1,200})\s+)?(\w{1,20}) Fingerprint ?= ?([0-9A-Fa-f:]{32,100})$")
 _SUM: Final = Pattern(r"^([0-9a-f]{32,64}) [ *]?(\S+)$")
 _VERDICT: Final = Pattern(r"Verif(?:y return code|ication error): ?(.+)$")
 
@@ -108,8 +108,7 @@ def _shown(exhibit: Exhibit) -> Iterator[Certificate]:
         if again and found.told:
             yield _fact(exhibit, found, endpoint)
             found = _Found()
-        if led := _LED.match(line):
-            found.endpoint = led[1]
+        found.endpoint = _led(line) or found.endpoint
         if subject:
             found.subject = subject[1].strip()
             found.seen(index)
@@ -124,6 +123,14 @@ def _shown(exhibit: Exhibit) -> Iterator[Certificate]:
             found.seen(index)
     if found.told:
         yield _fact(exhibit, found, endpoint)
+
+
+def _led(line: str) -> str:
+    """The file or machine that stands before the first thing told about its certificate."""
+    at = min((place for word in _TOLD if (place := line.find(word)) > 0), default=0)
+    before = line[:at].strip(" \t:=|->")
+    named = "." in before or "/" in before or any(letter.isdigit() for letter in before)
+    return before if named and not any(letter.isspace() for letter in before) else ""
 
 
 def _fact(exhibit: Exhibit, found: _Found, endpoint: str) -> Certificate:

@@ -24,7 +24,7 @@ _JSON_MARKS: Final = (
     '"plugins"',
     '"items"',
 )
-_PROMPTED: Final = re.compile(r"\s*(?:```|\S{0,60}[$#] \S|[A-Z ]{4,}\s{2,}[A-Z])")
+_PROMPTED: Final = re.compile(r"```|\S{0,60}[$#] \S|[A-Z]{2,}(?: [A-Z]+)*\s{2,}[A-Z]")  # at a line's very beginning
 _OMITTED: Final = ("...", "…", "[...]", "<snip>", "[snip]", "....", "......", "# ...")
 _LARGE: Final = 300_000
 _MANY: Final = 2_000
@@ -106,7 +106,7 @@ def _regions(lines: tuple[str, ...]) -> Iterator[tuple[int, int]]:
     start: int | None = None
     for index, line in enumerate(lines):
         bare = line.rstrip()
-        if bare in ("---", "--", "```") or (start is not None and _PROMPTED.match(line) and not bare.startswith(" ")):
+        if bare in ("---", "--", "```") or (start is not None and _PROMPTED.match(line)):
             if start is not None and index > start:
                 yield start, index
             start = None

@@ -26,15 +26,16 @@ def pod_row(place: Place, row: Row, namespace: str) -> Iterator[Fact]:
 
 
 def node_row(place: Place, row: Row) -> Iterator[Fact]:
-    if "Ready" not in row.get("STATUS", "") and row.get("STATUS") != "Unknown":
+    shortened = "STATUS" not in row and "INTERNAL-IP" in row  # awk left the name and the address
+    if "Ready" not in row.get("STATUS", "") and row.get("STATUS") != "Unknown" and not shortened:
         return
     name = bare_name(row.get("NAME", ""))
     internal, external = some(row.get("INTERNAL-IP", "")), some(row.get("EXTERNAL-IP", ""))
     addresses = tuple(pair for pair in (("InternalIP", internal), ("ExternalIP", external)) if pair[1])
     labels = tuple(tuple(p.split("=", 1)) for p in row.get("LABELS", "").split(",") if "=" in p)
     yield Node(
-        place, name, row["STATUS"], some(row.get("ROLES", "")), row.get("AGE", ""), row.get("VERSION", ""), internal,
-        addresses, labels=labels, os_image=row.get("OS-IMAGE", ""), kernel=row.get("KERNEL-VERSION", ""),  # type: ignore[arg-type]
+        place, name, row.get("STATUS", ""), some(row.get("ROLES", "")), row.get("AGE", ""), row.get("VERSION", ""),
+        internal, addresses, labels=labels, os_image=row.get("OS-IMAGE", ""), kernel=row.get("KERNEL-VERSION", ""),  # type: ignore[arg-type]
         runtime=row.get("CONTAINER-RUNTIME", ""),
     )  # fmt: skip
     for component, column in (("kubelet", "VERSION"), ("kernel", "KERNEL-VERSION")):

@@ -104,7 +104,7 @@ def _reader_of(header: Header, asked: str, command: str) -> Callable[[Place, Row
         return rows.event_row
     if names >= {"NAME", "READY", "STATUS"}:
         return lambda place, row: rows.pod_row(place, row, namespace)
-    if "STATUS" in names and ({"VERSION", "ROLES"} & names or asked == "Node"):
+    if ("STATUS" in names and ({"VERSION", "ROLES"} & names or asked == "Node")) or {"NAME", "INTERNAL-IP"} <= names:
         return rows.node_row
     if {"DESIRED", "CURRENT"} <= names or {"UP-TO-DATE", "AVAILABLE"} <= names or asked == "StatefulSet":
         return lambda place, row: rows.workload_row(place, row, asked, namespace)

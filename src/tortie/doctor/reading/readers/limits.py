@@ -40,7 +40,7 @@ def _block(exhibit: Exhibit, index: int, owner: str) -> Iterator[Container]:
     held: dict[str, list[tuple[str, str]]] = {}
     depth = len(exhibit.lines[index]) - len(exhibit.lines[index].lstrip())
     first, last, current = index, index, ""
-    if index >= 3 and (before := _requests_above(exhibit, index, depth)):
+    if index >= 2 and (before := _requests_above(exhibit, index, depth)):
         held["requests"] = before
     for at in range(index, min(index + 12, len(exhibit.lines))):
         line = exhibit.lines[at]

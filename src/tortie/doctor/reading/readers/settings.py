@@ -235,7 +235,8 @@ _RULES: Final[tuple[tuple[tuple[str, ...], str, _Make], ...]] = (
     ),
     (
         ("net.", "net/", "kernel.", "vm.", "fs.", "user."),
-        r"^(/[\w./-]+:)?(?:\d+:)?[ \t]*((?:net|kernel|vm|fs|user)[./][\w./-]+)[ \t]*[=:][ \t]*(-?\d.{0,60}|\w{1,30})[ \t]*$",
+        r"^(/[\w./-]+:)?(?:\d+:)?[ \t]*((?:net|kernel|vm|fs|user)[./][\w./-]+)[ \t]*[=:][ \t]*"
+        r"(-?\d.{0,60}|\w{1,30})[ \t]*$",
         _sysctl,
     ),
     (("/proc/sys/",), r"^/proc/sys/([\w./-]+):[ \t]*(-?\d\S*)[ \t]*$", _proc),

@@ -12,7 +12,7 @@ negation is respected. The values of a statement are the hosts and addresses tha
 | cross-node-dead, network-dead, same-node-ok, host-pod-dead, service-dead, nodeport-dead, network-lost-sometimes | which traffic |
 | ping-works, ping-fails, ping-works-tcp-not, ping-works-port-179-not, port-179-open, large-packets-stall | tried |
 | sent-not-received, bgp-open-lost, offload-off-helps, firewalld-stop-helps, works-after-restart, heals-by-itself, keeps-restarting (a program of Calico's) | tried |
-| firewall-off, selinux-off, firewall-blocks-179, policy-applied, proxy-used = behind-proxy | filters |
+| firewall-off, only-tcp-udp-icmp, selinux-off, firewall-blocks-179, policy-applied, proxy-used = behind-proxy | filters |
 | datastore-far, api-direct-ok, kube-proxy-missing, certs-renewed, lb-ok-masters-not, no-default-route | control plane |
 | etcd-moved, etcd-disk-slow, etcd-member-restored, etcd-down, etcd-health-ok, killed-no-terminating | datastore, start |
 | upgraded (values: what, from, to; what is calico, kubernetes, kernel, os or empty), after-kubernetes-upgrade | before |

@@ -68,7 +68,7 @@ _ENDING: Final = (
     "ps", "info", "images", "image", "inspect", "inspecti", "inspectp", "stop", "stopp", "start", "restart", "kill",
     "rm", "rmi", "rmp", "pods", "version", "exec", "containers", "c", "tasks", "task", "container", "update",
 )  # fmt: skip
-_LASTING: Final = Pattern(r"\s(?:-f|--follow|watch|ping|tail|top|stats|events|attach|tcpdump|(?:ba|a)?sh|birdcl)(?=\s|$)")
+_LASTING: Final = Pattern(r"\s(?:watch|ping|tail|top|stats|events|attach|tcpdump|(?:ba|a)?sh|birdcl)(?=\s|$)")
 
 
 def read(exhibit: Exhibit) -> Iterator[Fact]:

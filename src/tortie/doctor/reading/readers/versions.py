@@ -42,7 +42,10 @@ _NUMBERED: Final = r"[ \t]*(?:版本|version|release|集群|cluster)?[ \t:：是
 # What a person says to run. A bare v3.24.1 is Calico's unless it follows the name of another program with such numbers.
 _SAID: Final = (
     ("calico", r"\bcalico(?:[/-]node)?" + _NUMBERED + r"(3\.\d{1,2}(?:\.\d{1,2})?)(?![\d.]*\d)"),
-    ("calico", r"\bcalico\b(?:[^。.;；\n]|\.\d){0,30}?(?:to|->|→|=>|到|至)[ \t]*[vV]?(3\.\d{1,2}(?:\.\d{1,2})?)(?![\d.]*\d)"),
+    (
+        "calico",
+        r"\bcalico\b(?:[^。.;；\n]|\.\d){0,30}?(?:to|->|→|=>|到|至)[ \t]*[vV]?(3\.\d{1,2}(?:\.\d{1,2})?)(?![\d.]*\d)",
+    ),
     ("calico", r"(?<![\w./:-])v(3\.\d{1,2}\.\d{1,2})(?![\w-])"),
     ("kubernetes", r"\b(?:k8s|kubernetes|kubeadm|k3s|rke2)" + _NUMBERED + r"(1\.\d{1,2}(?:\.\d{1,2})?)(?![\d.]*\d)"),
 )

@@ -1,4 +1,4 @@
-"""What curl and wget printed where nothing failed loudly: codes, bodies, `; echo rc=$?`, lines that name their target."""
+"""What curl and wget printed where nothing failed loudly: codes, bodies, `; echo rc=$?`, each with its target."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ _TIMED_OUT: Final = "124"  # of timeout(1)
 _STATUS: Final = Pattern(r"(?:^|< )HTTP/[\d.]+ (\d{3})\b|awaiting response\.\.\. (\d{3})")
 _CODE: Final = Pattern(r'"code":\s*(\d{3})\b')
 _WRITTEN: Final = Pattern(r"(?<![\w.])(\d{3})(?![\w.])")
-_EXIT: Final = Pattern(r"(?:^|[^\d.])(\d{1,3})\W?$")
+_EXIT: Final = Pattern(r"^(?:[A-Za-z _$?.]{0,30}[=: >-]{0,4})?\b(\d{1,3})$")
 _GOOD_BODIES: Final = ("ok", '{"health"')
 _LONGEST_EXIT: Final = 60
+_LONGEST_LINE: Final = 160
 
 
 class Style(NamedTuple):
@@ -40,8 +41,8 @@ def answer(said: str, form: Style, tool: str) -> Answer | None:
     """What one line tells about one target."""
     status = _STATUS.search(said)
     code = (status[1] or status[2]) if status else ""
-    if not code and form.written and (match := _WRITTEN.search(said)):
-        code = match[1]
+    if not code and form.written and said[:1] not in "<>{" and (match := _WRITTEN.search(said[:_LONGEST_LINE])):
+        code = match[1] if match[1] == "000" or match[1][0] in "12345" else ""
     if not code and (match := _CODE.search(said)):
         code = match[1]
     if code:
@@ -68,7 +69,8 @@ def _by_exit(code: str, tool: str) -> str:
 
 def named(line: str, addresses: Sequence[str], done: Set[int]) -> tuple[int | None, str]:
     """The target that a line begins with, and what it says of it; the first one not told yet where several fit."""
-    match = re.match(r"[\s=#\->*\[]*(?:https?://)?([\w.-]*\w)(?::\d+)?[\S]*", line)
+    line = line.lstrip(" \t=#->*[")
+    match = re.match(r"(?:https?://)?([\w.-]{1,253})(?::\d+)?[^\s\w.-]?\S*", line)
     places = [place for place, address in enumerate(addresses) if match and match[1] == address]
     if not match or not places:
         return None, line
