@@ -27,8 +27,9 @@ LONGEST = 1_500_000  # characters of an answer, however long the evidence
 MARKUP = "<img src=x onerror=alert(1)>"
 ELEMENTS = {
     "html", "head", "meta", "title", "style", "body", "main", "header", "section", "footer", "h1", "h2", "h3", "p",
-    "ol", "ul", "li", "pre", "span", "a", "table", "tr", "th", "td", "div", "svg", "rect", "line", "text", "tspan", "path",
-    "circle", "g", "desc", "polyline", "polygon", "defs", "marker", "code", "details", "summary", "strong", "em", "br",
+    "ol", "ul", "li", "pre", "span", "a", "table", "tr", "th", "td", "div", "svg", "rect", "line", "text", "tspan",
+    "path", "circle", "g", "desc", "polyline", "polygon", "defs", "marker", "code", "details", "summary", "strong",
+    "em", "br",
 }  # fmt: skip
 
 

@@ -179,7 +179,7 @@ _WORDS = (
     "mountain woodland highland lakeside", "riverside limestone sandstone hillcrest",
     "waterfront greenhouse schoolyard", "thunderhead countryside",
 )  # fmt: skip
-_ADDRESS = re.compile(r"(?<![\d.])(10|172|192)([._-])(\d{1,3})\2(\d{1,3})\2(?=\d)")
+_ADDRESS = re.compile(r"(?<![\d.])(10|172|192)([._-])(\d{1,3})\2(\d{1,3})\2(?=[\d{x$])")
 _PREFIX = re.compile(r"(?<![\d.])(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.\d{1,3}/(\d{1,2})(?!\d)")
 _SERVICE = range(96, 112)  # 10.96.0.0/12, the default range of services, keeps its meaning
 
