@@ -13,8 +13,8 @@ from pathlib import Path
 SICK = "node-00001"
 CAUSE = "rpf-loose"
 FATAL = (
-    "[FATAL][98] felix/int_dataplane.go 1035: Kernel's RPF check is set to 'loose'.  This would allow endpoints to spoof "
-    "their IP address.  Calico requires net.ipv4.conf.all.rp_filter to be set to 0 or 1."
+    "[FATAL][98] felix/int_dataplane.go 1035: Kernel's RPF check is set to 'loose'.  This would allow endpoints to "
+    "spoof their IP address.  Calico requires net.ipv4.conf.all.rp_filter to be set to 0 or 1."
 )
 _PEERS, _PODS, _FELIX, _KUBELET = 20, 30, 220, 150
 _AGENT_LINES = (
@@ -78,8 +78,8 @@ def _cluster(nodes: int) -> Iterator[tuple[str, str]]:
         pods.append(f"kube-system calico-node-{number:05} {sick} 80d {ip} {name} <none> <none>")
         pods.append(f"kube-system kube-proxy-{number:05} 1/1 Running 0 80d {ip} {name} <none> <none>")
         for pod in range(8):
-            row = f"shop cart-7d9f8b6c5d-{number:05}{pod} 1/1 Running 0 3d 10.244.{number & 255}.{pod} {name} <none> <none>"
-            pods.append(row)
+            pod_ip = f"10.244.{number & 255}.{pod}"
+            pods.append(f"shop cart-7d9f8b6c5d-{number:05}{pod} 1/1 Running 0 3d {pod_ip} {name} <none> <none>")
     yield "cluster/nodes.txt", _typed(first, "kubectl get nodes -o wide", _table(rows))
     yield "cluster/pods.txt", _typed(first, "kubectl get pods -A -o wide", _table(pods))
     events = [
@@ -92,7 +92,8 @@ def _cluster(nodes: int) -> Iterator[tuple[str, str]]:
     ]
     yield "cluster/events.txt", _typed(first, "kubectl -n kube-system get events", "\n".join(events))
     config = (
-        'apiVersion: v1\ndata:\n  calico_backend: bird\n  veth_mtu: "1440"\nkind: ConfigMap\nmetadata:\n  name: calico-config\n'
+        'apiVersion: v1\ndata:\n  calico_backend: bird\n  veth_mtu: "1440"\nkind: ConfigMap\n'
+        "metadata:\n  name: calico-config\n"
         "  namespace: kube-system"
     )
     yield "cluster/configmaps.txt", _typed(first, "kubectl -n kube-system get configmap calico-config -o yaml", config)
@@ -154,8 +155,9 @@ def _journal(name: str) -> str:
 def _sessions(peers: list[str]) -> str:
     edge = "+---------------+-------------------+-------+----------+-------------+"
     rows = (f"| {peer:13} | node-to-node mesh | up    | 08:00:00 | Established |" for peer in peers)
-    head = f"Calico process is running.\n\nIPv4 BGP status\n{edge}\n| PEER ADDRESS  |     PEER TYPE     | STATE |  SINCE   |    INFO     |"
-    return "\n".join((head, edge, *rows, edge, "", "IPv6 BGP status", "No IPv6 peers found."))
+    above = f"Calico process is running.\n\nIPv4 BGP status\n{edge}"
+    head = "| PEER ADDRESS  |     PEER TYPE     | STATE |  SINCE   |    INFO     |"
+    return "\n".join((above, head, edge, *rows, edge, "", "IPv6 BGP status", "No IPv6 peers found."))
 
 
 def _links(number: int, ip: str) -> str:
@@ -189,7 +191,8 @@ def _load(name: str) -> str:
     uptime = " 10:02:11 up 80 days,  3:11,  1 user,  load average: 0.42, 0.51, 0.47"
     memory = (
         "              total        used        free      shared  buff/cache   available\n"
-        "Mem:          32088        9120        4021         311       18946       22213\nSwap:             0           0           0"
+        "Mem:          32088        9120        4021         311       18946       22213\n"
+        "Swap:             0           0           0"
     )
     disk = (
         "Filesystem      Size  Used Avail Use% Mounted on\n/dev/vda1       194G   61G  134G  32% /\n"
@@ -197,7 +200,8 @@ def _load(name: str) -> str:
     )
     tasks = ["USER         PID %CPU %MEM    VSZ   RSS TTY      STAT START   TIME COMMAND"]
     tasks += [
-        f"root        {1200 + task} {task % 5}.2  0.{task % 9} 812{task:03} 61{task:03} ?        Ssl  Jan12 {task}:11 /usr/bin/task-{task}"
+        f"root        {1200 + task} {task % 5}.2  0.{task % 9} 812{task:03} 61{task:03} ?        Ssl  Jan12 {task}:11 "
+        f"/usr/bin/task-{task}"
         for task in range(14)
     ]
     answers = {"uptime": uptime, "nproc": "8", "free -m": memory, "df -h": disk, "ps aux": "\n".join(tasks)}
@@ -206,7 +210,8 @@ def _load(name: str) -> str:
 
 def _described(name: str, ip: str, pod: str, sick: bool) -> str:
     state = (
-        "Waiting\n      Reason:       CrashLoopBackOff\n    Last State:     Terminated\n      Reason:       Error\n      Exit Code:    1"
+        "Waiting\n      Reason:       CrashLoopBackOff\n    Last State:     Terminated\n"
+        "      Reason:       Error\n      Exit Code:    1"
         if sick
         else "Running\n      Started:      Mon, 12 Jan 2026 07:10:11 +0000"
     )
