@@ -16,7 +16,6 @@ from tortie.doctor.reading.archives import Skipped
 from tortie.doctor.reading.cut import cut
 from tortie.doctor.reading.exhibit import Exhibit, Source
 from tortie.doctor.reading.readers import read
-from tortie.doctor.reading.readers.logs import read as read_log
 from tortie.doctor.reading.sieve import Sieve
 from tortie.doctor.reading.sources import File, Opened, long_log, node_of
 from tortie.doctor.signs import Hit, Searchable, Sign
@@ -54,9 +53,8 @@ Outcome = Read | list[Understood | Skipped | File]  # a file comes back unread w
 
 
 def understood(source: Source) -> Understood:
-    if source.quiet:  # nothing but log lines, without any sign: most logs of a large folder
-        exhibit = Exhibit(source.name, source.number(0), source.lines, source.host, numbers=source.numbers)
-        return Understood([exhibit], list(read_log(exhibit)), [])
+    if source.quiet:
+        return Understood([], [], [])
     exhibits = list(cut(source))
     facts = [fact for exhibit in exhibits for fact in read(exhibit)]
     searchable = Searchable(exhibits)

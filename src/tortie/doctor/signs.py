@@ -29,7 +29,8 @@ _HOLES = (
     ("rest", r"[^\n]+"),
     ("list", r"[^\n]{1,400}?"),
 )
-_WORD = r"[^\s'\"`“”‘’，。；：、（）,;()\[\]\\]+"
+# One word. What a shell would take for more than a name is none: values end up in commands that people copy.
+_WORD = r"[^\s'\"`“”‘’，。；：、（）,;()\[\]\\|&<>$]{1,300}"
 _TOKEN = re.compile(
     r"<(?P<hole>[a-z][a-z0-9_]*)>|(?P<gap>…)|(?P<group>[()|?])|(?P<space>\s+)|(?P<quote>[\"'`])"
     r"|(?P<text>[^<…()|?\s\"'`]+|.)"

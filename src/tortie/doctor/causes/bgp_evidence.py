@@ -26,9 +26,10 @@ BIND_FAILED: Final = Sign(
 UNKNOWN_CONNECT: Final = Sign("bgp-unknown-connect", "Unexpected connect from unknown address <ip>")
 MD5_KERNEL: Final = Sign("bgp-md5-kernel", "MD5 Hash (failed|NOT found|mismatch|found)( for)?<rest>")
 MD5_BIRD: Final = Sign("bgp-md5-bird", "Kernel MD5 auth failed")
+MD5_ROUTER: Final = Sign("bgp-md5-router", "(no|invalid|missing|wrong|bad) MD5 digest")  # the other end's log
 SHARED_SIGNS: Final = (
     BGP_NOT_ESTABLISHED, NODE_NAME, NODE_BUILT, NODE_USED, ESTABLISHED_COUNT, BIND_FAILED, UNKNOWN_CONNECT,
-    ADDRESS_IN_USE_BY, MD5_KERNEL, MD5_BIRD,
+    ADDRESS_IN_USE_BY, MD5_KERNEL, MD5_BIRD, MD5_ROUTER,
 )  # fmt: skip
 
 _IPV4 = re.compile(r"(?:\d{1,3}\.){3}\d{1,3}")

@@ -10,6 +10,7 @@ from tortie.doctor.reading.exhibit import Place
 from tortie.doctor.signs import Hit, Sign
 from tortie.doctor.words import Words
 
+SHELL: Final = frozenset(";&|$<>()`'\"\\!{}\n")  # with these a name would be more than a name to a shell
 State = Literal["found", "ruled-out", "cannot-tell"]
 Severity = Literal["critical", "high", "medium", "low"]
 Risk = Literal["safe", "disruptive"]
@@ -81,7 +82,13 @@ def found(
 ) -> Finding:
     """Evidence may be places, hits or facts; empty and repeated objects are dropped."""
     named = tuple(dict.fromkeys(text for text in objects if text))
-    return Finding("found", why, strength, named, places(evidence), aside, tuple(values.items()))
+    usable = tuple((name, value) for name, value in values.items() if is_plain(value))
+    return Finding("found", why, strength, named, places(evidence), aside, usable)
+
+
+def is_plain(value: str) -> bool:
+    """Whether a value can stand in a command: no shell would take anything in it for more than a word."""
+    return not SHELL.intersection(value)
 
 
 def ruled_out(why: Words, evidence: Iterable[Place | Hit | object] = ()) -> Finding:

@@ -208,7 +208,7 @@ def _below(path: str, mount: str) -> bool:
 
 
 def selinux(picture: Picture) -> Mode | None:
-    """What getenforce or sestatus answered, the last one."""
+    """What getenforce or sestatus answered: of several machines the one that enforces, else the last one."""
     modes = [
         Mode(match[1].lower(), exhibit.place(index))
         for exhibit in picture.exhibits
@@ -217,7 +217,7 @@ def selinux(picture: Picture) -> Mode | None:
         for index, line in enumerate(exhibit.lines)
         if (match := _compiled(r"\s*(?:Current mode:\s*|SELINUX=)?(enforcing|permissive|disabled)\s*$").match(line))
     ]
-    return modes[-1] if modes else None
+    return next((mode for mode in modes if mode.word == "enforcing"), modes[-1] if modes else None)
 
 
 # Time

@@ -17,6 +17,8 @@ _SHORT: Final = 400
 
 
 def within(address: str, cidr: str) -> bool:
+    if not cidr:
+        return False
     import ipaddress  # costs milliseconds that most cases need not pay
 
     try:

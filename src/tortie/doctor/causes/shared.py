@@ -52,7 +52,10 @@ POOLS_EXHAUSTED: Final = Sign("pools-exhausted", "pools are likely exhausted")
 NO_ADDRESSES: Final = Sign("no-addresses", "IPAM allocated only 0")
 OPERATOR_DEGRADED: Final = Sign("operator-degraded", "Could not resolve CalicoNetwork IPPool and kubeadm configuration")
 
+DNS_FAILED: Final = Sign("dns-failed", "no servers could be reached")
+
 SYMPTOMS: Final = {
+    "service-dead": (DNS_FAILED,),
     "datastore-error": (DATASTORE_ERROR, ETCD_ERROR, ETCD_UNAVAILABLE),
     "typha-down": (TYPHA_FAILED,),
     "no-address": (POOLS_EXHAUSTED, NO_ADDRESSES),

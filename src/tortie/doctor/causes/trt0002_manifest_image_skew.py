@@ -43,6 +43,7 @@ def judge(picture: Picture) -> Finding:
     facts = [fact for _, _, fact in images]
     names = [image for image, _, _ in images]
     if flags:
+        tags = tags or _written(picture)
         flag = flags[0].value("flag")
         why = Words(
             f"The container was started with {flag}, which its image ({', '.join(tags) or 'tag not shown'}) "
@@ -96,6 +97,16 @@ def _images(picture: Picture) -> list[tuple[str, str, object]]:
     return list(seen.values())
 
 
+def _written(picture: Picture) -> list[str]:
+    """The tag that a command put into the manifest: the last one of a `sed` or `set image` on Calico's images."""
+    import re  # rarely needed
+
+    typed = [
+        e.command for e in picture.exhibits if "calico" in e.command and re.search(r"\bsed\b|set image", e.command)
+    ]
+    return [found for command in typed for found in re.findall(r":(v?\d+\.\d+\.\d+)\b", command)[-1:]][-1:]
+
+
 def _mixed(images: list[tuple[str, str, object]]) -> list[str]:
     """Tags of node and cni when their minor releases differ and each has only one."""
     minors: dict[str, set[tuple[int, ...]]] = {}
@@ -126,7 +137,7 @@ def fix(picture: Picture, finding: Finding) -> tuple[Step, ...]:
                 f"Apply the complete manifest of the images' release ({tag}), with its roles, accounts and CRDs",
                 f"应用与镜像一致的完整清单（{tag}），包括角色、账号与 CRD",
             ),
-            f"kubectl apply --server-side --force-conflicts -f calico.yaml",
+            "kubectl apply --server-side --force-conflicts -f calico.yaml",
             "disruptive",
         ),
     )

@@ -14,13 +14,17 @@ from tortie.doctor.words import Words
 BAD_AS: Final = Sign("trt1010-bad-as", "Bad peer AS(: <n>)?")
 BIRD_BAD_AS: Final = Sign("trt1010-bird-bad-as", "<name>: (Received|Error): Bad peer AS(: <n>)?")
 ROUTER_BAD_AS: Final = Sign("trt1010-router", "bad AS number")
+ROUTER_WRONG_AS: Final = Sign("trt1010-router-wrong", "peer in wrong AS")
+ROUTER_EXPECTED: Final = Sign("trt1010-router-expected", "remote AS is <n_sent>, expected <n_due>")
+ROUTER_CLAIMS: Final = Sign("trt1010-router-claims", "bad peer AS number…claims <n_sent>, <n_due> configured")
+ROUTER: Final = (ROUTER_BAD_AS, ROUTER_WRONG_AS, ROUTER_EXPECTED, ROUTER_CLAIMS)
 LOCAL_AS: Final = Sign("trt1010-local-as", "local as <n>;")
 NEIGHBOUR_AS: Final = Sign("trt1010-neighbour-as", "neighbor <ip> as <n>;")
 
 
 def judge(picture: Picture) -> Finding:
     sessions = [s for s in picture.sessions_down() if "bad peer as" in s.info.lower()]
-    hits = [hit for hit in picture.hits(BIRD_BAD_AS, BAD_AS, ROUTER_BAD_AS) if not _recovered(picture, hit)]
+    hits = [hit for hit in picture.hits(BIRD_BAD_AS, BAD_AS, *ROUTER) if not _recovered(picture, hit)]
     if not sessions and not hits:
         if settled(picture):
             return ruled_out(Words("sessions are established", "会话已建立"))
@@ -59,7 +63,9 @@ def _settings(picture: Picture) -> list[Setting]:
 
 
 def _numbers(picture: Picture, hits: list[Hit]) -> list[str]:
-    texts = [setting.value for setting in _settings(picture)]
+    # What a router says it was sent and expected are the two that differ.
+    texts = [hit.value(hole) for hit in hits for hole in ("n_due", "n_sent")]
+    texts += [setting.value for setting in _settings(picture)]
     texts += [hit.value("n") for hit in (*hits, *picture.hits(LOCAL_AS, NEIGHBOUR_AS))]
     texts += [fact.asn.strip("()") for fact in picture.registered() if fact.asn]
     return list(dict.fromkeys(text for text in texts if text.isdecimal()))
@@ -112,7 +118,7 @@ CAUSE = Cause(
         ),
         ("bgp-auth-mismatch", Words("the kernel log speaks of MD5", "内核日志里有 MD5 报错")),
     ),
-    signs=(BAD_AS, BIRD_BAD_AS, ROUTER_BAD_AS, LOCAL_AS, NEIGHBOUR_AS),
+    signs=(BAD_AS, BIRD_BAD_AS, *ROUTER, LOCAL_AS, NEIGHBOUR_AS),
     judge=judge,
     ask=Ask(
         "kubectl -n <namespace> exec <pod> -- grep -E 'local as|neighbor' /etc/calico/confd/config/bird.cfg; "

@@ -6,7 +6,7 @@ import re
 from functools import cache
 from typing import Final
 
-from tortie.doctor.causes.bgp_evidence import MD5_BIRD, MD5_KERNEL, listed, missing_peers, settled
+from tortie.doctor.causes.bgp_evidence import MD5_BIRD, MD5_KERNEL, MD5_ROUTER, listed, missing_peers, settled
 from tortie.doctor.causes.cause import (
     LIKELY,
     POSSIBLE,
@@ -20,6 +20,7 @@ from tortie.doctor.causes.cause import (
     found,
     ruled_out,
 )
+from tortie.doctor.picture.facts import Document
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Sign
 from tortie.doctor.words import Words
@@ -37,6 +38,7 @@ def _pairs() -> re.Pattern[str]:
 
 def judge(picture: Picture) -> Finding:
     kernel = [hit for hit in picture.hits(MD5_KERNEL) if "179" in hit.line or "hash" in hit.text.lower()]
+    kernel += [hit for hit in picture.hits(MD5_ROUTER) if "179" in hit.line or "bgp" in hit.line.lower()]
     bird = picture.hits(MD5_BIRD)
     unread = picture.hits(NO_PASSWORD, NO_MESH_PASSWORD)
     if settled(picture) and picture.sessions():
@@ -48,13 +50,19 @@ def judge(picture: Picture) -> Finding:
         if unread and not kernel and not bird:
             strength = STRONG if picture.sessions_down() or peers else LIKELY
         peer = unread[0].value("name") if unread else ""
-        both = list(dict.fromkeys([*named, *peers]))
+        both = list(dict.fromkeys([*named, *peers, *(session.peer for session in picture.sessions_down()[:3])]))
         why = Words(
             f"Packets between {listed(both) or 'the peers'} are dropped for their MD5 signature: the passwords differ "
             "or one side has none.",
-            f"{listed(both) or '对端之间'} 的报文因 MD5 签名不符被内核丢弃：两端密码不同，或有一端没有密码。",
+            f"{listed(both) or '对端之间'} 的报文因 MD5 签名不符被丢弃：两端密码不同，或有一端没有密码。",
         )
-        objects = (peer, *both, "password", "BGPPeer", "179")
+        unsigned = _unsigned(picture, both)
+        if unsigned:
+            why = Words(
+                f"{why.en} BGPPeer {unsigned[0]} has no password.", f"{why.zh}BGPPeer {unsigned[0]} 未配置密码。"
+            )
+        peer = peer or (unsigned[0] if unsigned else "")
+        objects = (peer, *unsigned[1:], *both, "password", "BGPPeer", "179")
         return found(
             strength, why, objects, (*unread[:2], *kernel[:2], *bird[:2], *missing_peers(picture)[:2]), peer=peer
         )
@@ -62,6 +70,13 @@ def judge(picture: Picture) -> Finding:
         why = Words("A BGP password is configured and sessions are down.", "配置了 BGP 密码，且会话未建立。")
         return found(POSSIBLE, why, ("password",), picture.hits(SECRET_REF, PASSWORD_FIELD)[:1])
     return cannot_tell(Words("the kernel's log on both ends", "两端的内核日志"))
+
+
+def _unsigned(picture: Picture, addresses: list[str]) -> list[str]:
+    """BGPPeers with one of these addresses that are shown whole and name no password."""
+    specs = [(d.name, d.body.get("spec")) for d in picture.of(Document) if d.kind == "BGPPeer" and d.name]
+    peers = [(name, spec) for name, spec in specs if isinstance(spec, dict) and "password" not in spec]
+    return list(dict.fromkeys(name for name, spec in peers if str(spec.get("peerIP", "")) in addresses))
 
 
 def fix(picture: Picture, finding: Finding) -> tuple[Step, ...]:
@@ -105,7 +120,7 @@ CAUSE = Cause(
         ),
         ("bgp-as-mismatch", Words("the session is torn down with Bad peer AS", "会话因 Bad peer AS 断开")),
     ),
-    signs=(MD5_KERNEL, MD5_BIRD, NO_PASSWORD, NO_MESH_PASSWORD, SECRET_REF, PASSWORD_FIELD),
+    signs=(MD5_KERNEL, MD5_BIRD, MD5_ROUTER, NO_PASSWORD, NO_MESH_PASSWORD, SECRET_REF, PASSWORD_FIELD),
     judge=judge,
     ask=Ask("dmesg -T | grep -i md5 | tail", Words("on both ends: any line decides", "两端都查：有一行即可定论")),
     fix=fix,

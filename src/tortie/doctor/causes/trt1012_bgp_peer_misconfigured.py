@@ -19,6 +19,7 @@ from tortie.doctor.causes.cause import (
     found,
     ruled_out,
 )
+from tortie.doctor.picture.facts import Setting
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Sign
 from tortie.doctor.words import Words
@@ -51,7 +52,17 @@ def judge(picture: Picture) -> Finding:
             "The node-to-node mesh is off and no other peer is configured: the nodes exchange no routes.",
             "node-to-node mesh 已关闭，又没有配置其他对等体：节点之间不交换路由。",
         )
-        return found(PROVEN, why, ("nodeToNodeMeshEnabled", "BGPPeer", "BGPConfiguration"), (*off[:2], *none[:2]))
+        chosen = [s for s in picture.of(Setting) if s.scope == "bgppeer" and "elector" in s.name]
+        names = list(dict.fromkeys(s.owner for s in picture.of(Setting) if s.scope == "bgppeer" and s.owner))
+        if names:
+            why = Words(
+                f"The node-to-node mesh is off, and BGPPeer {listed(names)} gives this node no peer"
+                + (f" ({chosen[-1].name}: {chosen[-1].value})." if chosen else "."),
+                f"node-to-node mesh 已关闭，而 BGPPeer {listed(names)} 没有给该节点带来任何对等体"
+                + (f"（{chosen[-1].name}: {chosen[-1].value}）。" if chosen else "。"),
+            )
+        objects = ("nodeToNodeMeshEnabled", *names[:3], *(s.name for s in chosen), "BGPPeer", "BGPConfiguration")
+        return found(PROVEN, why, objects, (*off[:2], *chosen[:2], *none[:2]))
     if unknown:
         addresses = [hit.value("ip") for hit in unknown]
         where = node_at(picture, unknown[0].place, unknown[0].host)

@@ -132,6 +132,14 @@ def _two_answers(picture: Picture) -> list[Place]:
     return [place for seen in maps.values() if len(seen) > 1 and failing & set(seen) for place in seen.values()]
 
 
+def _elsewhere(picture: Picture) -> list[str]:
+    """Configured addresses, when none of them is in the list of members."""
+    known = {host for host in members(picture) if re.fullmatch(r"[\d.]+", host) and not host.startswith("127.")}
+    hosts = [m[2] for e in configured(picture) if (m := _URL.match(e))]
+    apart = all(re.fullmatch(r"[\d.]+", host) and host not in known for host in hosts)
+    return hosts if known and apart and picture.commands("etcdctl", "member list") else []
+
+
 def misfit(picture: Picture) -> list[object]:
     """What shows that the configured endpoint is wrong, strongest first."""
     return [*_schemeless(picture), *_strangers(picture), *_other_scheme_or_port(picture), *_two_answers(picture)]
@@ -213,6 +221,18 @@ def judge(picture: Picture) -> Finding:
         )
         objects = (failing[0].address, "etcd_endpoints", "ETCD_ENDPOINTS", *asked)
         return found(LIKELY, why, objects, (*moved[:1], *failing[:2], *tail))
+    apart = _elsewhere(picture)
+    # A single address may be a balancer before the members; a whole list is one of members that were.
+    if symptoms and (len(apart) > 1 or (apart and moved)):
+        living = list(members(picture))
+        why = Words(
+            f"Calico is told {', '.join(apart[:5])}, none of which is a member of etcd; the members are "
+            f"{', '.join(living[:5])}.",
+            f"Calico 配置的 {'、'.join(apart[:5])} 都不是 etcd 成员；成员为 {'、'.join(living[:5])}。",
+        )
+        objects = ("etcd_endpoints", "ETCD_ENDPOINTS", *asked)
+        evidence = (*settings[:1], members(picture)[living[0]], *tail)
+        return found(STRONG, why, objects, evidence, value=",".join(f"https://{m}:2379" for m in living))
     known = members(picture)
     if known and asked and all(m[2] in known for e in asked if (m := _URL.match(e))):
         return ruled_out(Words("the configured endpoints are living members", "配置的端点都是存活的成员"), settings[:1])

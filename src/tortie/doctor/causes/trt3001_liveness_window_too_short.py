@@ -63,6 +63,7 @@ def judge(picture: Picture) -> Finding:
         *nodes_named(picture),
         *(log.last.pod for log in logs), *(log.last.host for log in logs),
         f"initialDelaySeconds {budget.initial_delay_s:g}", f"failureThreshold {budget.failures}",
+        "Liveness probe",
     ]  # fmt: skip
     cut = [log for log in logs if _was_cut(log, budget)]
     if cut:

@@ -69,10 +69,9 @@ def judge(picture: Picture) -> Finding:
 def _absent(picture: Picture) -> tuple[bool, list[Place]]:
     """Somebody asked the container for the variables, and the answer does not have them."""
     for exhibit in picture.exhibits:
-        if "env" in exhibit.command and "exec" in exhibit.command and "KUBERNETES" in exhibit.command:
-            if not any(f"{VARIABLE}=" in line for line in exhibit.lines):
-                return True, [exhibit.place(0)]
-            return False, []
+        asked = "env" in exhibit.command and "exec" in exhibit.command and "KUBERNETES" in exhibit.command
+        if asked and not any(f"{VARIABLE}=" in line for line in exhibit.lines):  # of several pods, the one without them
+            return True, [exhibit.place(0)]
     return False, []
 
 

@@ -23,7 +23,9 @@ from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Sign
 from tortie.doctor.words import Words
 
-NOT_SHARED: Final = Sign("bpffs-not-shared", 'path "<path>" is mounted on "<mount>" but it is not a shared mount')
+NOT_SHARED: Final = Sign(
+    "bpffs-not-shared", 'path (")?<path>(")? is mounted on (")?<mount>(")? but it is not a shared mount'
+)
 NOT_SHARED_SLAVE: Final = Sign("bpffs-not-slave", "but it is not a shared or slave mount")
 BPF_FAILED: Final = Sign("bpffs-failed", "mount BPF file( )?system")
 CGROUP_FAILED: Final = Sign("bpffs-cgroup-failed", "Failed to mount cgroup2 file( )?system")

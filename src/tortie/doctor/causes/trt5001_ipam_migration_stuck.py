@@ -58,7 +58,9 @@ def judge(picture: Picture) -> Finding:
 
 
 def _by_log(picture: Picture, retries: list[Hit]) -> Finding:
-    error = _error(retries[-1])
+    # The head of a log may be pasted after its tail: the newest by the log's own clock counts.
+    newest = max(retries, key=lambda hit: hit.line[:23] if hit.line[:4].isdecimal() else "")
+    error = _error(newest if newest.line[:4].isdecimal() else retries[-1])
     low = error.lower()
     if any(text in low for text in OTHERS_ERROR):
         return ruled_out(

@@ -13,7 +13,10 @@ CHECK_GONE = (3, 12)  # the check no longer exists from here on
 
 
 def judge(picture: Picture) -> Finding:
-    hits, setting, version = picture.hits(LOOSE), picture.setting(KEY), picture.version("calico")
+    hits, version = picture.hits(LOOSE), picture.version("calico")
+    loose = [setting for setting in picture.settings(KEY) if setting.value == "2"]
+    # Of several machines it is the one that has the wrong value.
+    setting = loose[-1] if hits and loose else picture.setting(KEY)
     if hits:
         strength = PROVEN if setting and setting.value == "2" else STRONG
         why = Words(

@@ -56,6 +56,7 @@ def judge(picture: Picture) -> Finding:
         "veth_mtu",
         *((conflict.sender, conflict.limit, str(conflict.sent), conflict.host) if conflict else ()),
         "mtu",
+        setting.value if setting else "",
         update.value("n_new") if update else "",
         "vxlan.calico" if update or refused else "",
         *[host for hit in (update, *refused[:1]) if hit and (host := host_of(picture, hit))],
@@ -131,7 +132,7 @@ def _mtus(picture: Picture) -> dict[str, dict[str, tuple[int, object]]]:
     for link in picture.interfaces():
         if link.mtu:
             hosts.setdefault(link.host, {})[link.name.partition("@")[0]] = (link.mtu, link)
-    for row in rows(picture, r"^(?P<link>[a-z][\w.-]*):?\s+(?P<mtu>\d{3,5})$", "/mtu", "mtu"):
+    for row in rows(picture, r"^(?P<link>[a-z][\w.-]*)(?:@\w+)?:?\s+(?:mtu\s+)?(?P<mtu>\d{3,5})$", "/mtu", "mtu"):
         hosts.setdefault(row.host, {}).setdefault(row["link"], (int(row["mtu"]), row))
     return hosts
 

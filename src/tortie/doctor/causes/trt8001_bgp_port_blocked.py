@@ -8,6 +8,7 @@ from typing import Final
 from tortie.doctor.causes.bgp_evidence import (
     MD5_BIRD,
     MD5_KERNEL,
+    MD5_ROUTER,
     SHARED_SIGNS,
     answers,
     complaints,
@@ -94,7 +95,7 @@ def _tested(picture: Picture, failed: list[PortTest], rules: Sequence[object]) -
             Words("ping to the peer fails too: the machine is away", "对端连 ping 都不通：机器不在线"), dead
         )
     listeners = [fact for fact in picture.of(Listener) if fact.port == 179]
-    md5 = picture.hits(MD5_KERNEL, MD5_BIRD)
+    md5 = picture.hits(MD5_KERNEL, MD5_BIRD, MD5_ROUTER)
     if md5:
         strength = POSSIBLE  # an unsigned test from a configured peer is dropped as well
     elif alive or rules:
@@ -162,7 +163,6 @@ def fix(_picture: Picture, finding: Finding) -> tuple[Step, ...]:
     host = Step(
         Words("Open the port on every node, now and for later boots", "在每个节点上放行该端口，并持久化"),
         OPENING.get(finding.value("filter"), OPENING["firewalld"]),
-        "disruptive",
     )
     cloud = Step(
         Words(

@@ -59,6 +59,7 @@ def judge(picture: Picture) -> Finding:
         setting,
         "source/destination check",
         "SourceDestCheck",
+        "sourceDestCheck",
         *_instances(picture),
         device,
         *[pool.name for pool in pools[:1]],

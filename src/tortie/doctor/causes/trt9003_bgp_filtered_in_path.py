@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tortie.doctor.causes.bgp_evidence import MD5_BIRD, MD5_KERNEL, listed, port_tests, settled
+from tortie.doctor.causes.bgp_evidence import MD5_BIRD, MD5_KERNEL, MD5_ROUTER, listed, port_tests, settled
 from tortie.doctor.causes.cause import (
     HINT,
     LIKELY,
@@ -39,7 +39,7 @@ def judge(picture: Picture) -> Finding:
         return cannot_tell(
             Words("a session that stops at OpenSent, and captures of both ends", "停在 OpenSent 的会话及两端抓包")
         )
-    messages = picture.hits(MD5_KERNEL, MD5_BIRD, BAD_AS)
+    messages = picture.hits(MD5_KERNEL, MD5_BIRD, MD5_ROUTER, BAD_AS)
     if messages:
         return ruled_out(
             Words("the ends say what they dislike: password or AS", "两端已说明原因：密码或 AS"), messages[:2]
@@ -126,7 +126,7 @@ CAUSE = Cause(
         ("bgp-auth-mismatch", Words("the kernel log speaks of MD5", "内核日志里有 MD5 报错")),
         ("mtu-mismatch", Words("only large messages are lost", "只有大报文丢失")),
     ),
-    signs=(PUSHED, OPEN_SENT, HOLD_EXPIRED, MD5_KERNEL, MD5_BIRD),
+    signs=(PUSHED, OPEN_SENT, HOLD_EXPIRED, MD5_KERNEL, MD5_BIRD, MD5_ROUTER),
     judge=judge,
     ask=Ask(
         "tcpdump -nvi <uplink> port 179 and host <peer>",

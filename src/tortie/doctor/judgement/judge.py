@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from tortie.doctor.causes.catalogue import all_causes
-from tortie.doctor.causes.cause import HINT, LIKELY, Cause, Finding
+from tortie.doctor.causes.cause import HINT, LIKELY, Cause, Finding, is_plain
 from tortie.doctor.diagnosis import Answer, Diagnosis, Excluded, Question, Symptom, Verdict
 from tortie.doctor.judgement.evidence import Quotes, not_understood
 from tortie.doctor.judgement.questions import first_question
@@ -118,7 +118,9 @@ class _Answers:
         felt = [s.evidence[0] for s in self._seen if s.current and s.kind in cause.explains and s.evidence]
         places = dict.fromkeys([*finding.evidence, *felt[:SYMPTOMS_IN_CHAIN]])
         because = tuple(dict.fromkeys(self._quotes.id_of(place) for place in places))
-        return Answer(cause, finding, round(finding.strength, 2), because, explains, cause.fix(self._picture, finding))
+        safe = finding._replace(objects=tuple(filter(is_plain, finding.objects)))
+        fix = cause.fix(self._picture, safe)
+        return Answer(cause, finding, round(finding.strength, 2), because, explains, fix)
 
 
 def _diagnosis(

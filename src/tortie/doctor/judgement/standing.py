@@ -11,11 +11,15 @@ from tortie.doctor.picture.facts import (
     Condition,
     Container,
     Event,
+    Interface,
     LogLine,
     Node,
     Pod,
+    Pool,
+    PoolUse,
     Probe,
     Registered,
+    Route,
     Session,
     Statement,
     Workload,
@@ -51,24 +55,24 @@ class Standing(NamedTuple):
 
 # What only a cluster has; links, settings and loads any machine has.
 _CLUSTERED: Final = (
-    CalicoNode,
-    Condition,
-    Container,
-    Event,
-    LogLine,
-    Node,
-    Pod,
-    Probe,
-    Registered,
-    Session,
-    Statement,
+    CalicoNode, Condition, Container, Event, LogLine, Node, Pod, Pool, PoolUse, Probe, Registered, Session, Statement,
     Workload,
-)
+)  # fmt: skip
+
+
+_DEVICES: Final = ("cali", "tunl", "vxlan.calico", "vxlan-v6.calico", "wireguard.cali", "kube-ipvs")
+_ASKED: Final = ("kubectl", "calicoctl", "oc ", "k3s", "microk8s", "crictl")
 
 
 def about_a_cluster(picture: Picture) -> bool:
     """Whether anything in it comes from Kubernetes, Calico or a person who has them."""
-    return picture.any_hit or any(picture.of(kind) for kind in _CLUSTERED)
+    return (
+        picture.any_hit
+        or any(picture.of(kind) for kind in _CLUSTERED)
+        or any(link.name.startswith(_DEVICES) for link in picture.of(Interface))
+        or any(route.device.startswith(_DEVICES) for route in picture.of(Route))
+        or any(asked in exhibit.command for exhibit in picture.exhibits if exhibit.lines for asked in _ASKED)
+    )
 
 
 def ready(pod: Pod) -> bool:

@@ -10,6 +10,7 @@ from tortie.doctor.picture.facts import (
     CalicoNode,
     Container,
     Event,
+    HostFile,
     Interface,
     Node,
     Number,
@@ -72,7 +73,8 @@ class Picture:
     def add(self, facts: Iterable[object]) -> None:
         self._added += 1
         for fact in facts:
-            self._facts.setdefault(type(fact), []).append(fact)
+            if not _names_a_command(fact):
+                self._facts.setdefault(type(fact), []).append(fact)
 
     def add_hits(self, hits: Iterable[Hit]) -> None:
         self._added += 1
@@ -260,6 +262,25 @@ class Picture:
     def _namespace_typed(self) -> str:
         typed = any("calico-system" in exhibit.command for exhibit in self.exhibits)
         return "calico-system" if typed else NAMESPACE
+
+
+_NAMES = {
+    CalicoNode: ("name",),
+    Container: ("pod", "name"),
+    HostFile: ("name",),
+    Interface: ("name",),
+    Node: ("name", "internal_ip"),
+    Pod: ("name", "namespace", "node"),
+    Registered: ("node", "address", "interface"),
+    Session: ("peer",),
+}
+_SHELL = frozenset(";&|$`'\"\\!{}\n")
+
+
+def _names_a_command(fact: object) -> bool:
+    """No honest node, pod, link or file is called so that a shell would run it, and people copy our commands."""
+    fields = _NAMES.get(type(fact))
+    return fields is not None and any(not _SHELL.isdisjoint(getattr(fact, field)) for field in fields)
 
 
 def _renewed(known: N, newer: N) -> N:

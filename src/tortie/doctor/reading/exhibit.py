@@ -27,7 +27,7 @@ class Source(NamedTuple):
     lines: tuple[str, ...]
     numbers: tuple[int, ...] = ()  # the original number of each line, when some were left out
     host: str = ""  # the node it belongs to, when a bundle's path says so
-    quiet: bool = False  # a large log without anything worth a look: its first and last lines
+    quiet: bool = False  # a large log without anything worth a look: it was read, and has no lines here
 
     def number(self, index: int) -> int:
         return self.numbers[index] if self.numbers else index + 1

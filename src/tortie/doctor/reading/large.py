@@ -24,7 +24,6 @@ BLOCK: Final = 1 << 19
 PIECE: Final = 64 << 10  # each needle is looked for once in so many bytes: it is there, or it is there all the time
 LINE_MAX: Final = 1 << 22  # bytes without a line feed that still count as one line
 ENDS_KEPT: Final = 40
-ENDS_QUIET: Final = 10  # when there is nothing between them
 EACH_KEPT: Final = 40  # first and last lines of one needle
 _LINE_KEPT: Final = 1 << 15  # bytes of a line
 _END: Final = 1 << 15  # bytes in which the last lines are looked for
@@ -190,12 +189,13 @@ def put_together(name: str, host: str, portions: Iterable[Portion]) -> Source:
                 kept.add(needle, before + number, line)
         before += part.feeds
     found = kept.lines()
-    ends = ENDS_KEPT if found else ENDS_QUIET
+    if not found:  # no sign, no error, no start: whatever it tells, it is not a trouble that we know
+        return Source(name, (), (), host, quiet=True)
     # What was found goes last: of a line without end it is the part that matters.
-    shown = dict(first[:ends]) | dict(list(last)[-ends:]) | dict(line for _, lines in found for line in lines)
+    shown = dict(first) | dict(last) | dict(line for _, lines in found for line in lines)
     numbers = tuple(sorted(shown))
     texts = [clean(decode(shown[number])) for number in numbers]
-    return Source(name, tuple(redacted(texts)), numbers, host, quiet=not found)
+    return Source(name, tuple(redacted(texts)), numbers, host, quiet=False)
 
 
 def portion_of_range(file: BinaryIO, start: int, stop: int, sieve: Sieve) -> Portion:

@@ -17,7 +17,9 @@ STAMPED = re.compile(
     r"|\d\d:\d\d:\d\d[. ]|bird6?: |level=|ts=|msg=)"
 )
 _FRAME = re.compile(
-    r"\s*(?:[|+{}\[\]└├│●<]|-{3,}|={3,}|\"[\w./-]+\":|[}\])],?$|[-dlbcps][r-][w-][xsS-][r-][w-][xsS-][r-][w-][xtT-][.+@]?\s)"
+    r"\s*(?:[|+{}\[\]└├│●<]|-{3,}|={3,}|\"[\w./-]+\":|[}\])],?$|;; |\*\* server "
+    r"|-- (?:Logs begin|No entries|Reboot|Journal)"
+    r"|[-dlbcps][r-][w-][xsS-][r-][w-][xsS-][r-][w-][xtT-][.+@]?\s)"
 )
 _COLUMNS = re.compile(r"\S(?: {3,}|\t+)\S.*?\S(?: {2,}|\t+)\S")
 _FIELD = re.compile(r"\s*(?:- )?[\w./()-]+(?: [\w()/-]+){0,2}:(?:\s{2,}\S.*)?$")

@@ -49,3 +49,12 @@ def test_one_release_is_no_fault() -> None:
         Image:          docker.io/calico/node:v3.26.4
     """
     assert finding("manifest-image-skew", text).state == "cannot-tell"
+
+
+def test_the_tag_that_a_command_wrote() -> None:
+    text = """
+    $ kubectl -n kube-system set image ds/calico-node mount-bpffs=hub.lan/mirror/calico-node:v3.21.4
+    $ kubectl -n kube-system logs calico-node-7ttqn -c mount-bpffs
+    flag provided but not defined: -best-effort
+    """
+    assert "v3.21.4" in " ".join(finding("manifest-image-skew", text).objects)

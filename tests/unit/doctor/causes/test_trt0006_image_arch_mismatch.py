@@ -51,3 +51,19 @@ def test_a_failed_pull_is_another_cause() -> None:
         "image-arch-mismatch", 'Failed to pull image "calico/node:v3.20.1": dial tcp: lookup r: no such host'
     )
     assert answer.state == "cannot-tell"
+
+
+def test_the_column_of_the_label_names_the_processor() -> None:
+    answer = finding(
+        "image-arch-mismatch",
+        """
+        $ kubectl get pod -n kube-system -o wide | grep calico-node
+        calico-node-z1z1z   0/1     CrashLoopBackOff   6    9m    10.0.0.31   pw-1    <none>   <none>
+        $ kubectl logs -n kube-system calico-node-z1z1z
+        exec /usr/local/bin/start_runit: exec format error
+        $ kubectl get nodes -L beta.kubernetes.io/arch
+        NAME    STATUS     ROLES    AGE   VERSION   ARCH
+        pw-1    NotReady   <none>   9m    v1.24.1   ppc64le
+        """,
+    )
+    assert "ppc64le" in answer.objects

@@ -47,3 +47,14 @@ def test_a_timeout_is_no_as_number() -> None:
     assert (
         finding(ID, STATUS.replace("Idle BGP Error: Bad peer AS", "Connect                    ")).state == "cannot-tell"
     )
+
+
+def test_the_router_says_what_it_expected() -> None:
+    text = STATUS + (
+        "rpd[2011]: bgp_process_open:4012: NOTIFICATION sent to 10.80.0.7 (External AS 65120): code 2 (Open Message "
+        "Error) subcode 2 (bad peer AS number), Reason: peer 10.80.0.7 (External AS 65120) claims 64512, 65120 "
+        "configured\n"
+    )
+    answer = finding(ID, text)
+    assert answer.strength >= PROVEN
+    assert {"65120", "64512"} <= set(answer.objects)

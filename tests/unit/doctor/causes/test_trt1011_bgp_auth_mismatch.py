@@ -51,3 +51,27 @@ def test_a_password_in_the_configuration_is_only_a_candidate() -> None:
         + "  nodeMeshPassword:\n    secretKeyRef:\n      name: bgp\n"
     )
     assert finding(ID, text).strength < LIKELY
+
+
+def test_the_router_misses_the_signature() -> None:
+    text = (
+        STATUS
+        + """
+[root@k-5 ~]# nc -vz -w3 10.90.0.1 179
+nc: connect to 10.90.0.1 port 179 (tcp) timed out
+leaf-2> show log messages | match digest
+Apr  2 08:11:09 leaf-2 kernel: tcp_auth_ok: Packet from 10.90.0.5:179 missing MD5 digest
+[root@k-5 ~]# calicoctl get bgppeer leaf-2 -o yaml
+apiVersion: projectcalico.org/v3
+kind: BGPPeer
+metadata:
+  name: leaf-2
+spec:
+  asNumber: 65002
+  peerIP: 10.90.0.1
+"""
+    )
+    answer = finding(ID, text)
+    assert answer.strength >= LIKELY
+    assert answer.objects[0] == "leaf-2"
+    assert finding("bgp-port-blocked", text).strength < LIKELY

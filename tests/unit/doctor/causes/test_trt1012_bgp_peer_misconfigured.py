@@ -59,3 +59,26 @@ def test_an_unknown_address_of_a_node_is_another_cause() -> None:
 
 def test_no_peers_on_a_single_node_is_normal() -> None:
     assert finding(ID, "$ calicoctl node status\nIPv4 BGP status\nNo IPv4 peers found.\n").state != "found"
+
+
+def test_the_peer_that_selects_nothing_is_named() -> None:
+    text = """
+    $ calicoctl get bgpconfig default -o yaml | grep -i mesh
+      nodeToNodeMeshEnabled: false
+    $ calicoctl get bgppeer to-reflectors -o yaml
+    apiVersion: projectcalico.org/v3
+    kind: BGPPeer
+    metadata:
+      name: to-reflectors
+    spec:
+      nodeSelector: "!has(rr)"
+      peerSelector: has(rr)
+    $ calicoctl node status
+    Calico process is running.
+
+    IPv4 BGP status
+    No IPv4 peers found.
+    """
+    answer = finding(ID, text)
+    assert answer.strength >= PROVEN
+    assert {"to-reflectors", "peerSelector"} <= set(answer.objects)

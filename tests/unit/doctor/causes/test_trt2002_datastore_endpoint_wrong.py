@@ -90,3 +90,27 @@ def test_the_placeholder_of_the_manifest_was_never_filled_in() -> None:
     )
     assert answer.strength >= 0.8
     assert "etcd_endpoints" in answer.objects
+
+
+RETIRED = """
+$ kubectl -n kube-system get cm calico-config -o yaml | grep endpoints
+  etcd_endpoints: {endpoints}
+$ kubectl -n kube-system logs calico-node-5gk6f | tail -2
+2019-04-02 11:20:09.781 [ERROR][8] startup.go 145: Unable to access datastore to query node configuration error=context deadline exceeded
+2019-04-02 11:20:09.790 [WARNING][8] startup.go 1058: Terminating
+$ etcdctl member list
+2a1b3c, started, m7, https://10.50.1.17:2380, https://10.50.1.17:2379
+8f7e6d, started, m8, https://10.50.1.18:2380, https://10.50.1.18:2379
+"""  # noqa: E501
+
+
+def test_no_configured_address_is_a_member() -> None:
+    text = RETIRED.format(endpoints="https://10.50.1.11:2379,https://10.50.1.12:2379")
+    answer = finding("datastore-endpoint-wrong", text)
+    assert answer.strength >= 0.9
+    assert "etcd_endpoints" in answer.objects
+
+
+def test_one_address_may_be_a_balancer_and_members_are_right() -> None:
+    for endpoints in ("https://10.50.1.100:2379", "https://10.50.1.17:2379,https://10.50.1.18:2379"):
+        assert finding("datastore-endpoint-wrong", RETIRED.format(endpoints=endpoints)).strength < 0.8

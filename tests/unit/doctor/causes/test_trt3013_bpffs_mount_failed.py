@@ -55,3 +55,14 @@ flag provided but not defined: -best-effort
 def test_another_unshared_mount_is_no_matter() -> None:
     text = 'Error: path "/data" is mounted on "/" but it is not a shared mount'
     assert finding(ID, text).state != "found"
+
+
+def test_docker_writes_no_quotes() -> None:
+    text = """
+$ kubectl -n kube-system get pod
+calico-node-kc2jw   0/1   Init:RunContainerError   3   5m
+  Warning  Failed  9s (x4 over 2m)  kubelet  Error: failed to start container "mount-bpffs": Error response from daemon: path /sys/fs is mounted on /sys but it is not a shared mount
+"""
+    answer = finding(ID, text)
+    assert answer.strength >= 0.9
+    assert "/sys/fs" in answer.objects

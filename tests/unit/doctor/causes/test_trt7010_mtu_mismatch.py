@@ -72,3 +72,16 @@ def test_two_sizes_close_to_each_other() -> None:
     1 packets transmitted, 0 received, 100% packet loss, time 0ms
     """
     assert finding("mtu-mismatch", text).strength >= 0.9
+
+
+def test_links_that_awk_cut_down() -> None:
+    text = """
+    Small requests between nodes pass, large ones hang.
+    [root@vx-2 ~]# ip -o link | awk '{print $2,$4,$5}' | grep mtu
+    ens3: mtu 1400
+    vxlan.calico: mtu 1400
+    cali77ab01c2d3e@if3: mtu 1400
+    """
+    answer = finding("mtu-mismatch", text)
+    assert answer.strength >= 0.8
+    assert {"vxlan.calico", "1400"} <= set(answer.objects)

@@ -174,6 +174,8 @@ def test_a_guess_ends_where_the_person_turns() -> None:
         ("calico-node 频繁重启", "keeps-restarting"),
         ("calico-node dies after a minute.", "complains"),
         ("起来一分钟就被杀", "complains"),
+        ("After a power cut there is no pod traffic for about 3 minutes.", "complains"),
+        ("重启之后有四分钟左右没有路由", "complains"),
     ],
 )
 def test_complaints(text: str, kind: str) -> None:

@@ -14,12 +14,12 @@ from tortie.doctor.reading.readers.described import annotated
 PAIR: Final = re.compile(
     r"\s*(?:\d+[:-]\s*)?(?:[#+>-]\s+)?[\"']?([A-Za-z][\w./-]{0,80})[\"']?\s*:\s*(?:\|-?\s*)?[\"']?([^\"'#{}\[\]]*?)[\"']?,?\s*(?:#.*)?$"
 )
-_NAMED: Final = re.compile(r"\s*(?:\d+[:-]\s*)?-?\s*[\"']?name[\"']?\s*:\s*[\"']?([A-Z][A-Z0-9_]*)[\"']?,?\s*$")
+_NAMED: Final = re.compile(r"\s*+(?:\d+[:-]\s*+)?-?\s*+[\"']?name[\"']?\s*:\s*[\"']?([A-Z][A-Z0-9_]*)[\"']?,?\s*$")
 _VALUE: Final = re.compile(
     r"\s*(?:\d+[:-]\s*)?[\"']?value[\"']?\s*:\s*(?:\"([^\"]*)\"|'([^']*)'|(\S.*?)?)\s*,?\s*(?:#.*)?$"
 )
 _FLOW: Final = re.compile(r"name:\s*[\"']?([A-Z][A-Z0-9_]*)[\"']?,\s*value:\s*[\"']?([^\"'}]*)")
-_PROBE: Final = re.compile(r"(\s*)-?\s*[\"']?(liveness|readiness|startup)Probe[\"']?\s*:\s*\{?\s*$")
+_PROBE: Final = re.compile(r"(\s*+)-?\s*+[\"']?(liveness|readiness|startup)Probe[\"']?\s*:\s*\{?\s*$")
 _COMMENT: Final = re.compile(r"\s*#\s*(?:-\s+name|value)\s*:")
 
 # Names that mean the same wherever they stand, and the scope they belong to.

@@ -36,7 +36,7 @@ def node_row(place: Place, row: Row) -> Iterator[Fact]:
     yield Node(
         place, name, row.get("STATUS", ""), some(row.get("ROLES", "")), row.get("AGE", ""), row.get("VERSION", ""),
         internal, addresses, labels=labels, os_image=row.get("OS-IMAGE", ""), kernel=row.get("KERNEL-VERSION", ""),  # type: ignore[arg-type]
-        runtime=row.get("CONTAINER-RUNTIME", ""),
+        runtime=row.get("CONTAINER-RUNTIME", ""), arch=some(row.get("ARCH", "")),
     )  # fmt: skip
     for component, column in (("kubelet", "VERSION"), ("kernel", "KERNEL-VERSION")):
         if row.get(column):
