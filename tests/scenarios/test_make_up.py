@@ -22,6 +22,8 @@ def test_make_up_brings_a_cluster_up_and_an_incident_is_named(tmp_path: Path) ->
         assert "IPv4: all 3 sessions between 3 nodes are up." in run.stdout
         assert "BIRD is not ready: BGP not established with 172.18.0.1 (fault: a peer" in run.stderr
         assert "node-1 (172.18.0.1) is the odd one" in run.stdout
+        assert "TRT1001 autodetect-wrong-interface" in run.stdout
+        assert "172.18.0.1 on br-3a10a9384428" in run.stdout
         assert "✓ changed node-1" in run.stdout
         assert "did you mean CrossSubnet?" in run.stderr
         assert [path.name for path in tmp_path.iterdir()] == ["lab"]

@@ -11,6 +11,7 @@ from tortie.doctor.signs import Hit, Sign
 from tortie.doctor.words import Words
 
 SHELL: Final = frozenset(";&|$<>()`'\"\\!{}\n")  # with these a name would be more than a name to a shell
+NAME_MAX: Final = 120  # a longer object is a sentence, not a name
 State = Literal["found", "ruled-out", "cannot-tell"]
 Severity = Literal["critical", "high", "medium", "low"]
 Risk = Literal["safe", "disruptive"]
@@ -80,8 +81,8 @@ def found(
     aside: bool = False,
     **values: str,
 ) -> Finding:
-    """Evidence may be places, hits or facts; empty and repeated objects are dropped."""
-    named = tuple(dict.fromkeys(text for text in objects if text))
+    """Evidence may be places, hits or facts; empty and repeated objects, and sentences among them, are dropped."""
+    named = tuple(dict.fromkeys(text for text in objects if text and len(text) <= NAME_MAX and "。" not in text))
     usable = tuple((name, value) for name, value in values.items() if is_plain(value))
     return Finding("found", why, strength, named, places(evidence), aside, usable)
 

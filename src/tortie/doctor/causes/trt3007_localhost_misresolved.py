@@ -28,6 +28,7 @@ from tortie.doctor.words import Words
 LOOKUP: Final = Sign("localhost-lookup", "lookup localhost")
 CANNOT_ASSIGN: Final = Sign("localhost-cannot-assign", "listen tcp <where>: bind: cannot assign requested address")
 DIALLED: Final = Sign("localhost-dialled", 'localhost:<port>/<path>(")?: dial tcp <rest>')
+LITERAL: Final = Sign("localhost-literal", '127.0.0.1:<port>/<path>(")?: dial tcp <rest>')
 HEALTH_PORTS: Final = ("9099", "9098")
 _ADDRESS: Final = re.compile(r"^(?:\[(?P<v6>[0-9a-fA-F:.]+)\]|(?P<v4>[\d.]+)):(?P<port>\d+)\b")
 _SERVER: Final = re.compile(r"lookup localhost on \[?([0-9a-fA-F.:]+?)\]?:53", re.I)
@@ -76,6 +77,15 @@ def judge(picture: Picture) -> Finding:
             "/etc/hosts 中没有把 localhost 指向 127.0.0.1 的行。",
         )
         return found(POSSIBLE, why, objects, shown)
+    odd = [(hit, ip) for hit in picture.hits(LITERAL) if (ip := _foreign(hit.value("rest")))]
+    if odd:
+        # Nothing is resolved where an address stands: the line was edited, or comes from another host.
+        ip = odd[0][1]
+        why = Words(
+            f"the probe's URL is 127.0.0.1 itself; that it dialled {ip} does not fit: this line may be another host's",
+            f"探测的 URL 就是 127.0.0.1；却连接了 {ip}，二者不符，该行可能来自另一台主机",
+        )
+        return ruled_out(why, [odd[0][0]])
     if hosts:
         return ruled_out(
             Words("/etc/hosts maps localhost to 127.0.0.1", "/etc/hosts 已把 localhost 指向 127.0.0.1"), shown
@@ -166,7 +176,7 @@ CAUSE = Cause(
         ("port-9099-conflict", Words("`address already in use`", "`address already in use`")),
         ("loopback-down", Words("the address dialled is 127.0.0.1", "所连地址是 127.0.0.1")),
     ),
-    signs=(LOOKUP, CANNOT_ASSIGN, DIALLED),
+    signs=(LOOKUP, CANNOT_ASSIGN, DIALLED, LITERAL),
     judge=judge,
     ask=Ask(
         "getent hosts localhost; cat /etc/hosts /etc/resolv.conf",

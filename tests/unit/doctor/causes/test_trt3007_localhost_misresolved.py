@@ -65,3 +65,10 @@ def test_a_url_with_an_address_is_not_about_localhost() -> None:
 def test_a_good_hosts_file_rules_it_out() -> None:
     text = "root@a1:~# cat /etc/hosts\n127.0.0.1 localhost localhost.localdomain\n10.0.0.5 a1"
     assert finding(ID, text).state == "ruled-out"
+
+
+def test_a_line_whose_url_and_dial_disagree_is_remarked_not_blamed() -> None:
+    text = "Liveness probe failed: Get http://127.0.0.1:9099/liveness: dial tcp 10.55.9.7:9099: connection refused"
+    answer = finding("localhost-misresolved", text)
+    assert answer.state == "ruled-out"
+    assert "10.55.9.7" in answer.why.en
