@@ -9,12 +9,67 @@ set -u
 folder=${1:-}
 export LC_ALL=C PATH="$PATH:/usr/sbin:/sbin:/usr/local/bin:/opt/cni/bin"
 host=${TORTIE_NODE:-$(hostname 2>/dev/null || echo localhost)}
+if [ -n "$folder" ] && [ -n "$(ls -A "$folder" 2>/dev/null)" ]; then
+  printf 'collect.sh: %s is not empty; name a new folder\n' "$folder" >&2
+  exit 2
+fi
 
+# Secrets are taken out, words that only speak of them stay. First what goes over several lines: keys, certificates, and
+# `name: API_TOKEN` with its `value:` on the next line; then what is in one line. A value that is a path, a reference or a
+# state is marked with a byte that no value has (\001), so that the rules after it leave it alone.
 masked() {
-  sed -E \
-    -e 's/(([Tt][Oo][Kk][Ee][Nn]|[Pp]assword|PASSWORD|[Ss]ecret|SECRET|[A-Za-z_]*_KEY|client-key-data|client-certificate-data|certificate-authority-data)["'"'"']?[[:space:]]*[:=][[:space:]]*["'"'"']?)[^[:space:]"'"'"',}]+/\1(masked)/g' \
-    -e 's/eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+/(masked)/g' \
-    -e '/-----BEGIN/,/-----END/s/.*/(masked)/'
+  local mark=$'\001' hidden='(redacted)' b='[[:space:]]*' q='\\?["'\'']?' value to is word password named
+  value="[^][[:space:]\"',;{}()<>|$mark]"
+  is="$q$b(:|=|：|[[:space:]]=>)$b"
+  to="$b,$b${q}value$q$b[:=]$b$q"
+  word='[A-Za-z0-9_.-]*(token|passwo?r?d|passphrase|[_-]pass|pwd|secret|_key|apikey|psk|credentials?|auth)'
+  password='(passwo?r?d|passphrase|[_-]pass|["'\'']pass|sshpass|pwd)'
+  named='(token|secret|(secret|api|access|private|shared)_?key|psk|credentials?|auth)'
+  awk '
+    function packed(line) {
+      gsub(/["\047, \t\r]/, "", line)
+      return line ~ /^[A-Za-z0-9+\/=]*$/ || line ~ /^(Proc-Type|DEK-Info):/
+    }
+    inside && (/-----END/ || packed($0)) { inside = !/-----END/; print "(redacted)"; next }
+    { inside = 0 }
+    match($0, /-----BEGIN [A-Z0-9 ]+-----/) {
+      inside = !/-----END/
+      print substr($0, 1, RSTART + RLENGTH - 1) " (redacted)"
+      next
+    }
+    named && match($0, /^[ \t]*["\047]?value["\047]?[ \t]*:[ \t]*["\047]?/) && substr($0, RSTART + RLENGTH) !~ /^([\/$<(|>]|true|false|null)/ {
+      rest = substr($0, RSTART + RLENGTH)
+      match(rest, /["\047]?,?[ \t]*$/)
+      $0 = substr($0, 1, length($0) - length(rest)) "(redacted)" substr(rest, RSTART)
+    }
+    { named = tolower($0) ~ /^[ \t{-]*["\047]?name["\047]?[ \t]*:[ \t]*["\047]?[a-z0-9_.-]*(token|passwo?r?d|passphrase|[_-]pass|pwd|secret|_key|apikey|psk|credentials?|auth)["\047]?,?[ \t]*$/; print }
+  ' | sed -E \
+    -e '/eyJ|LS0t|AKIA|ASIA|gh[pousr]_|xox|glpat-|token|pass|pwd|密码|口令|secret|bearer|basic|key|cert|\.crt|credential|auth|psk|:\/\/|-u|--user|mysql|login/I!b' \
+    -e "s/([:=]$b[\"']?)((true|false|yes|no|on|off|none|null|nil|expired|invalid|incorrect|wrong|required|authentication|permission)([^A-Za-z0-9_]|\$)|system:|[\$*]|\/([^\/]|\$)|x509|[a-z-]+-token-[a-z0-9]{5}([^a-z0-9]|\$))/\1$mark\2/gI" \
+    -e "s/((password|passwd|passphrase) (is|was) )((not|no|the|an?|in|on|too|only|still|also|wrong|correct|right|same|different|empty|missing|set|ok|[a-z]+ed|[a-z]+ [^ ].*|[\/\$<(].*)([^A-Za-z0-9].*)?)\$/\1$mark\4/I" \
+    -e "s/eyJ[A-Za-z0-9_-]{6,}\.[A-Za-z0-9_-]{4,}(\.[A-Za-z0-9_-]*)?/$hidden/g" \
+    -e "s/(^|[^a-z0-9_])((bearer|basic)[[:space:]]+)([a-z0-9._~+\/=-]{16,}|[a-z._~+\/=-]*[0-9][a-z0-9._~+\/=-]{4,})/\1\2$hidden/gI" \
+    -e "s/(:\/\/[^\/[:space:]:@]+:)[^\/[:space:]@]+@/\1$hidden@/g" \
+    -e "s/((client-key|client-certificate|certificate-authority|etcd-(key|cert|ca)|tls\.key|tls\.crt|ca\.crt)(-data)?$is$q)[A-Za-z0-9+\/=]{24,}/\1$hidden/gI" \
+    -e "s/LS0tLS1[A-Za-z0-9+\/]{8,}=*/$hidden/g" \
+    -e "s/(AKIA|ASIA)[A-Z0-9]{16}|gh[pousr]_[A-Za-z0-9]{20,}|xox[abprs]-[A-Za-z0-9-]{10,}|glpat-[A-Za-z0-9_-]{16,}/$hidden/g" \
+    -e "/token/I s/(^|[^a-z0-9])[a-z0-9]{6}\.[a-z0-9]{16}([^a-z0-9]|\$)/\1$hidden\2/g" \
+    -e "s/(password[[:space:]]+[\"'])[^\"']+/\1$hidden/gI" \
+    -e "s/([[:space:]]--?password[ =])[^-[:space:]\/\$<($mark][^[:space:]]*/\1$hidden/gI" \
+    -e "s/([[:space:]]--?(token|secret)[ =])[^-[:space:]\/\$<($mark][^[:space:]]*[0-9][^[:space:]]*/\1$hidden/gI" \
+    -e "s/((^|[[:space:]])(-u |--user[ =])[\"']?[^[:space:]:\/\"']*[^0-9[:space:]:\/\"'][^[:space:]:\/\"']*:)[^[:space:]\"']+/\1$hidden/g" \
+    -e "s/((sshpass[[:space:]]+-p[[:space:]]?|login[[:space:]]([^|;]*[[:space:]])?-p[[:space:]])[\"']?)[^[:space:]\"']+/\1$hidden/g" \
+    -e "s/(mysql[a-z]*([[:space:]][^|;]*)?[[:space:]]-p[\"']?)([^[:space:]\"'0-9][^[:space:]\"']*|[^[:space:]\"':]+([[:space:]\"']|\$))/\1$hidden\4/g" \
+    -e "s/((password|passwd|passphrase) (is|was):? [\"']?)([^[:space:]$mark]*[0-9][^[:space:]]*|[^[:space:]$mark]+\$)/\1$hidden/gI" \
+    -e "s/((密码|口令)$b((就)?是|为|改成|改为|:|=|：)(:|：)?$b)[!-~]+/\1$hidden/g" \
+    -e "s/(name$q$b[:=]$b$q$word$q$to)[^][:space:]\"'\\\\,}$mark]+/\1$hidden/gI" \
+    -e "s/(value$q$b[:=]$b$q)[^][:space:]\"'\\\\,}$mark]+($q$b,$b${q}name$q$b[:=]$b$q$word$q($b[,}]|\$))/\1$hidden\2/gI" \
+    -e "s/($password$is\\\\?\")[^\"\\\\$mark][^\"\\\\]*/\1$hidden/gI" \
+    -e "s/($password$is')[^'$mark][^']*/\1$hidden/gI" \
+    -e "s/($password$is)$value+/\1$hidden/gI" \
+    -e "s/([:=]$b[\"']?)([0-9]{1,6}s?([^0-9A-Za-z]|\$))/\1$mark\2/g" \
+    -e "s/($named$is$q)($value{3,}[0-9]$value*|$value*[0-9]$value{3,})/\1$hidden/gI" \
+    -e "s/$mark//g"
 }
 
 # Where the next answers belong: nodes/<node>/ip-addr, cluster/pods ...
@@ -37,6 +92,10 @@ answered() {
 }
 
 have() { command -v "$1" >/dev/null 2>&1; }
+
+# A question the script asks for itself.
+ask() { timeout -k 2 10 "$@" 2>/dev/null </dev/null; }
+there() { ask "$@" >/dev/null; }
 
 # The machine it runs on
 section "nodes/$host/load"
@@ -78,12 +137,14 @@ run 'cat /var/lib/calico/nodename'
 run 'cat /etc/cni/net.d/10-calico.conflist'
 section "nodes/$host/units"
 for unit in kubelet containerd docker firewalld NetworkManager; do
-  systemctl cat "$unit" >/dev/null 2>&1 && run "systemctl status $unit --no-pager -n 0 -l"
+  there systemctl cat "$unit" && run "systemctl status $unit --no-pager -n 0 -l"
 done
-section "nodes/$host/journal"
-have journalctl && for unit in kubelet containerd docker; do
-  systemctl cat "$unit" >/dev/null 2>&1 && LIMIT=60000 run "journalctl -u $unit -n 150 --no-pager"
+have journalctl && for unit in kubelet containerd docker crio; do
+  section "nodes/$host/journal-runtime"
+  [ "$unit" = kubelet ] && section "nodes/$host/journal-kubelet"
+  there systemctl cat "$unit" && LIMIT=60000 run "journalctl -u $unit -n 150 --no-pager"
 done
+section "nodes/$host/kernel"
 have dmesg && run 'dmesg -T | grep -i -e oom -e "out of memory" -e md5 -e conntrack -e "neighbor table overflow" -e unregister_netdevice | tail -30'
 section "nodes/$host/runtime"
 runtime_socket=$(ls /run/containerd/containerd.sock /run/crio/crio.sock /run/k3s/containerd/containerd.sock /var/run/cri-dockerd.sock 2>/dev/null | head -1)
@@ -102,7 +163,9 @@ if have tortie; then
   [ -r "${TORTIE_ROOT:-/nowhere}/log" ] && run "tail -n 200 $TORTIE_ROOT/log"
 fi
 # Peers that are not up: do they answer at all, and at BGP's port?
-{ have calicoctl && timeout 10 calicoctl node status || have tortie && timeout 10 tortie node status; } 2>/dev/null </dev/null |
+agent=tortie
+have calicoctl && agent=calicoctl
+ask "$agent" node status |
   awk -F'|' '$4 ~ /start|down/ { gsub(/ /, "", $2); if ($2 ~ /^[0-9.]+$/ && n++ < 8) print $2 }' |
   while read -r peer; do
     have ping && run "ping -c 2 -W 1 $peer"
@@ -110,7 +173,7 @@ fi
   done
 
 # The cluster, where kubectl reaches it
-if have kubectl && timeout 10 kubectl version >/dev/null 2>&1; then
+if have kubectl && there kubectl version; then
   section cluster/nodes
   run 'kubectl version'
   run 'kubectl get nodes -o wide'
@@ -121,32 +184,49 @@ if have kubectl && timeout 10 kubectl version >/dev/null 2>&1; then
   run 'kubectl get endpoints kubernetes'
   section cluster/events
   for namespace in kube-system calico-system tigera-operator; do
-    kubectl get namespace "$namespace" >/dev/null 2>&1 || continue
+    there kubectl get namespace "$namespace" || continue
     LIMIT=100000 run "kubectl -n $namespace get events --sort-by=.lastTimestamp | tail -100"
   done
   section cluster/configmaps
   for map in calico-config kubeadm-config kube-proxy kubernetes-services-endpoint; do
-    kubectl -n kube-system get configmap "$map" >/dev/null 2>&1 && run "kubectl -n kube-system get configmap $map -o yaml"
+    there kubectl -n kube-system get configmap "$map" && run "kubectl -n kube-system get configmap $map -o yaml"
   done
   section cluster/calico
-  for kind in ippools bgpconfigurations bgppeers felixconfigurations hostendpoints; do
+  for kind in ippools bgpconfigurations bgppeers felixconfigurations hostendpoints clusterinformations; do
     run "kubectl get $kind.crd.projectcalico.org -o yaml"
   done
-  kubectl get tigerastatus >/dev/null 2>&1 && run 'kubectl get tigerastatus -o yaml'
-  # All agents are listed above; those that are not well are looked at closely, and one that is, to compare with.
-  kubectl get pods -A --no-headers 2>/dev/null |
-    awk '$2 ~ /^(calico-|canal|kube-calico)/ { split($3, n, "/"); sick = (n[1] != n[2] || $4 != "Running");
-         if (sick && seen++ < 12) print $1, $2; else if (!sick && !well++) print $1, $2 }' |
+  for kind in blockaffinities ipamblocks; do
+    run "kubectl get $kind.crd.projectcalico.org --no-headers | wc -l"
+  done
+  there kubectl get tigerastatus && run 'kubectl get tigerastatus -o yaml'
+  section cluster/daemonsets
+  ask kubectl get ds -A --no-headers | awk '$2 ~ /^(calico-node|canal|kube-calico)/ { print $1, $2 }' |
+    while read -r namespace name; do
+      run "kubectl -n $namespace get ds $name -o yaml"
+    done
+  # All pods are listed above; those of Calico that are not well are looked at closely, and one agent that is, to compare
+  # with: the one of this machine if there is one.
+  ask kubectl get pods -A -o wide --no-headers |
+    awk -v host="$host" '
+      $2 !~ /^(calico-|canal|kube-calico)/ { next }
+      { split($3, n, "/"); sick = n[1] != n[2] || $4 != "Running" }
+      sick && seen++ < 12 { print $1, $2 }
+      !sick && $2 ~ /^(calico-node|canal|kube-calico)/ {
+        here = 0
+        for (field = 5; field <= NF; field++) if ($field == host) here = 1
+        if (here || well == "") well = $1 " " $2
+      }
+      END { if (well != "") print well }' |
     while read -r namespace pod; do
       section "cluster/describe/$pod"
       LIMIT=60000 run "kubectl -n $namespace describe pod $pod"
       section "cluster/logs/$pod"
-      for container in $(kubectl -n "$namespace" get pod "$pod" -o jsonpath='{.spec.initContainers[*].name} {.spec.containers[*].name}' </dev/null); do
+      for container in $(ask kubectl -n "$namespace" get pod "$pod" -o jsonpath='{.spec.initContainers[*].name} {.spec.containers[*].name}'); do
         LIMIT=60000 run "kubectl -n $namespace logs $pod -c $container --tail=200"
         LIMIT=60000 run "kubectl -n $namespace logs -p $pod -c $container --tail=200 2>/dev/null"
       done
     done
-  kubectl get nodes --no-headers 2>/dev/null | awk '$2 !~ /^Ready/ { print $1 }' | head -5 | while read -r node; do
+  ask kubectl get nodes --no-headers | awk '$2 !~ /^Ready/ { print $1 }' | head -5 | while read -r node; do
     section "nodes/$node/describe"
     LIMIT=60000 run "kubectl describe node $node"
   done

@@ -73,7 +73,7 @@ def test_several_processes_see_what_one_sees(folder: Path, monkeypatch: pytest.M
     hits = one.hits(*[sign for sign in all_signs() if "rpf check" in sign.needle])
     lines = (folder / "log-3.log").read_text().splitlines()
     assert all(hit.line == lines[hit.place.first - 1] for hit in hits if hit.place.source.endswith("log-3.log"))
-    assert {hit.place.source for hit in hits} >= {"evidence/log-3.log", "evidence/old.log"}
+    assert {hit.place.source for hit in hits} >= {"evidence/log-3.log", "evidence/old.log.gz"}
 
 
 def test_workers_that_die_change_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

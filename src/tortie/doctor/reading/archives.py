@@ -145,7 +145,7 @@ def _packed(name: str, head: bytes, rest: BinaryIO, budget: Budget) -> Iterator[
         yield from _tar(name, stream, budget)
     else:
         budget.member()
-        yield Member(name.removesuffix(f".{kind}"), stream)
+        yield Member(name, stream)
 
 
 def _unpacked(kind: str, stream: BinaryIO | io.BufferedReader) -> BinaryIO:

@@ -14,9 +14,9 @@ MASK: Final = "(redacted)"
 
 # A text without any of these holds no secret that we know of: almost everything is done after looking for them.
 _TRIGGERS: Final = (
-    "eyj", "-----begin", "akia", "asia", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "xox", "glpat-", "-data", "token",
-    "passw", "passphrase", "secret", "bearer", "basic ", "apikey", "api_key", "private", "credential", "auth", "_key",
-    "accesskey", "sharedkey", "psk", ".crt", ".key",
+    "eyj", "-----begin", "ls0t", "akia", "asia", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "xox", "glpat-", "-data",
+    "token", "pass", "pwd", "密码", "口令", "secret", "bearer", "basic ", "apikey", "private", "credential",
+    "auth", "_key", "accesskey", "sharedkey", "psk", ".crt", ".key", "-u ", "--user", "mysql", "login",
 )  # fmt: skip
 _AT_ONCE: Final = 256  # lines
 _JWT: Final = re.compile(r"eyJ[A-Za-z0-9_-]{6,}\.[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)?")
@@ -28,16 +28,21 @@ _KNOWN: Final = re.compile(
     r"|\b[a-z0-9]{6}\.[a-z0-9]{16}\b"  # kubeadm's bootstrap token
 )
 _DATA: Final = re.compile(
-    r"(?i)((?:client-key|client-certificate|certificate-authority|tls\.key|tls\.crt|ca\.crt)(?:-data)?[\"']?\s*[:=]\s*)([\"']?[A-Za-z0-9+/=]{24,}[\"']?)"
+    r"(?i)((?:client-key|client-certificate|certificate-authority|etcd-(?:key|cert|ca)|tls\.key|tls\.crt|ca\.crt)(?:-data)?"
+    r"\\?[\"']?\s*[:=]\s*)([\"']?(?!/)[A-Za-z0-9+/=]{24,}[\"']?)"
 )
+_PACKED_PEM: Final = re.compile(r"\bLS0tLS1[A-Za-z0-9+/]{8,}={0,2}")  # base64 of `-----B…`
+_TEXT: Final = r"""\\"[^"\\]{1,400}\\"|"[^"]{1,400}"|'[^']{1,400}'"""  # in quotes; JSON inside of JSON has its own
 _NAMED: Final = re.compile(
-    r"""(?ix)
-    (?P<key>(?:token|passw(?:or)?d|passphrase|secret(?:_?key)?|api_?key|access_?key|private_?key|shared_?key|psk|credentials?|auth)
-      ["']?\s*(?:[:=]|\s=>)\s*["']?)
-    (?P<value>[^\s"',;{}()\[\]<>|]{4,})"""
+    rf"""(?ix)
+    (?P<key>(?:token|passw(?:or)?d|passphrase|[_-]pass|(?<=["'])pass(?=["'])|sshpass|pwd|密码|口令|secret(?:_?key)?|api_?key|access_?key
+        |private_?key|shared_?key|psk|credentials?|auth)
+      \\?["']?\s*(?:[:=：]|\s=>)\s*)
+    (?P<value>{_TEXT}|["']?[^\s"',;{{}}()\[\]<>|，。；、]{{1,400}})"""
 )
 _KEY_BEFORE: Final = re.compile(r"[\w.-]*\Z")
 _KEY_SHOWN: Final = 24  # characters of a key before that word
+_PASSWORD: Final = re.compile(r"(?i)pass|pwd|密码|口令")
 # Values of such keys that are names, states or references.
 _HARMLESS_KEYS: Final = re.compile(
     r"(?i)(secretname|tokenname|authorization-mode|client-auth|cert-auth|secretref|author)"
@@ -46,23 +51,66 @@ _HARMLESS: Final = re.compile(
     r"(?i)(true|false|none|null|nil|kubernetes|system:.*|/.*|<.*|\(.*|\$.*|\d{1,6}s?|x509.*|expired.*|invalid.*|unauthorized"
     r"|bearer|basic|[a-z]+-[a-z-]*token-[a-z0-9]{5}|[a-z-]+|\{\{.*)$"
 )
+_NO_PASSWORD: Final = re.compile(
+    r"(?i)(true|false|yes|no|on|off|none|null|nil|/.*|<.*|\(.*|\$.*|\{\{.*|[*.…]+|[|>][+-]?|expired|invalid|incorrect|wrong|required"
+    r"|authentication|permission)$"
+)
 _BIRD: Final = re.compile(r"(?i)(\bpassword\s+)([\"'][^\"']{1,200}[\"'])")
-_FLAG: Final = re.compile(r"(?i)(\s--?(?:password|token|secret|p)[ =])([^\s-][^\s]{3,})")
+_FLAG: Final = re.compile(r"(?i)(\s--?(?:password|token|secret)[ =])([^\s-][^\s]{3,})")
+_USER: Final = re.compile(r"""((?<!\S)(?:-u |--user[ =])["']?(?P<user>[^\s:/"']{1,100}):)(?P<word>[^\s"']{1,200})""")
+_LOGIN: Final = re.compile(
+    rf"(\b(?:sshpass\b[^|;]{{0,200}}?\s-p\s?|login\b[^|;]{{0,200}}?\s-p\s|mysql[a-z]{{0,9}}\b[^|;]{{0,200}}?\s-p))({_TEXT}|[^\s\"']{{1,200}})"
+)
+_PORTS: Final = re.compile(r"[\d.]*:?\d+:\d+(?:/\w+)?$")  # `-p3306:3306` of a container
+_TOLD: Final = re.compile(
+    r"(?i)((?:(?:password|passwd|passphrase)\s+(?:is|was)|(?:密码|口令)\s?(?:就?是|为|改成|改为))\s*[:：]?\s*)([\"'“「`]?)([!-~]{1,200})"
+)
+_SENTENCE_GOES_ON: Final = re.compile(
+    r"(?i)(?:not|no|the|a|an|in|on|too|only|still|also|wrong|correct|incorrect|right|same|different|empty|missing|invalid|ok|fine"
+    r"|set|being|now|never|always|for|from|used|stored|[a-z]+ed)$"
+)
+# An entry of `env`: the name says what the value is.
+_PAIR_NAME: Final = r"""\\?["']?\bname\\?["']?\s*[:=]\s*\\?["']?(?P<name>[\w.-]{1,200})\\?["']?"""
+_PAIR_VALUE: Final = rf"""\\?["']?\bvalue\\?["']?\s*[:=]\s*)(?P<value>{_TEXT}|[^\s,{{}}"'\\]{{1,400}}"""
+_NAME_VALUE: Final = re.compile(rf"(?i)({_PAIR_NAME}\s*,\s*{_PAIR_VALUE})")
+_VALUE_NAME: Final = re.compile(rf"(?i)({_PAIR_VALUE})(?P<after>\s*,\s*{_PAIR_NAME})")
+_NAME_LINE: Final = re.compile(rf"(?i)[\s{{-]*{_PAIR_NAME}\s*,?\s*$")
+_VALUE_LINE: Final = re.compile(r"""(?i)(\s*["']?value["']?\s*:\s*)(?P<value>\S.*)$""")
+_AFTER: Final = "\\\"', }"  # what may follow a value
+_KEY_LINE: Final = 300  # characters of a line that has nothing but a name
+_SECRET_NAME: Final = re.compile(
+    r"(?i)(?:token|passw(?:or)?d|passphrase|(?:\b|_)pass|pwd|secret|_key|apikey|psk|credentials?|auth)$"
+)
 _BEGIN: Final = re.compile(r"-----BEGIN ([A-Z0-9 ]{1,60})-----")
 _BASE64: Final = re.compile(r"^\s*[\"']?[A-Za-z0-9+/]{40,}={0,2}[\"']?,?\s*$")
 
 
 def redacted(lines: Sequence[str]) -> Iterator[str]:
     """The same number of lines, without secrets; blocks of keys and certificates are followed to their end."""
-    inside = False
+    inside = named = False
     for start in range(0, len(lines), _AT_ONCE):
         block = lines[start : start + _AT_ONCE]
-        if not inside and not _suspicious("\n".join(block)):
+        if not (inside or named) and not _suspicious("\n".join(block)):
             yield from block
             continue
         for line in block:
             shown, inside = _in_block(line) if inside else _outside(line)
+            if named:  # the line before was `- name: API_TOKEN`
+                shown = _without_value(shown)
+            named = _names_a_secret(line)
             yield shown
+
+
+def _names_a_secret(line: str) -> bool:
+    found = _NAME_LINE.match(line) if len(line) < _KEY_LINE and "name" in line else None
+    return bool(found and _SECRET_NAME.search(found["name"]))
+
+
+def _without_value(line: str) -> str:
+    found = _VALUE_LINE.match(line)
+    if not found or found["value"] is None or _NO_PASSWORD.match(_bare(found["value"])):
+        return line
+    return f"{found[1]}{_in_its_quotes(found['value'])}"
 
 
 def _suspicious(text: str) -> bool:
@@ -74,7 +122,7 @@ def _outside(line: str) -> tuple[str, bool]:
     """The line, and whether a block of a key or certificate begins in it."""
     begins = _BEGIN.search(line) if "-----BEGIN" in line else None
     if begins:
-        return f"{redact(line[: begins.start()])}{begins[0]} {MASK}", "-----END" not in line
+        return f"{redact(line[: begins.start()])}{begins[0]} {MASK}", not ("-----END" in line or MASK in line)
     return redact(line), False
 
 
@@ -96,13 +144,69 @@ def redact(line: str) -> str:
         return line
     if "eyJ" in line:
         line = _DOTTED.sub(_without_jwt, line)
-    line = _BEARER.sub(lambda found: f"{found[1]}{found[2]}{MASK}", line)
+    low = line.lower()
+    if "bearer" in low or "basic" in low:
+        line = _BEARER.sub(_without_bearer, line)
     line = _URL.sub(lambda found: f"{found[1]}{MASK}{found[3]}", line)
-    line = _DATA.sub(lambda found: f"{found[1]}{MASK}", line)
+    line = _DATA.sub(lambda found: f"{found[1]}{_in_its_quotes(found[2])}", line)
+    line = _PACKED_PEM.sub(MASK, line)
     line = _KNOWN.sub(MASK, line)
-    line = _BIRD.sub(lambda found: f"{found[1]}{MASK}", line)
-    line = _FLAG.sub(lambda found: found[0] if _HARMLESS.match(found[2]) else f"{found[1]}{MASK}", line)
-    return _NAMED.sub(_masked, line)
+    if "-u" in line:
+        line = _USER.sub(_without_password, line)
+    if " -p" in line:
+        line = _LOGIN.sub(lambda found: found[0] if _PORTS.match(found[2]) else f"{found[1]}{MASK}", line)
+    if "pass" in low or not low.isascii():
+        line = _BIRD.sub(lambda found: f"{found[1]}{_in_its_quotes(found[2])}", line)
+        line = _TOLD.sub(_untold, line)
+    if "value" in low and "name" in low:
+        line = _VALUE_NAME.sub(_without_pair, _NAME_VALUE.sub(_without_pair, line))
+    return _NAMED.sub(_masked, _FLAG.sub(_without_flag, line))
+
+
+def _bare(value: str) -> str:
+    return value.strip("\\\"', ")
+
+
+def _in_its_quotes(value: str) -> str:
+    """The mask, in the quotes of the value: what was JSON or YAML still is."""
+    opening = value[: len(value) - len(value.lstrip("\\\"'"))]
+    return f"{opening}{MASK}{value[len(value.rstrip(_AFTER)) :]}" if opening else MASK + ("," * value.endswith(","))
+
+
+def _without_bearer(found: re.Match[str]) -> str:
+    """`Bearer 1f2e…`, but not `basic authentication`."""
+    word = found[3]
+    speaks = word.isalpha() and len(word) < 16 and (word.islower() or word.istitle())
+    return found[0] if speaks else f"{found[1]}{found[2]}{MASK}"
+
+
+def _without_flag(found: re.Match[str]) -> str:
+    harmless = _NO_PASSWORD if _PASSWORD.search(found[1]) else _HARMLESS
+    return found[0] if harmless.match(found[2]) else f"{found[1]}{MASK}"
+
+
+def _without_pair(found: re.Match[str]) -> str:
+    if not _SECRET_NAME.search(found["name"]) or _NO_PASSWORD.match(_bare(found["value"])):
+        return found[0]
+    return f"{found[1]}{_in_its_quotes(found['value'])}{found.groupdict().get('after') or ''}"
+
+
+def _without_password(found: re.Match[str]) -> str:
+    """`--user admin:word`, but not `--user 1000:1000`."""
+    numbers = found["user"].isdigit() and found["word"].isdigit()
+    return found[0] if numbers or found["word"].startswith(MASK) else f"{found[1]}{MASK}"
+
+
+def _untold(found: re.Match[str]) -> str:
+    """`the password is hunter2`, but not `the password is wrong` or `is stored in …`."""
+    word = found[3].rstrip("\"'`.,;!?)")
+    if not word or word.startswith(("(", "<", "$", "/")):
+        return found[0]
+    ends = not found.string[found.end() :].strip() or len(word) < len(found[3])
+    plain = word.isalpha() and (word.islower() or word.istitle())
+    if plain and not found[2] and (not ends or _SENTENCE_GOES_ON.match(word)):
+        return found[0]
+    return f"{found[1]}{found[2]}{MASK}{found[3][len(word) :]}"
 
 
 def _without_jwt(found: re.Match[str]) -> str:
@@ -123,11 +227,14 @@ def _masked(found: re.Match[str]) -> str:
     # What stands before the word belongs to the key, too: `client-auth: …`, `cert-auth=…`.
     before = _KEY_BEFORE.search(found.string[max(0, found.start() - _KEY_SHOWN) : found.start()])
     whole = (before[0] if before else "") + key
-    password = "pass" in key.lower()
-    if _HARMLESS_KEYS.search(whole) or value.startswith(MASK[:4]):
+    text = _bare(value)
+    if _HARMLESS_KEYS.search(whole) or not text or text.startswith(MASK[:4]):
         return found[0]
-    if _HARMLESS.match(value) and not (password and re.fullmatch(r"[a-z-]+", value)):
+    if _PASSWORD.search(key):
+        harmless = bool(_NO_PASSWORD.match(text)) or not (text.isascii() or key.isascii())  # `密码：错误`
+    else:
+        short = len(text) < 4 or (len(text) < 16 and not re.search(r"\d", text))
+        harmless = short or bool(_HARMLESS.match(text))
+    if harmless:
         return found[0]
-    if not password and not re.search(r"\d", value) and len(value) < 16:
-        return found[0]
-    return f"{key}{MASK}"
+    return f"{key}{_in_its_quotes(value)}"

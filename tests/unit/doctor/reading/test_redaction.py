@@ -2,48 +2,53 @@
 
 from __future__ import annotations
 
+import json
+import time
+
 import pytest
+from tests.support.doctor_secrets import HARMLESS, SECRETS
 
 from tortie.doctor.reading.redaction import MASK, redact, redacted
 
-SECRETS = [
-    ("token: eyJhbGciOiJSUzI1NiIsImtpZCI6IiJ9.eyJpc3MiOiJrdWJlcm5ldGVzIn0.c2ln", "eyJ"),
-    ("Authorization: Bearer abcdefghijklmnop", "abcdefghijklmnop"),
-    ("etcd: https://root:hunter22@10.0.0.1:2379", "hunter22"),
-    ("ETCD_PASSWORD=hunter2", "hunter2"),
-    ('  "password": "pa55word!",', "pa55word"),
-    ("kubeadm join 10.0.0.1:6443 --token abcdef.0123456789abcdef", "0123456789abcdef"),
-    ("    client-key-data: LS0tLS1CRUdJTiBSU0EgUFJJVkFURSBLRVktLS0tLQo=", "LS0tLS1"),
-    ('neighbor 10.0.0.1 as 64512; password "bgp-s3cret";', "bgp-s3cret"),
-    ("AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMIK7MDENGbPxRfiCYEXAMPLEKEY", "wJalr"),
-    ("aws_access_key_id = AKIAIOSFODNN7EXAMPLE", "AKIAIOSFODNN7"),
-    ('{"auths":{"r":{"auth":"dXNlcjpwYXNzd29yZDE="}}}', "dXNlcjpw"),
-]
 
-
-@pytest.mark.parametrize(("line", "secret"), SECRETS, ids=[line[:24] for line, _ in SECRETS])
-def test_a_secret_is_masked(line: str, secret: str) -> None:
-    shown = redact(line)
+@pytest.mark.parametrize(("text", "secret"), SECRETS, ids=[text[:24] for text, _ in SECRETS])
+def test_a_secret_is_masked(text: str, secret: str) -> None:
+    shown = "\n".join(redacted(text.split("\n")))
     assert secret not in shown
     assert MASK in shown
+    assert "\n".join(redacted(shown.split("\n"))) == shown
+
+
+@pytest.mark.parametrize("text", HARMLESS)
+def test_words_that_only_speak_of_secrets_stay(text: str) -> None:
+    assert "\n".join(redacted(text.split("\n"))) == text
+
+
+def test_what_was_json_still_is() -> None:
+    environment = [{"name": "API_TOKEN", "value": "xyzzy"}, {"name": "IP", "value": "autodetect"}]
+    secret = {"password": "xyzzy", "tls.key": "LS0tLS1CRUdJTiBSU0EgUFJJVkFURSBLRVktLS0tLQo=", "pass": "xyzzy"}
+    for indent in (None, 2):
+        text = json.dumps({"env": environment, "data": secret}, indent=indent)
+        shown = json.loads("\n".join(redacted(text.split("\n"))))
+        assert shown["env"] == [{"name": "API_TOKEN", "value": MASK}, environment[1]]
+        assert set(shown["data"].values()) == {MASK}
+
+
+def test_a_name_at_the_end_of_one_block_of_lines_masks_the_value_in_the_next() -> None:
+    lines = [*["line"] * 255, "- name: API_TOKEN", "  value: xyzzy", "line"]
+    assert list(redacted(lines))[256:] == [f"  value: {MASK}", "line"]
 
 
 @pytest.mark.parametrize(
-    "line",
-    [
-        "[sudo] password for wsg: ",
-        "    SecretName:  calico-node-token-hbxlb",
-        "Unable to create token for CNI kubeconfig error=Post",
-        'cannot create resource "serviceaccounts/token" in API group ""',
-        "[invalid bearer token, Token has expired.]",
-        "connection is unauthorized: Unauthorized",
-        "  ETCD_KEY_FILE:  /calico-secrets/etcd-key",
-        "bird: Mesh_10_0_0_1: Error: Kernel MD5 auth failed",
-        "/var/run/secrets/kubernetes.io/serviceaccount from calico-node-token-p2kj5 (ro)",
-    ],
+    "piece",
+    ["a", "password", "password=", "mysql ", "login ", "-u a", '"name":"', "密码是", "eyJ", "name: value: ", "_key "],
 )
-def test_words_that_only_speak_of_secrets_stay(line: str) -> None:
-    assert redact(line) == line
+def test_no_line_is_slow(piece: str) -> None:
+    line = "token " + piece * (16_384 // len(piece))
+    start = time.perf_counter()
+    redact(line)
+    list(redacted([line, "- name: A_TOKEN", line]))
+    assert time.perf_counter() - start < 0.5
 
 
 def test_blocks_of_keys_and_certificates_are_followed_to_their_end() -> None:

@@ -71,7 +71,7 @@ class _Unseekable(io.BytesIO):
 
 def test_a_packed_log(tmp_path: Path) -> None:
     (tmp_path / "syslog.gz").write_bytes(gzip.compress(TEXT))
-    assert opened(tmp_path / "syslog.gz")[0] == {"syslog": 2}
+    assert opened(tmp_path / "syslog.gz")[0] == {"syslog.gz": 2}
 
 
 def test_names_that_climb_out_are_only_shown_and_nothing_is_written(tmp_path: Path) -> None:
