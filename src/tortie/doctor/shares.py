@@ -15,6 +15,7 @@ from tortie.doctor.reading import large
 from tortie.doctor.reading.archives import Skipped
 from tortie.doctor.reading.cut import cut
 from tortie.doctor.reading.exhibit import Exhibit, Source
+from tortie.doctor.reading.hearsay import around, lines_told, only_spoken_of, spoken_of_in
 from tortie.doctor.reading.readers import read
 from tortie.doctor.reading.sieve import Sieve
 from tortie.doctor.reading.sources import File, Opened, long_log, node_of
@@ -56,9 +57,35 @@ def understood(source: Source) -> Understood:
     if source.quiet:
         return Understood([], [], [])
     exhibits = list(cut(source))
-    facts = [fact for exhibit in exhibits for fact in read(exhibit)]
+    told = lines_told(exhibits)
+    facts = [fact for exhibit in exhibits for fact in read(exhibit) if not told or fact.place.first not in told]
     searchable = Searchable(exhibits)
-    return Understood(exhibits, facts, list(searchable.hits(_likely(searchable.low))))
+    hits = list(searchable.hits(_likely(searchable.low)))
+    return Understood(exhibits, facts, _seen(hits, exhibits, told))
+
+
+def _seen(hits: list[Hit], exhibits: list[Exhibit], told: frozenset[int]) -> list[Hit]:
+    """The hits that are observations, not only spoken of."""
+    rows = {
+        exhibit.number(index): (exhibit, index)
+        for exhibit in exhibits
+        if exhibit.prose
+        for index in range(len(exhibit.lines))
+    }
+
+    @cache
+    def spoken_of(line: int, message: str) -> bool:
+        contexts = around(*rows[line], message) if line in rows else []
+        return bool(contexts) and all(only_spoken_of(before, message, after) for before, after in contexts)
+
+    def hearsay(hit: Hit) -> bool:
+        if hit.place.first in told:
+            return True
+        if hit.prose:
+            return spoken_of(hit.place.first, hit.text)
+        return not hit.command and spoken_of_in(hit.line, hit.text)
+
+    return [hit for hit in hits if not hearsay(hit)]
 
 
 def all_understood(sources: Iterable[Source]) -> Iterator[Understood]:

@@ -172,7 +172,9 @@ def test_top_and_tigera_status() -> None:
         Setting,
         "NAME     AVAILABLE   PROGRESSING   DEGRADED   SINCE\ncalico   False       True          True       5m\n",
     )
-    assert ("tigerastatus", "Degraded", "True", "calico") in {(r.scope, r.name, r.value, r.owner) for r in rows}
+    assert ("tigerastatus", "calico", "available=False progressing=True degraded=True") in {
+        (r.scope, r.name, r.value) for r in rows
+    }
 
 
 def test_custom_columns() -> None:
@@ -229,3 +231,33 @@ def test_nodes_of_which_awk_left_name_and_address() -> None:
         ("s1", "10.5.5.1", ""),
         ("s2", "10.5.5.2", ""),
     ]
+
+
+def test_own_and_calico_address_by_header_alone() -> None:
+    text = """
+        NODE    INTERNAL_IP   CALICO_IP
+        st-01   10.70.3.1     10.70.3.1/22
+        st-02   10.70.3.2     172.30.0.1/16
+        st-03   10.70.3.3     <none>
+        """
+    assert [(n.name, n.internal_ip) for n in facts(Node, text)] == [
+        ("st-01", "10.70.3.1"), ("st-02", "10.70.3.2"), ("st-03", "10.70.3.3"),
+    ]  # fmt: skip
+    chosen = facts(Registered, text, "kubectl get nodes -o custom-columns=...")
+    assert [(r.node, r.address, r.length) for r in chosen] == [("st-01", "10.70.3.1", 22), ("st-02", "172.30.0.1", 16)]
+
+
+def test_daemon_sets_and_pods_after_them() -> None:
+    shown = picture(
+        """
+        $ kubectl get ds -n calico-system
+        NAME          DESIRED   CURRENT   READY   UP-TO-DATE   AVAILABLE   NODE SELECTOR            AGE
+        calico-node   6         6         4       6            4           kubernetes.io/os=linux   12d
+        $ kubectl get pods -n calico-system | head -2
+        NAME                READY   STATUS    RESTARTS   AGE
+        calico-node-b7k2p   1/1     Running   0          12d
+        """
+    )
+    (row,) = shown.of(Workload)
+    assert (row.name, row.desired, row.ready) == ("calico-node", 6, 4)
+    assert [pod.name for pod in shown.of(Pod)] == ["calico-node-b7k2p"]

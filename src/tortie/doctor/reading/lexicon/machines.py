@@ -24,7 +24,7 @@ RULES: Final = (
         "load-normal",
         "load|负载|idle|空闲",
         r"\bload\b(?: average)? (?:is|was|looks?|are) (?:normal|low|fine|ok|small)|(?:machines?|nodes?|"
-        r"hosts?) (?:is|are|was) (?:almost |mostly )?idle|负载(?:都|也|很|是|一切)?(?:正常|不高|很低|"
+        r"hosts?|[a-z][\w.-]*\d) (?:is|are|was) (?:almost |mostly )?idle|负载(?:都|也|很|是|一切)?(?:正常|不高|很低|"
         r"没问题)|空闲|no load\b|not loaded",
         False,
     ),
@@ -80,8 +80,8 @@ RULES: Final = (
         r"(?:\bip\b|address)(?:es)?~(?:has |have |had |was |were )?(?:changed|been changed|renumbered|"
         r"re-?assigned)|chang(?:ed|ing) (?:the |its |our |node |server )*(?:ip|address)|dhcp~(?:gave|"
         r"handed|assigned|lease)~new|new (?:ip|address)~(?:from|by|via) dhcp|moved~(?:to another|"
-        r"to a new) (?:subnet|network)|(?:ip|地址)~(?:变了|变更|变化|换了|改了|更换|改变|变成)|(?:修改|"
-        r"更换|换|改|变更)(?:了|过)?~(?:ip|地址|网段)",
+        r"to a new) (?:subnet|network)|(?:ip(?![_a-z])|地址)~(?:变了|变更|变化|换了|改了|更换|改变|变成)|(?:修改|"
+        r"更换|换|改|变更)(?:了|过)?~(?:ip(?![_a-z])|地址(?!探测|检测)|网段)",
     ),
     Rule(
         "hostname-changed",

@@ -132,7 +132,7 @@ RULES: Final = (
         r"(?:pods?|containers?)~(?:get|gets|got|see|report|say)~"
         r"no route to host|(?:pods?|容器)~(?:报|提示|返回)~no route to host|pods?~(?:on|of) \S+ (?:is|are) "
         r"(?:unreachable|not reachable)|(?:pods?|容器) ?(?:的)? ?(?:网络)?(?:都?全断|全部断|都断|断了|完全不通|都不通|"
-        r"全都?不通|断网|网络不通|全部不通)|(?:pods?|容器)~(?:出不去|进不来|没有网络|没网|上不了网|"
+        r"全都?不通|断网|网络不通|全部(?:都)?不通|(?:全部|所有|都)?(?:没|无)网络)|(?:pods?|容器)~(?:出不去|进不来|没有网络|没网|上不了网|"
         r"访问不了外网|无法访问外网|谁都(?:访问|连)不)",
         False,
     ),
@@ -177,14 +177,35 @@ RULES: Final = (
         False,
     ),
     Rule(
+        "pods-stuck",
+        "containercreating",
+        r"pods?~(?:are|is|stay|stays|remain|remains|get|gets|got|keep|keeps|were|was)?~(?:stuck|hang\w*|stays?|remains?|"
+        r"forever|for (?:minutes|hours|ever))~ContainerCreating|pods? (?:are |stay |remain )?"
+        r"(?:all |forever |always |permanently )?(?:in |at )?ContainerCreating\b~"
+        r"(?:forever|for (?:minutes|hours|ever))|"
+        r"pods?[^。；;，]{0,12}(?:一直|卡在?|都是|都在|始终|停在|全部?是?|处于)[^。；;，]{0,8}ContainerCreating",
+    ),
+    Rule(
+        "pods-stuck",
+        "new pod|newly created|containercreating|新",
+        r"pods?~never (?:leave|get past|get out of)~ContainerCreating|(?:new|newly created) pods?~"
+        r"(?:do not|don't|never|cannot|can't|no longer|fail to)~"
+        r"(?:start|come up|get (?:a|an|any) (?:ip|address|sandbox))|"
+        r"(?:新建|新起|新创建|新)的? ?pods?[^。；;，]{0,8}(?:起不来|无法(?:启动|创建)|"
+        r"创建不了|启动不了|拿不到 ?ip|分不到 ?ip)",
+        False,
+    ),
+    Rule(
         "network-lost-sometimes",
         "lose|loses|lost|intermittent|sometimes|now and then|occasional|偶尔|偶发|间歇|时不时|sporadic|"
-        "from time to time",
+        "from time to time|every few|隔|时断时续|断断续续",
         r"(?:now and then|sometimes|intermittently|occasionally|sporadically|from time to time|every few|"
         r"randomly|for a while)~(?:lose|lost|drops?|dead|no network|connectivity|unreachable|disconnect)|"
         r"(?:lose|loses|losing|lost)~(?:network|connectivity|connection)~(?:now and then|sometimes|"
         r"for a while|intermittently|occasionally|randomly|from time to time|first minute)|(?:偶尔|偶发|"
-        r"间歇|时不时|有时)~(?:断|不通|丢|中断|失联)|网络~(?:偶尔|时断时续|间歇)",
+        r"间歇|时不时|有时)~(?:断|不通|丢|中断|失联)|网络~(?:偶尔|时断时续|间歇|断断续续)|每?隔(?:几|一|\d+|十几|半)~(?:断(?!电)|不通|丢包|中断|失联)|"
+        r"(?:network|connectivity|connections?|pods?)~(?:drops?|dies|is gone|breaks?|disappears?|is lost|unreachable)~"
+        r"every (?:few|\d+|other|couple)",
     ),
     Rule(
         "offload-off-helps",

@@ -41,7 +41,7 @@ def _explained(exhibit: Exhibit) -> Iterator[Fact]:
                 yield Setting(place, "env", match["name"], match["value"], "calico-node", exhibit.host)
         elif section.endswith("ADDRESS"):
             match = _ADDRESS.match(line)
-            if match:
+            if match and "registered" in line:  # without that it is only what would be chosen here
                 length = int(match["length"])
                 yield Registered(place, node, match["ip"], length, "explain", match["link"])
             elif line.strip():

@@ -37,7 +37,8 @@ from tortie.doctor.reading.readers.host_patterns import Pattern
 
 _LOAD: Final = Pattern(r"load averages?:\s*(\d+[.,]\d+),?\s+(\d+[.,]\d+),?\s+(\d+[.,]\d+)")
 _LOADAVG: Final = Pattern(r"^(\d+\.\d+) (\d+\.\d+) (\d+\.\d+) \d+/\d+ \d+$")
-_NAMED: Final = Pattern(r"^([A-Za-z][\w.-]*)\s*[:|]\s+.*\bup\b")
+_NAMED: Final = Pattern(r"^[-*\s]*([A-Za-z][\w.-]*)\s*[:：|]\s*(?:.*\bup\b|load average)")
+_SO_MANY: Final = Pattern(r"\b(\d{1,4})\s*(?:核|cores?\b|c?pus?\b|vcpus?\b)")
 _CORES: Final = Pattern(r"^CPU\(s\):\s+(\d+)$")
 _AUX: Final = Pattern(r"^\S+\s+(\d+)\s+(\d+\.\d)\s+\d+\.\d\s+\d+\s+\d+\s+\S+\s+[A-Z]\S*\s+\S+\s+\d+:\d\d\S*\s+(.+)$")
 _FULL: Final = Pattern(r"^\S+\s+(\d+)\s+\d+\s+\d+\s+\S+\s+\S+\s+(?:\d+-)?\d\d:\d\d:\d\d\s+(.+)$")
@@ -91,7 +92,9 @@ def _load(exhibit: Exhibit) -> Iterator[Fact]:
         if match:
             one, five, fifteen = (_decimal(match[group]) for group in (1, 2, 3))
             named = _NAMED.match(line)  # a loop over machines puts their names before
-            yield Load(exhibit.place(index), one, five, fifteen, cores, named[1] if named else exhibit.host)
+            counted = _SO_MANY.search(line[match.end() :])  # somebody noted them behind: (16 cores)
+            host = named[1] if named else exhibit.host
+            yield Load(exhibit.place(index), one, five, fifteen, int(counted[1]) if counted else cores, host)
 
 
 def _cores_shown(exhibit: Exhibit) -> int | None:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Final
 
-from tortie.doctor.picture.facts import Event, Fact, Node, Pod, Pool, Setting, Version, Workload
+from tortie.doctor.picture.facts import Event, Fact, Node, Pod, Pool, Registered, Setting, Version, Workload
 from tortie.doctor.reading.exhibit import Place
 from tortie.doctor.reading.readers.kubectl_words import KINDS, bare_name, some
+from tortie.doctor.reading.readers.rows import is_address
 from tortie.doctor.reading.readers.times import age_s, event_ages
 
 Row = dict[str, str]
+ANNOTATION: Final = "projectcalico.org/IPv4Address"
 
 
 def pod_row(place: Place, row: Row, namespace: str) -> Iterator[Fact]:
@@ -44,6 +47,24 @@ def node_row(place: Place, row: Row) -> Iterator[Fact]:
     runtime, _, version = row.get("CONTAINER-RUNTIME", "").partition("://")
     if version:
         yield Version(place, runtime, version, name)
+
+
+def compares(names: Sequence[str]) -> bool:
+    """Custom columns that set each node's own address beside the one that Calico has; the first one names it."""
+    internal, calico = (sum(word in name for name in names) for word in ("INTERNAL", "CALICO"))
+    return internal == calico == 1 and "INTERNAL" not in names[0] and "CALICO" not in names[0]
+
+
+def compared_row(place: Place, row: Row) -> Iterator[Fact]:
+    name = next(iter(row.values()), "")
+    internal = next((cell for column, cell in row.items() if "INTERNAL" in column), "")
+    address, _, length = next((cell for column, cell in row.items() if "CALICO" in column), "").partition("/")
+    if not is_address(internal):
+        return
+    annotations = ((ANNOTATION, f"{address}/{length}" if length else address),) if is_address(address) else ()
+    yield Node(place, name, internal_ip=internal, addresses=(("InternalIP", internal),), annotations=annotations)
+    if annotations:
+        yield Registered(place, name, address, int(length) if length.isdecimal() else None, "annotation")
 
 
 def event_row(place: Place, row: Row) -> Iterator[Fact]:
@@ -88,9 +109,10 @@ def service_row(place: Place, row: Row) -> Iterator[Fact]:
 
 
 def tigera_row(place: Place, row: Row) -> Iterator[Fact]:
-    for column in ("AVAILABLE", "PROGRESSING", "DEGRADED"):
-        if row.get(column) in ("True", "False", "Unknown"):
-            yield Setting(place, "tigerastatus", column.capitalize(), row[column], row.get("NAME", ""))
+    states = [(column.lower(), row.get(column, "")) for column in ("AVAILABLE", "PROGRESSING", "DEGRADED")]
+    told = " ".join(f"{name}={state}" for name, state in states if state in ("True", "False", "Unknown"))
+    if told:
+        yield Setting(place, "tigerastatus", bare_name(row.get("NAME", "")), told)
 
 
 def apiservice_row(place: Place, row: Row) -> Iterator[Fact]:

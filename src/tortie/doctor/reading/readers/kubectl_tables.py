@@ -1,8 +1,9 @@
 """Tables of `kubectl get` and `kubectl top` (oc, microk8s, k3s): by their header, or by the shape of a row without one.
 
 Besides pods, nodes, workloads and events it makes settings. Scopes: endpoints (value: addresses), service (cluster IP),
-crd, clusterrole, resource (present or missing; owner is the kind), tigerastatus (Available, Progressing, Degraded of
-the owner), top (cpu, cpu%, memory, memory% of the owner), apiservice (available).
+crd, clusterrole, resource (present or missing; owner is the kind), tigerastatus (name: the
+component, value: `available=False progressing=False degraded=True`, as far as shown), top (cpu, cpu%, memory, memory%
+of the owner), apiservice (available).
 """
 
 from __future__ import annotations
@@ -47,6 +48,9 @@ def read(exhibit: Exhibit) -> Iterator[Fact]:
         head = line.lstrip()[:9]
         if header is None and custom and (new := header_of(line.upper())) is not None and set(new.names) <= custom:
             header, reader = new, _reader_of(new, asked, exhibit.command)
+            continue
+        if "INTERNAL" in line and "CALICO" in line and (new := header_of(line)) and rows.compares(new.names):
+            header, reader = new, rows.compared_row
             continue
         if head.startswith(_FIRST) and (new := header_of(line)) is not None:
             header, reader = new, _reader_of(new, asked, exhibit.command)

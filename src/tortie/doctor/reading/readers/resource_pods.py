@@ -63,7 +63,12 @@ def containers(spec: object, owner: str, where: Where, status: object) -> Iterat
         known = {
             text(s.get("name")): s for s in dicts(get(status, "initContainerStatuses" if init else "containerStatuses"))
         }
-        for body in dicts(get(spec, key)):
+        bodies = list(dicts(get(spec, key)))
+        if not bodies:  # somebody left only the status; it names its container, too
+            for name, said in known.items():
+                box = _container({"name": name, "image": said.get("image")}, said, owner, init, where)
+                yield box._replace(place=where.of(said))
+        for body in bodies:
             name = text(body.get("name"))
             yield _container(body, known.get(name, {}), owner, init, where)
             yield from _probes(body, owner, name, where)

@@ -156,9 +156,13 @@ def _pool(body: dict[str, object], where: Where) -> Iterator[Fact]:
 
 def _tigera(body: dict[str, object], where: Where) -> Iterator[Fact]:
     name = name_of(body)
-    for condition in _conditions(name, get(body, "status", "conditions"), where):
-        yield condition
-        yield Setting(condition.place, "tigerastatus", condition.kind, condition.status, name)
+    conditions = list(_conditions(name, get(body, "status", "conditions"), where))
+    yield from conditions
+    told = [c for kind in ("Available", "Progressing", "Degraded") for c in conditions if c.kind == kind]
+    if told:
+        worst = next((c for c in told if c.kind == "Degraded" and c.status == "True"), told[0])
+        states = " ".join(f"{c.kind.lower()}={c.status}" for c in told)
+        yield Setting(worst.place, "tigerastatus", name, states)
 
 
 def _conditions(owner: str, items: object, where: Where) -> Iterator[Condition]:

@@ -10,6 +10,7 @@ negation is respected. The values of a statement are the hosts and addresses tha
 | rebooted, power-cut, machine-off, ip-changed = address-changed, hostname-changed = host-renamed | what befell it |
 | cloned-vm = vm-cloned, host-reinstalled, nic-added, docker-network-created | how it was made or changed |
 | cross-node-dead, network-dead, same-node-ok, host-pod-dead, service-dead, nodeport-dead, network-lost-sometimes | which traffic |
+| pods-stuck (new pods are not started: they get no network) | which traffic |
 | ping-works, ping-fails, ping-works-tcp-not, ping-works-port-179-not, port-179-open, large-packets-stall | tried |
 | sent-not-received, bgp-open-lost, offload-off-helps, firewalld-stop-helps, works-after-restart, heals-by-itself, keeps-restarting (a program of Calico's) | tried |
 | firewall-off, only-tcp-udp-icmp, selinux-off, firewall-blocks-179, policy-applied, proxy-used = behind-proxy | filters |
@@ -30,6 +31,7 @@ from typing import NamedTuple
 
 from tortie.doctor.picture.facts import Statement
 from tortie.doctor.reading.exhibit import Exhibit
+from tortie.doctor.reading.hearsay import long_mended, without_citations
 from tortie.doctor.reading.lexicon import ALIASES, RULES, Rule
 from tortie.doctor.reading.prose import FAR_EAST, hosts_in
 
@@ -59,6 +61,9 @@ _NEGATION = re.compile(
 )
 _TURN = re.compile(r"[,;] ?(?:but|however|yet)\b|，?但|不过", re.IGNORECASE)
 _CERTAIN = ("asks-if-normal", "complains", "firewalld-stop-helps")  # said in questions and conditions, too
+# States that a sentence may tell to be over: "last week swap was on, that is solved".
+_STATES = ("load-high", "swap-on", "disk-full", "clock-wrong", "runtime-broken", "kubelet-stopped", "network-dead",
+           "cross-node-dead", "service-dead", "nodeport-dead", "pods-stuck", "network-lost-sometimes")  # fmt: skip
 _ASKING = ("asks-if-normal", "complains")
 _FROM_TO = re.compile(
     r"v?(\d+(?:\.\d+){1,2})\s*(?:to|->|→|=>|升(?:级)?到|升级为|到|至|更新到)\s*v?(\d+(?:\.\d+){0,2})", re.IGNORECASE
@@ -145,10 +150,11 @@ def said(sentence: Sentence) -> Iterator[tuple[str, tuple[str, ...]]]:
     """The kinds that a sentence states, with their values; each kind once."""
     text = sentence.text
     low = text.lower()
-    certain = _certain(text)
+    certain = without_citations(_certain(text))
+    over = long_mended(text)
     found: dict[str, tuple[str, ...]] = {}
     for rule in RULES:
-        if rule.kind in found or (sentence.asks and rule.kind not in _ASKING):
+        if rule.kind in found or (sentence.asks and rule.kind not in _ASKING) or (over and rule.kind in _STATES):
             continue
         if rule.keys and not any(key in low for key in rule.keys.split("|")):
             continue
