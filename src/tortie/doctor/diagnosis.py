@@ -40,6 +40,7 @@ class Answer(NamedTuple):
     because: tuple[str, ...]  # ids of evidence, from cause to symptom
     explains: tuple[str, ...]  # ids of symptoms
     fix: tuple[Step, ...]
+    verify: tuple[Step, ...] = ()
 
 
 class Excluded(NamedTuple):

@@ -14,6 +14,22 @@ _FRAME: Final = re.compile(
     r"[-+=|_*#~<>. \t]+|[-A-Z0-9 ()%/:._#+|]+|(?:IPv[46] BGP status|total \d+|Events:|Conditions:|Volumes:|\.\.\.|…+)"
     r"|(?:Filesystem|USER|State|Netid|Proto|COMMAND|Active Internet connections)\b.*|\^C"
 )
+# What every description of a pod or node has, and says nothing about its trouble.
+_ROUTINE: Final = re.compile(
+    r"(?:Type|Path|HostPathType|SecretName|Optional|Ports?|Host Ports?|Image ID|Container ID|Command|Args|Environment"
+    r"|Environment Variables from|Mounts|Labels|Annotations|Priority(?: Class Name)?|Status|IPs?|Controlled By"
+    r"|QoS Class|Node-Selectors|Tolerations|Volumes|Init Containers|Containers|Capacity|Allocatable|System Info"
+    r"|Allocated resources|Non-terminated Pods"
+    r"|Machine ID|System UUID|Boot ID|Lease|HolderIdentity|AcquireTime|CreationTimestamp"
+    r"|Unschedulable|ConfigMapName|TokenExpirationSeconds|DownwardAPI|Addresses|Roles|Hostname)\b ?:.*"
+    r"|\S+:No(?:Schedule|Execute)\b.*|CriticalAddonsOnly.*|\S+ from \S+ \((?:ro|rw)[^)]*\)|[a-z0-9-]+:"
+    r"|(?:cpu|memory|pods|hugepages-\S+|ephemeral-storage)\b.*|\{\"collected\": .*"
+)
+# Lines that a quote of a long piece keeps: states, times, reasons, windows, addresses.
+_TELLING: Final = re.compile(
+    r"\b(?:State|Started|Finished|Reason|Exit Code|Start Time|Node|Restart Count|Ready|Liveness|Readiness|Message"
+    r"|failureThreshold|initialDelaySeconds|periodSeconds|timeoutSeconds|memory|inet|mtu|address|cidr)\b"
+)
 LINES_QUOTED: Final = 6
 COLUMNS_QUOTED: Final = 400
 
@@ -37,8 +53,20 @@ class Quotes:
     def text(self, place: Place) -> str:
         lines = self._lines.get(place.source, {})
         wanted = [lines[number] for number in range(place.first, place.last + 1) if lines.get(number, "").strip()]
-        shown = wanted if len(wanted) <= LINES_QUOTED else [*wanted[: LINES_QUOTED - 1], "…"]
+        shown = wanted if len(wanted) <= LINES_QUOTED else _chosen(wanted)
         return "\n".join(line[:COLUMNS_QUOTED] + ("…" if len(line) > COLUMNS_QUOTED else "") for line in shown)
+
+
+def _chosen(lines: list[str]) -> list[str]:
+    """The first line, and of the others those that tell most; what is left out is marked."""
+    telling = [number for number, line in enumerate(lines) if number and _TELLING.search(line)][: LINES_QUOTED - 1]
+    kept = [0, *(telling or range(1, LINES_QUOTED - 1))]
+    shown: list[str] = []
+    for index, number in enumerate(kept):
+        if index and number != kept[index - 1] + 1:
+            shown.append("…")
+        shown.append(lines[number])
+    return shown if kept[-1] == len(lines) - 1 else [*shown, "…"]
 
 
 def not_understood(picture: Picture) -> tuple[Place, ...]:
@@ -60,7 +88,7 @@ def _runs(exhibit: Exhibit, taken: set[int]) -> list[Place]:
             if start:
                 runs.append(Place(exhibit.source, start, end))
             start = 0
-        elif line.strip() and not _FRAME.fullmatch(line.strip()):
+        elif line.strip() and not _FRAME.fullmatch(line.strip()) and not _ROUTINE.fullmatch(line.strip()):
             start, end = start or number, number
     if start:
         runs.append(Place(exhibit.source, start, end))

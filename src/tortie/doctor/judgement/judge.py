@@ -6,13 +6,15 @@ from collections.abc import Iterable
 from typing import Final
 
 from tortie.doctor.causes.catalogue import all_causes
-from tortie.doctor.causes.cause import HINT, LIKELY, Cause, Finding, is_plain
+from tortie.doctor.causes.cause import HINT, LIKELY, Cause, Finding, Step, is_plain
 from tortie.doctor.diagnosis import Answer, Diagnosis, Excluded, Question, Symptom, Verdict
 from tortie.doctor.judgement.evidence import Quotes, not_understood
+from tortie.doctor.judgement.filling import filled
 from tortie.doctor.judgement.questions import first_question
 from tortie.doctor.judgement.standing import Standing, about_a_cluster, standing
 from tortie.doctor.judgement.symptoms import ELSEWHERE, symptoms
 from tortie.doctor.picture.picture import Picture
+from tortie.doctor.reading.exhibit import Place
 from tortie.doctor.words import Words
 
 SEVERITIES: Final = ("critical", "high", "medium", "low")
@@ -105,6 +107,29 @@ def _tied(claims: list[Found]) -> bool:
     return first.strength - second.strength < NEAR and first.strength < 0.9 and {one.id, other.id} <= alike
 
 
+def _explained(symptom: Symptom, pair: Found) -> bool:
+    """A kind that the cause explains, or the very lines that prove it."""
+    cause, finding = pair
+    if symptom.kind in cause.explains or (symptom.kind in _FOLLOWS and _FATAL.intersection(cause.explains)):
+        return True
+    return any(_share_a_line(one, other) for one in symptom.evidence for other in finding.evidence)
+
+
+# Who cannot start, or cannot speak, makes others fail, too.
+_FATAL: Final = frozenset(
+    ("crash-loop", "start-terminated", "init-stuck", "init-crash", "killed-by-liveness", "image-pull",
+     "pod-not-created", "not-ready", "traffic-dead", "sandbox-failed", "api-unreachable", "datastore-error")
+)  # fmt: skip
+_FOLLOWS: Final = frozenset(
+    ("others-failing", "controllers-failing", "restarts", "not-ready", "start-terminated", "sandbox-failed",
+     "node-not-ready", "pod-pending", "log-errors")
+)  # fmt: skip
+
+
+def _share_a_line(one: Place, other: Place) -> bool:
+    return one.source == other.source and one.first <= other.last and other.first <= one.last
+
+
 class _Answers:
     """Makes answers whose evidence and symptoms are numbered in one diagnosis."""
 
@@ -113,14 +138,18 @@ class _Answers:
 
     def __call__(self, pair: Found) -> Answer:
         cause, finding = pair
-        explains = tuple(f"s{n}" for n, symptom in enumerate(self._seen, 1) if symptom.kind in cause.explains)
+        explains = tuple(f"s{n}" for n, symptom in enumerate(self._seen, 1) if _explained(symptom, pair))
         # The chain ends where the trouble is felt: at the first symptoms that this explains.
         felt = [s.evidence[0] for s in self._seen if s.current and s.kind in cause.explains and s.evidence]
         places = dict.fromkeys([*finding.evidence, *felt[:SYMPTOMS_IN_CHAIN]])
         because = tuple(dict.fromkeys(self._quotes.id_of(place) for place in places))
         safe = finding._replace(objects=tuple(filter(is_plain, finding.objects)))
-        fix = cause.fix(self._picture, safe)
-        return Answer(cause, finding, round(finding.strength, 2), because, explains, fix)
+        fix = self._for_here(cause.fix(self._picture, safe))
+        confidence = round(finding.strength, 2)
+        return Answer(cause, finding, confidence, because, explains, fix, self._for_here(cause.verify))
+
+    def _for_here(self, steps: tuple[Step, ...]) -> tuple[Step, ...]:
+        return tuple(step._replace(command=filled(step.command, self._picture)) for step in steps)
 
 
 def _diagnosis(
@@ -140,7 +169,10 @@ def _diagnosis(
         for place in symptom.evidence:
             quotes.id_of(place)
     excluded = _excluded(verdict, causes, findings, seen)
-    asks = _next(verdict, causes, first, seen, quotes.picture.namespace)
+    asks = tuple(
+        ask._replace(command=filled(ask.command, quotes.picture))
+        for ask in _next(verdict, causes, first, seen, quotes.picture.namespace)
+    )
     return Diagnosis(
         verdict, told, excluded, unrelated, tuple(seen), quotes.all(), asks,
         now.checked, not_understood(quotes.picture),
@@ -171,8 +203,12 @@ def _excluded(
         # A look-alike that was found, too, but weaker: what separates the two says why it is not the one.
         for cause, finding in findings:
             if cause.id in alike and cause.id not in claimed and finding.state == "found" and finding.strength < LIKELY:
-                near.append(Excluded(cause, alike[cause.id], finding.evidence))
+                near.append(Excluded(cause, _weaker(alike[cause.id]), finding.evidence))
     return tuple([*near, *far][:EXCLUDED_SHOWN])
+
+
+def _weaker(mark: Words) -> Words:
+    return Words(f"fits less well; its mark would be: {mark.en}", f"不如前者吻合；其特征应为：{mark.zh}")
 
 
 def _next(

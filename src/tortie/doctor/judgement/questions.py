@@ -139,6 +139,22 @@ _QUESTIONS: Final = (
         ),
     ),
     (
+        "operator-degraded",
+        _ask(
+            "kubectl get tigerastatus calico -o yaml | grep -A4 Degraded",
+            "the operator says what it cannot do",
+            "operator 会说明它做不到什么",
+        ),
+    ),
+    (
+        "restarts",
+        _ask(
+            "kubectl -n {ns} logs -p {pod} --tail=30; kubectl -n {ns} describe pod {pod} | grep -A6 'Last State'",
+            "how the last run ended is the cause",
+            "上一次运行如何结束，就是原因",
+        ),
+    ),
+    (
         "traffic-dead",
         _ask(
             "ip route get <remote pod>; tcpdump -ni <uplink> host <remote node> -c 20",

@@ -97,14 +97,22 @@ def standing(picture: Picture) -> Standing:
     checked: list[Checked] = []
     if agents_well:
         count = len(agents) or sets[-1].desired
-        text = Words(f"{count} calico-node pods, all ready", f"{count} 个 calico-node Pod 全部就绪")
+        text = Words(
+            "1 calico-node pod, ready" if count == 1 else f"{count} calico-node pods, all ready",
+            f"{count} 个 calico-node Pod 全部就绪",
+        )
         checked.append(Checked(text, tuple([*(pod.place for pod in agents), *(one.place for one in sets)][:3])))
     if sessions and not down:
         peers = {(session.host, session.peer) for session in sessions}
-        text = Words(f"{len(peers)} BGP sessions, all established", f"{len(peers)} 个 BGP 会话全部 Established")
+        text = Words(
+            "1 BGP session, established" if len(peers) == 1 else f"{len(peers)} BGP sessions, all established",
+            f"{len(peers)} 个 BGP 会话全部 Established",
+        )
         checked.append(Checked(text, tuple(session.place for session in sessions[:3])))
     if nodes and not unready:
-        text = Words(f"{len(nodes)} nodes, all Ready", f"{len(nodes)} 个节点全部 Ready")
+        text = Words(
+            "1 node, Ready" if len(nodes) == 1 else f"{len(nodes)} nodes, all Ready", f"{len(nodes)} 个节点全部 Ready"
+        )
         checked.append(Checked(text, tuple(node.place for node in nodes[:3])))
     started = picture.hits(STARTED)
     if started:

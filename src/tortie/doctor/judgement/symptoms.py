@@ -8,7 +8,7 @@ from typing import Protocol
 from tortie.doctor.causes.shared import DIAL_FAILED, SYMPTOMS, TERMINATING
 from tortie.doctor.diagnosis import Symptom
 from tortie.doctor.judgement.standing import Standing, live, ready
-from tortie.doctor.picture.facts import Condition, Container, Event, LogLine, Pod, Workload
+from tortie.doctor.picture.facts import Condition, Container, Event, LogLine, Pod, Setting, Workload
 from tortie.doctor.picture.picture import Picture, is_agent
 from tortie.doctor.reading.exhibit import Place
 from tortie.doctor.words import Words
@@ -19,6 +19,9 @@ _SYSTEM = ("kube-system", "calico-system", "calico-apiserver", "tigera-operator"
 _OWN = ("", "startup", "felix", "confd", "bird", "bird6", "calico-node", "tunnel-ip-allocator", "monitor-addresses",
         "cni-installer", "install-cni", "ipam", "upgrade-ipam", "cni-config-monitor", "status-reporter")  # fmt: skip
 _RECENT_S, _OFTEN, _LASTING_S = 600.0, 3, 600.0  # longer than any start-up complains
+_JUST_NOW_S = 30.0
+_MANY, _A_DAY = 10, 3.0  # restarts that are more than history
+_FILTERS = ("grep", "field-selector", "head", "tail", "awk", "sed")
 _PULL = ("ImagePullBackOff", "ErrImagePull", "InvalidImageName")
 _SAID = {
     "cross-node-dead": ("traffic-dead", Words("pods on different nodes cannot reach each other", "跨节点的 Pod 不通")),
@@ -26,6 +29,7 @@ _SAID = {
     "large-packets-stall": ("traffic-dead", Words("large transfers stall", "大包传输卡住")),
     "service-dead": ("service-dead", Words("services do not answer", "Service 访问不通")),
     "nodeport-dead": ("service-dead", Words("a NodePort does not answer on some nodes", "部分节点上 NodePort 不通")),
+    "pods-stuck": ("sandbox-failed", Words("new pods get no network", "新建的 Pod 起不来")),
     "keeps-restarting": ("restarts", Words("containers restart again and again", "容器反复重启")),
     "network-dead": ("traffic-dead", Words("pods have no network", "Pod 网络不通")),
     "host-pod-dead": ("traffic-dead", Words("hosts and pods cannot reach each other", "主机与 Pod 互相不通")),
@@ -38,6 +42,9 @@ def symptoms(picture: Picture, standing: Standing) -> list[Symptom]:
     return [
         *_pods(picture),
         *_workloads(picture),
+        *_restless(picture),
+        *_uncovered(picture),
+        *_operator(picture),
         *_nodes(picture),
         *_sessions(picture, standing),
         *_containers(picture),
@@ -98,10 +105,53 @@ def _told(pod: Pod) -> str:
 def _workloads(picture: Picture) -> Iterator[Symptom]:
     for workload in picture.of(Workload):
         current, desired = workload.current, workload.desired
+        if is_agent(workload.name) and desired is not None and workload.ready is not None and workload.ready < desired:
+            ready_ones = f"{workload.ready}/{desired}"
+            text = Words(f"{workload.name}: {ready_ones} ready", f"{workload.name}：{ready_ones} 就绪")
+            yield Symptom("not-ready", text, (workload.place,), (workload.name,))
         if is_agent(workload.name) and current is not None and desired is not None and current < desired:
             short = f"{current}/{desired}"
             text = Words(f"{workload.name}: {short} pods exist", f"{workload.name}：只有 {short} 个 Pod")
             yield Symptom("pod-not-created", text, (workload.place,), (workload.name,))
+
+
+def _restless(picture: Picture) -> Iterator[Symptom]:
+    """Agents that are ready at this moment, and are restarted all the time."""
+    for pod in live(picture.agents_now()):
+        count, age_s = pod.restarts or 0, pod.age_s or 0.0
+        if ready(pod) and age_s and count >= _MANY and count / age_s * 86_400 > _A_DAY:
+            text = Words(f"{pod.name}: {count} restarts", f"{pod.name}：重启 {count} 次")
+            yield Symptom("restarts", text, (pod.place,), (pod.name, pod.node))
+
+
+def _uncovered(picture: Picture) -> Iterator[Symptom]:
+    """Ready nodes on which a whole list of agents has none."""
+    agents = [pod for pod in picture.agents_now() if pod.node]
+    filtered = {
+        place.source: exhibit
+        for exhibit in picture.exhibits
+        for place in (pod.place for pod in agents)
+        if place.source == exhibit.source and exhibit.number(0) <= place.first <= exhibit.number(0) + len(exhibit.lines)
+        if any(word in exhibit.command for word in _FILTERS)
+    }
+    nodes = [node for node in picture.nodes_now().values() if node.status == "Ready"]
+    if len(agents) < 2 or filtered or len(nodes) <= len(agents):
+        return
+    served = {pod.node for pod in agents}
+    missing = [node for node in nodes if node.name not in served]
+    if missing and len(missing) < len(nodes) / 2:
+        names = ", ".join(node.name for node in missing[:4])
+        text = Words(f"no agent is shown on {names}", f"{names} 上没有 calico-node")
+        yield Symptom("pod-not-created", text, _few(missing), tuple(node.name for node in missing))
+
+
+def _operator(picture: Picture) -> Iterator[Symptom]:
+    for setting in picture.of(Setting):
+        if setting.scope == "tigerastatus" and ("degraded=True" in setting.value or "available=False" in setting.value):
+            text = Words(
+                f"tigerastatus {setting.name}: {setting.value}", f"tigerastatus {setting.name}：{setting.value}"
+            )
+            yield Symptom("operator-degraded", text, (setting.place,), (setting.name,))
 
 
 def _nodes(picture: Picture) -> Iterator[Symptom]:
@@ -165,7 +215,7 @@ def _events(picture: Picture, standing: Standing) -> Iterator[Symptom]:
             if not _is_over(event, pods, standing):
                 current.add(kind)
             seen.setdefault(kind, []).append(event.place)
-            words[kind] = event.message[:160]
+            words[kind] = _cut(event.message, 160)
             if (event.over_s or 0.0) >= (longest[kind].over_s or 0.0 if kind in longest else 0.0):
                 longest[kind] = event
     for kind, where in seen.items():
@@ -176,7 +226,8 @@ def _events(picture: Picture, standing: Standing) -> Iterator[Symptom]:
 def _is_over(event: Event, pods: dict[str, Pod], standing: Standing) -> bool:
     """The pod it speaks of is ready now; or it speaks of no pod that is shown, and all agents are."""
     recent = event.age_s is not None and event.age_s <= _RECENT_S and event.count >= _OFTEN
-    if recent and (event.over_s or 0.0) - (event.age_s or 0.0) > _LASTING_S:
+    just_now = event.age_s is not None and event.age_s <= _JUST_NOW_S and event.count >= _OFTEN
+    if just_now or (recent and (event.over_s or 0.0) - (event.age_s or 0.0) > _LASTING_S):
         return False  # again and again, and just now: ready is only the moment between two of them
     pod = pods.get(event.object.rpartition("/")[2])
     if pod is not None and pod.containers is not None:
@@ -236,18 +287,25 @@ def _logs(picture: Picture, standing: Standing) -> Iterator[Symptom]:
     if fatal:
         # The last of the worst tells most.
         worst = [line for line in fatal if line.level != "ERROR"] or fatal
-        told = worst[-1].message[:200]
+        told = _cut(worst[-1].message, 200)
         own = all(line.program in _OWN for line in worst[-3:])
         yield Symptom("log-errors", Words(told, told), (worst[-1].place,), current=not (standing.agents_well and own))
 
 
 def _messages(picture: Picture, standing: Standing) -> Iterator[Symptom]:
+    pods = {pod.name: pod for pod in picture.pods_now()}
+    past = [event.place for event in picture.events() if _is_over(event, pods, standing)]
     for kind, signs in SYMPTOMS.items():
         hits = picture.hits(*signs)
         if hits:
             told = hits[-1].text
-            over = standing.agents_well and kind in ("datastore-error", "typha-down", "unauthorized")
+            over = standing.agents_well and kind in ("datastore-error", "typha-down")
+            over = over or all(_in_the_past(hit.place, past) for hit in hits)
             yield Symptom(kind, Words(told, told), _few(hits), current=not over)
+
+
+def _in_the_past(place: Place, past: list[Place]) -> bool:
+    return any(place.source == one.source and one.first <= place.first <= one.last for one in past)
 
 
 def _said(picture: Picture) -> Iterator[Symptom]:
@@ -255,6 +313,10 @@ def _said(picture: Picture) -> Iterator[Symptom]:
         statements = picture.said(kind)
         if statements:
             yield Symptom(symptom, text, _few(statements))
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else text[:most].rstrip() + "…"
 
 
 class _Placed(Protocol):

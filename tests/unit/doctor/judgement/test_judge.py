@@ -126,3 +126,47 @@ def test_look_alikes_that_were_excluded_are_told_first() -> None:
 def test_lines_nobody_understood_are_listed() -> None:
     diagnosis = judged("$ frobnicate --all\nxyzzy plugh 17\nfoo: bar baz qux\n" + SICK)
     assert any(place.first <= 2 <= place.last for place in diagnosis.not_understood)
+
+
+def test_ready_agents_that_restart_all_the_time_are_not_healthy() -> None:
+    restless = WELL.replace("Running   0          9d    10.0.0.1", "Running   1893       9d    10.0.0.1")
+    diagnosis = judged(restless)
+    assert diagnosis.verdict == "undetermined"
+    assert [symptom.kind for symptom in diagnosis.symptoms if symptom.current] == ["restarts"]
+
+
+def test_a_node_without_an_agent_is_not_healthy() -> None:
+    nodes = """
+    $ kubectl get nodes
+    NAME   STATUS   ROLES    AGE   VERSION
+    w1     Ready    <none>   9d    v1.27.4
+    w2     Ready    <none>   9d    v1.27.4
+    w3     Ready    <none>   9d    v1.27.4
+    """
+    diagnosis = judged(WELL + nodes)
+    assert diagnosis.verdict == "undetermined"
+    assert any("w3" in symptom.objects for symptom in diagnosis.symptoms)
+
+
+def test_failures_of_a_moment_ago_are_not_over() -> None:
+    event = """
+    $ kubectl -n kube-system describe pod calico-node-aaaaa | tail -1
+      Warning  Unhealthy  9s (x7 over 80s)  kubelet  Liveness probe failed: calico/node is not ready: bird is not live
+    """
+    assert judged(WELL + event).verdict == "undetermined"
+
+
+def test_the_lines_that_prove_a_cause_are_explained_by_it() -> None:
+    from tortie.doctor.reading.exhibit import Place
+
+    place = Place("evidence.txt", 3, 3)
+    sure = cause("a", found(STRONG, same("because"), (), (place,)), explains=("evicted",))
+    diagnosis = judged(SICK, sure)
+    assert diagnosis.causes[0].explains == ("s1",)
+
+
+def test_commands_are_filled_from_the_evidence() -> None:
+    step = Step(same("look"), "kubectl -n <ns> logs <pod>")
+    diagnosis = judged(SICK, cause("a", claim(STRONG), fix=lambda *_: (step,), verify=(step,)))
+    (answer,) = diagnosis.causes
+    assert answer.fix[0].command == answer.verify[0].command == "kubectl -n kube-system logs calico-node-aaaaa"
