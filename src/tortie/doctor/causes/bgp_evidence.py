@@ -9,11 +9,13 @@ from functools import wraps
 from typing import Any, Final, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
+from tortie.doctor.causes.cause import Finding, ruled_out
 from tortie.doctor.causes.shared import ADDRESS_IN_USE_BY, BGP_NOT_ESTABLISHED
 from tortie.doctor.picture.facts import Event, Node, Ping, Pod, PortTest, Session
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Exhibit, Place
 from tortie.doctor.signs import Hit, Sign
+from tortie.doctor.words import Words
 
 BGP_PORT: Final = 179
 NODE_NAME: Final = Sign("bgp-node-name", "Determined node name: <name>")
@@ -236,6 +238,13 @@ def settled(picture: Picture) -> bool:
     if agents:
         return all(pod.all_ready for pod in agents)
     return not picture.hits(BGP_NOT_ESTABLISHED)
+
+
+def all_established(picture: Picture) -> Finding | None:
+    """Ruled out by sessions that are shown; agents that are ready alone show no session."""
+    if not settled(picture) or not picture.sessions():
+        return None
+    return ruled_out(Words("the sessions shown are all established", "所示会话均已建立"), picture.sessions()[:3])
 
 
 def trouble(picture: Picture) -> bool:

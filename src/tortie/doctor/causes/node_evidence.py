@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final, NamedTuple
 
+from tortie.doctor.causes.failing_nodes import elsewhere, failing
 from tortie.doctor.picture.facts import Condition, Load, Node, Ping, PortTest, Process, Setting, Statement
 from tortie.doctor.picture.picture import Picture, remembered
 from tortie.doctor.reading.exhibit import Place
@@ -21,6 +23,10 @@ HUGE: Final = 100.0  # a load that no usual number of cores explains
 APART: Final = 8.0  # times another node's load
 BUSY: Final = 90.0  # percent of the time in which a disk had work
 HOG_M: Final = 1000.0  # millicores from which a pod is worth naming
+SSH: Final = 22
+REACHED: Final = ("open", "refused", "http", "tls")
+UNREACHED: Final = ("timeout", "unreachable")
+_LOADED: Final = re.compile(r"load|cpu|\bi/?o\b|disk|负载|磁盘|空闲|idle", re.I)
 
 
 class Strain(NamedTuple):
@@ -40,13 +46,17 @@ def strains(picture: Picture) -> list[Strain]:
 
 
 def overload(picture: Picture) -> list[Strain]:
-    return [strain for strain in strains(picture) if strain.high]
+    """Starved hosts, but for those on which no agent fails: their load is somebody else's trouble."""
+    return [s for s in strains(picture) if s.high and not elsewhere(picture, s.host)]
 
 
 def calm(picture: Picture) -> list[Strain]:
-    """Hosts seen to be idle enough; empty when any host is overloaded."""
-    seen = strains(picture)
-    return [] if any(strain.high for strain in seen) else seen
+    """Hosts seen to be idle enough; empty when any host that matters is overloaded."""
+    if overload(picture):
+        return []
+    seen = [strain for strain in strains(picture) if not strain.high]
+    sick = {name.lower() for name in failing(picture)}
+    return [s for s in seen if s.host.lower() in sick] or [s for s in seen if not elsewhere(picture, s.host)]
 
 
 def _by_numbers(picture: Picture) -> list[Strain]:
@@ -141,7 +151,10 @@ def _by_words(picture: Picture) -> list[Strain]:
 
 
 def _said(statement: Statement) -> Strain:
-    host = statement.values[0] if statement.values else ""
+    word = _LOADED.search(statement.text)
+    before = statement.text[: word.start()] if word else ""
+    # "On a the agent fails, b is loaded": whose load it is stands right before the word.
+    host = max(statement.values, key=lambda name: before.rfind(name), default="")
     text = f'"{statement.text.strip()[:100]}"'
     return Strain(statement.kind == "load-high", host, text, (statement.place,), said=True)
 
@@ -160,17 +173,19 @@ def silent(picture: Picture) -> dict[str, list[Condition]]:
 
 
 def answers(picture: Picture, *names: str) -> tuple[bool | None, list[Place]]:
-    """Whether a host answers pings or connections; None when nobody tried. Without names any host counts."""
+    """Whether these hosts answer pings or connections; None when nobody tried. An answer outweighs silence."""
     wanted = {name.lower() for name in names if name}
-    tries: list[Ping | PortTest] = [*picture.of(Ping), *picture.of(PortTest)]
-    for item in tries:
-        address = item.address.lower()
-        if wanted and address not in wanted:
-            continue
-        ok = item.ok if isinstance(item, Ping) else item.result in ("open", "refused") or item.result.startswith("http")
-        return ok, [item.place]
+    pings = [ping for ping in picture.of(Ping) if ping.address.lower() in wanted]
+    ports = [test for test in picture.of(PortTest) if test.address.lower() in wanted]
+    alive = [p.place for p in pings if p.ok] + [t.place for t in ports if t.result.startswith(REACHED)]
+    if alive:
+        return True, alive[:1]
+    # A port that is silent may be filtered; SSH on a node hardly is.
+    dead = [p.place for p in pings] + [t.place for t in ports if t.port == SSH and t.result in UNREACHED]
+    if dead:
+        return False, dead[:1]
     for statement in picture.said("ping-works", "ping-fails", "machine-off"):
-        if not wanted or not statement.values or any(value.lower() in wanted for value in statement.values):
+        if not statement.values or any(value.lower() in wanted for value in statement.values):
             return statement.kind == "ping-works", [statement.place]
     return None, []
 

@@ -11,7 +11,7 @@ from tortie.doctor.signs import Sign
 
 CNI_NODENAME: Final = Sign("cni-nodename", '"nodename":( )?"<name>"')
 CNI_HOSTNAME: Final = Sign("cni-hostname", '"hostname":( )?"<name>"')
-STORED_NAME: Final = Sign("stored-node-name", "Using stored node name from")
+STORED_NAME: Final = Sign("stored-node-name", "Using stored node name (<name> )?from")
 NODENAME_FILE: Final = "/var/lib/calico/nodename"
 NAME_SIGNS: Final = (CNI_NODENAME, CNI_HOSTNAME, STORED_NAME)
 VARIABLES: Final = ("NODENAME", "FELIX_FELIXHOSTNAME")
@@ -33,6 +33,8 @@ def by_cni(picture: Picture) -> list[Called]:
         exhibit = exhibit_at(picture, hit.place)
         text = exhibit.text if exhibit else ""
         cni = '"calico' in text or "cni" in (exhibit.command if exhibit else "")
+        # "nodeName" of a pod is Kubernetes' word; signs do not mind capitals.
+        cni = cni and '"nodeName"' not in hit.text
         if cni and "__" not in hit.value("name") and "$" not in hit.value("name"):
             names.append(Called(hit.value("name"), "cni", hit.host, hit))
     return names

@@ -50,6 +50,8 @@ ETCD_UNAVAILABLE: Final = Sign("etcd-unavailable", "etcd cluster is unavailable 
 TYPHA_FAILED: Final = Sign("typha-failed", "(Failed to connect|error connecting|connection) to typha")
 POOLS_EXHAUSTED: Final = Sign("pools-exhausted", "pools are likely exhausted")
 NO_ADDRESSES: Final = Sign("no-addresses", "IPAM allocated only 0")
+NONE_ASSIGNED: Final = Sign("none-assigned", "Assigned 0 out of <n> requested")
+UNALLOCATED: Final = Sign("unallocated-in-use", "in-use IPs that are not allocated")
 OPERATOR_DEGRADED: Final = Sign("operator-degraded", "Could not resolve CalicoNetwork IPPool and kubeadm configuration")
 
 DNS_FAILED: Final = Sign("dns-failed", "no servers could be reached")
@@ -58,7 +60,7 @@ SYMPTOMS: Final = {
     "service-dead": (DNS_FAILED,),
     "datastore-error": (DATASTORE_ERROR, ETCD_ERROR, ETCD_UNAVAILABLE),
     "typha-down": (TYPHA_FAILED,),
-    "no-address": (POOLS_EXHAUSTED, NO_ADDRESSES),
+    "no-address": (POOLS_EXHAUSTED, NO_ADDRESSES, NONE_ASSIGNED, UNALLOCATED),
     "operator-degraded": (OPERATOR_DEGRADED,),
     "unauthorized": (UNAUTHORIZED,),
 }

@@ -6,7 +6,7 @@ import re
 from typing import Final, NamedTuple
 
 from tortie.doctor.causes.shared import PROBE_FAILED, STARTED, TERMINATING
-from tortie.doctor.picture.facts import Container, Event, LogLine, Pod, Probe
+from tortie.doctor.picture.facts import Container, Event, LogLine, Pod, Probe, Workload
 from tortie.doctor.picture.picture import Picture, is_agent
 from tortie.doctor.reading.exhibit import Place
 from tortie.doctor.signs import Hit, Sign
@@ -96,7 +96,13 @@ def settled(picture: Picture) -> list[Pod]:
     """The agent's pods when all are ready and none ever restarted: whatever events say is history then."""
     pods = picture.agents_now()
     calm = pods and all(pod.all_ready and pod.restarts == 0 for pod in pods)
-    return pods if calm else []
+    return pods if calm and not unready(picture) else []
+
+
+def unready(picture: Picture) -> list[Workload]:
+    """The agent's DaemonSet as last shown, when it counts fewer ready pods than it wants: some rows are not shown."""
+    sets = {row.name: row for row in picture.of(Workload) if is_agent(row.name)}
+    return [row for row in sets.values() if (row.ready or 0) < (row.desired or 0)]
 
 
 def lifetimes(picture: Picture) -> list[tuple[Container, float]]:
@@ -169,7 +175,11 @@ def stuck_inits(picture: Picture) -> list[Container]:
 
 def pods_named(hit: Hit | None) -> list[str]:
     """Pods of Calico that a hit's line or command names."""
-    return _POD.findall(f"{hit.line} {hit.command}") if hit else []
+    if not hit:
+        return []
+    if hit.line.lstrip().startswith("{") and '"items"' in hit.line:  # a list of objects on one line: the one it is in
+        return _POD.findall(hit.line.partition(hit.text)[0])[-1:]
+    return _POD.findall(f"{hit.line} {hit.command}")
 
 
 def culprits(picture: Picture, *hits: Hit | None) -> list[str]:

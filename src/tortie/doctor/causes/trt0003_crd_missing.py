@@ -99,7 +99,7 @@ def _harmless(kind: str) -> bool:
 
 
 def fix(picture: Picture, _finding: Finding) -> tuple[Step, ...]:
-    version = calico_version(picture) or "<running release>"
+    version = calico_version(picture) or "the running release"
     return (
         Step(
             Words(

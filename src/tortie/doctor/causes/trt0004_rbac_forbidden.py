@@ -105,7 +105,7 @@ def fix(picture: Picture, finding: Finding) -> tuple[Step, ...]:
                 "Apply the RBAC part (roles, bindings, accounts) of the running release again",
                 "重新应用当前版本清单中的 RBAC（角色、绑定、账号）",
             ),
-            "kubectl apply --server-side --force-conflicts -f <calico.yaml of the running release>",
+            "kubectl apply --server-side --force-conflicts -f <rbac.yaml of the running release>",
         ),
         Step(Words("See that it may now", "确认权限已生效"), f"kubectl auth can-i {verb} {resource} --as={user}"),
         Step(

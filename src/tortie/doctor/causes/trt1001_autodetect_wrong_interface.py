@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tortie.doctor.causes.address_chain import chain, sessions_stand_on
 from tortie.doctor.causes.address_replay import remark
 from tortie.doctor.causes.bgp_addresses import (
     ADDRESS_SIGNS,
@@ -11,6 +12,7 @@ from tortie.doctor.causes.bgp_addresses import (
 )
 from tortie.doctor.causes.bgp_evidence import (
     SHARED_SIGNS,
+    all_established,
     complaints,
     conflicts,
     is_lost,
@@ -47,6 +49,14 @@ def judge(picture: Picture) -> Finding:
     grounds = suspects(picture)
     if not grounds:
         return _without_suspect(picture)
+    if (standing := sessions_stand_on(picture, grounds)) and not conflicts(picture):
+        return ruled_out(
+            Words(
+                "the sessions on exactly the registered addresses are established",
+                "以这些注册地址建立的会话均为 Established",
+            ),
+            (*(item for one in grounds[:3] for item in one.evidence[:1]), *standing[:3]),
+        )
     best = grounds[0]
     strongest = [other for other in grounds if other.strength == best.strength]
     # Of equally strong grounds the one that can name the address comes first.
@@ -67,11 +77,12 @@ def judge(picture: Picture) -> Finding:
     evidence = [item for other in (best, *grounds) if _agrees(other, whole) for item in other.evidence]
     evidence += [peer for peer in missing_peers(picture) if peer.address == whole.address]
     evidence += conflicts(picture)[:1]
+    evidence = chain(picture, evidence, whole.node, whole.internal)
     likewise = [name for other in grounds if other.strength >= STRONG for name in (other.address, other.node)]
     named = (whole.address, whole.interface, whole.node, whole.internal, *likewise[:8], "IP_AUTODETECTION_METHOD")
     objects = tuple(dict.fromkeys(name for name in named if name))
     values = {"address": whole.address, "interface": whole.interface, "node": whole.node, "internal": whole.internal}
-    why = _why(whole, remark(picture, whole.interface))
+    why = _why(whole, remark(picture, whole.interface), felt=strength >= LIKELY and not aside)
     return found(strength, why, objects, evidence, aside=aside, **values)
 
 
@@ -95,9 +106,7 @@ def _without_suspect(picture: Picture) -> Finding:
             ),
             missing_peers(picture)[:3],
         )
-    if settled(picture):
-        return ruled_out(Words("everything shown is ready and established", "所示各项均已就绪、会话已建立"))
-    return cannot_tell(
+    return all_established(picture) or cannot_tell(
         Words(
             "which address each node registered, next to its InternalIP",
             "各节点注册到 Calico 的地址与其 InternalIP 的对照",
@@ -136,13 +145,16 @@ def _without_effect(picture: Picture, whole: Suspect) -> bool:
     return is_lost(node_of(picture, whole.node)) and not harmed
 
 
-def _why(whole: Suspect, method: Words) -> Words:
-    who_en, who_zh = (whole.node, whole.node) if whole.node else ("a node", "某个节点")
+def _why(whole: Suspect, method: Words, *, felt: bool) -> Words:
+    who_en, who_zh = (whole.node, f"{whole.node} ") if whole.node else ("A node", "某个节点")
     what = whole.address or "an address other than its own"
     what_zh = whole.address or "其他地址"
     on_en = f" on {whole.interface}" if whole.interface else ""
     on_zh = f"（网卡 {whole.interface}）" if whole.interface else ""
-    if whole.internal and whole.internal != whole.address:
+    if whole.internal and whole.internal != whole.address and not felt:
+        rest_en = f"its InternalIP is {whole.internal}. Nothing shown suffers from that now."
+        rest_zh = f"其 InternalIP 为 {whole.internal}。目前未见因此受影响的迹象。"
+    elif whole.internal and whole.internal != whole.address:
         rest_en = f"its InternalIP is {whole.internal}, so its peers look for it at the wrong place."
         rest_zh = f"其 InternalIP 为 {whole.internal}，对端因此找错了地方。"
     elif inner_link(whole.interface):
@@ -153,7 +165,7 @@ def _why(whole: Suspect, method: Words) -> Words:
     verb_en, verb_zh = ("would choose", "会选择") if whole.ground == "replay" else ("registered", "注册了")
     return Words(
         f"{who_en} {verb_en} {what}{on_en}; {rest_en}{method.en}",
-        f"{who_zh} {verb_zh} {what_zh}{on_zh}；{rest_zh}{method.zh}",
+        f"{who_zh}{verb_zh} {what_zh}{on_zh}；{rest_zh}{method.zh}",
     )
 
 
@@ -171,7 +183,7 @@ def method_for(picture: Picture, internal: str = "", interface: str = "") -> str
         return f"interface=^{good}$"
     if inner_link(interface):
         prefix = "br-" if interface.startswith("br-") else interface.rstrip("0123456789")
-        return f"skip-interface={prefix}.*,docker.*"
+        return "skip-interface=" + ",".join(dict.fromkeys((f"{prefix}.*", "docker.*")))
     return "interface=<uplink>" if version else "kubernetes-internal-ip"
 
 
@@ -206,6 +218,8 @@ def fix(picture: Picture, finding: Finding) -> tuple[Step, ...]:
         ),
         Step(Words("Compare what the nodes have registered", "对照各节点注册的地址"), COMPARE),
     ]
+    if finding.aside:
+        steps.reverse()  # nobody suffers from it: look first, and restart nothing for it
     if interface.startswith("br-"):
         steps.append(
             Step(
@@ -236,7 +250,6 @@ CAUSE = Cause(
         "traffic-dead",
         "others-failing",
         "service-dead",
-        "start-terminated",
         "crash-loop",
     ),
     look_alikes=(

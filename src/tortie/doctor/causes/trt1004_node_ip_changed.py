@@ -18,6 +18,7 @@ from tortie.doctor.causes.bgp_addresses import (
 from tortie.doctor.causes.bgp_evidence import (
     BIND_FAILED,
     SHARED_SIGNS,
+    all_established,
     complaints,
     missing_peers,
     node_at,
@@ -45,6 +46,7 @@ CHANGED: Final = Sign("node-address-has-changed", "IPv4 address has changed. Thi
 LEASE: Final = Sign("trt1004-new-lease", "new lease, address=<ip>")
 LEASED: Final = Sign("trt1004-leased", "DHCPv4 address <cidr>")
 ANNOTATION: Final = "projectcalico.org/IPv4Address"
+MISSING: Final = Words("the stored address next to the host's interfaces", "存储的地址与主机网卡地址的对照")
 
 
 def judge(picture: Picture) -> Finding:
@@ -63,7 +65,7 @@ def judge(picture: Picture) -> Finding:
             node=exchanged.other, address=real, old=exchanged.address,
         )  # fmt: skip
     if settled(picture):
-        return ruled_out(Words("everything shown is ready and established", "所示各项均已就绪、会话已建立"))
+        return all_established(picture) or cannot_tell(MISSING)
     stored = _outdated(picture)
     binds = picture.hits(BIND_FAILED)
     inner = [seen for seen in registrations(picture) if inner_link(seen.interface)]
@@ -87,17 +89,15 @@ def judge(picture: Picture) -> Finding:
         address = unconfirmed[0].value("ip")
         why = Words(f"{address} is not on any interface of the host.", f"主机的任何网卡上都没有 {address}。")
         strength = STRONG if traces or complaints(picture) else LIKELY
-        return found(strength, why, (address, "IP"), (*unconfirmed[:1], *traces), address="", old=address)
+        return found(strength, why, (address, "IP"), (*traces, *unconfirmed[:1]), address="", old=address)
     if picture.hits(CHANGED):
         why = Words("A node's address changed between two starts.", "节点地址在两次启动之间发生了变化。")
         strength = LIKELY if traces else POSSIBLE
-        return found(strength, why, (ANNOTATION,), (*picture.hits(CHANGED)[:1], *traces))
+        return found(strength, why, (ANNOTATION,), (*traces, *picture.hits(CHANGED)[:1]))
     if traces and missing_peers(picture):
         why = Words("The node's address changed, and its sessions are down.", "节点地址变了，BGP 会话未建立。")
         return found(POSSIBLE, why, (ANNOTATION,), traces)
-    return cannot_tell(
-        Words("the stored address next to the host's interfaces", "存储的地址与主机网卡地址的对照"),
-    )
+    return cannot_tell(MISSING)
 
 
 def _outdated(picture: Picture) -> Seen | None:

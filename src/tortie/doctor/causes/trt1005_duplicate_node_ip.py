@@ -58,9 +58,10 @@ def judge(picture: Picture) -> Finding:
         hits = picture.hits("arp-duplicate", "arp-conflict")
         why = Words("The host reports that its address is in use elsewhere.", "主机报告其地址已被别的机器使用。")
         return found(POSSIBLE, why, (), hits[:2])
-    ips = picture.internal_ips()
-    if len(ips) > 1 and len(set(ips.values())) == len(ips):
-        return ruled_out(Words("the InternalIPs are all different", "各节点 InternalIP 互不相同"))
+    nodes = list(picture.nodes_now().values())
+    ips = [node.internal_ip for node in nodes]
+    if len(ips) > 1 and all(ips) and len(set(ips)) == len(ips):
+        return ruled_out(Words("the InternalIPs are all different", "各节点 InternalIP 互不相同"), nodes[:3])
     return cannot_tell(Words("the nodes with their InternalIPs", "各节点及其 InternalIP"))
 
 

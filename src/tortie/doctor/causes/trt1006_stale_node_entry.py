@@ -22,7 +22,7 @@ def judge(picture: Picture) -> Finding:
             f"{case.node + ' ' if case.node else '本机'}因此无法使用该地址。",
         )
         objects = (case.other, case.address, case.node)
-        evidence = (case.hit, recorded.get(case.other), *case.evidence, *picture.hits("terminating")[:1])
+        evidence = (recorded.get(case.other), *case.evidence, case.hit, *picture.hits("terminating")[:1])
         return found(case.strength, why, objects, evidence, other=case.other, node=case.node, address=case.address)
     others = contests(picture)
     decided = next((c for c in others if c.kind != "open"), None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from typing import Final
 
@@ -27,6 +28,11 @@ from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Hit
 from tortie.doctor.words import Words
 
+_SEVERAL: Final = re.compile(
+    r"\b(?:two|both|2) (?:\w+ )?(?:hosts|machines|nodes|vms|servers)|in turns?\b|take turns|alternat|"
+    r"(?:两|2) ?(?:台|个)|轮流|交替",
+    re.I,
+)
 TUNNELS: Final = ("tunl0", "vxlan.calico", "wireguard.cali")
 
 
@@ -43,10 +49,12 @@ def judge(picture: Picture) -> Finding:
             f"{host} runs under the name {name}, which belongs to another host; both write one record.",
             f"{host} 以 {name} 的名义运行，而这个名字属于另一台主机；两者在争写同一条记录。",
         )
-        evidence = (source, *picture.hits(STORED_NAME)[:1], *tunnels, *changed[:1], *cloned[:1])
+        evidence = (*cloned[:1], source, *picture.hits(STORED_NAME)[:1], *tunnels, *changed[:1])
         return found(
             PROVEN if sure else STRONG, why, (name, host, NODENAME_FILE, "NODENAME"), evidence, name=name, host=host
         )
+    if told := _by_the_only_host(picture):
+        return told
     fixed = [call for call in by_agent(picture) if call.by == "calico-node"]
     stored = picture.hits(STORED_NAME)
     if tunnels:
@@ -123,6 +131,28 @@ def _really(picture: Picture, hit: Hit) -> str:
             return pod.node
     local = exhibit.command.startswith(("docker ", "sudo docker", "crictl", "journalctl", "cat "))
     return exhibit.host if local else ""
+
+
+def _by_the_only_host(picture: Picture) -> Finding | None:
+    """A stored name that is not the name of the only host on which anything was typed; kubectl reaches other hosts."""
+    stored, named = picture.hits(STORED_NAME), picture.hits(NODE_NAME, NODE_USED)
+    hosts = {exhibit.host for exhibit in picture.exhibits if exhibit.host}
+    own = {s.value for s in picture.settings("name", "host")}
+    if not stored or not named or len(hosts) != 1 or len(own) != 1 or any(pod.node for pod in picture.agents()):
+        return None
+    name, host = named[-1].value("name"), own.pop()
+    # A host that was renamed keeps its stored name as well: then it is one host with two names.
+    if same_host(name, host) or picture.said("hostname-changed") or not same_host(host, hosts.pop()):
+        return None
+    both = [s for s in picture.said("complains", "cloned-vm") if s.kind == "cloned-vm" or _SEVERAL.search(s.text)]
+    why = Words(
+        f"calico-node on {host} took the name {name} from {NODENAME_FILE}: another host's name, as on a clone.",
+        f"{host} 上的 calico-node 从 {NODENAME_FILE} 取得名字 {name}：这是另一台主机的名字，常见于克隆的机器。",
+    )
+    mine = picture.settings("name", "host")[:1]
+    objects = (name, host, NODENAME_FILE, "NODENAME")
+    evidence = (stored[0], named[-1], *mine, *both[:1])
+    return found(LIKELY if both else POSSIBLE, why, objects, evidence, name=name, host=host)
 
 
 def _where(picture: Picture, call: Called) -> str:

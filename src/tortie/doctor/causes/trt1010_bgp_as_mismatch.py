@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tortie.doctor.causes.bgp_evidence import is_external, listed, node_at, settled
+from tortie.doctor.causes.bgp_evidence import all_established, is_external, listed, node_at, settled
 from tortie.doctor.causes.cause import LIKELY, PROVEN, STRONG, Ask, Cause, Finding, Step, cannot_tell, found, ruled_out
 from tortie.doctor.picture.facts import Session, Setting
 from tortie.doctor.picture.picture import Picture
@@ -26,9 +26,7 @@ def judge(picture: Picture) -> Finding:
     sessions = [s for s in picture.sessions_down() if "bad peer as" in s.info.lower()]
     hits = [hit for hit in picture.hits(BIRD_BAD_AS, BAD_AS, *ROUTER) if not _recovered(picture, hit)]
     if not sessions and not hits:
-        if settled(picture):
-            return ruled_out(Words("sessions are established", "会话已建立"))
-        return cannot_tell(Words("what BIRD says about the session", "BIRD 对该会话的说明"))
+        return all_established(picture) or cannot_tell(Words("what BIRD says about the session", "BIRD 对该会话的说明"))
     if settled(picture) and not sessions and picture.sessions():
         return ruled_out(Words("sessions are established now", "会话现已建立"), picture.sessions()[:1])
     peers = [s.peer for s in sessions] or [_address(hit.value("name")) for hit in hits if hit.value("name")]

@@ -7,6 +7,7 @@ from typing import Final
 from tortie.doctor.causes.bgp_evidence import (
     SHARED_SIGNS,
     Peer,
+    all_established,
     answers,
     filtered,
     is_lost,
@@ -17,7 +18,6 @@ from tortie.doctor.causes.bgp_evidence import (
     node_of,
     port_tests,
     same_host,
-    settled,
     silent,
 )
 from tortie.doctor.causes.cause import (
@@ -44,8 +44,11 @@ NO_NEIGHBOUR: Final = ("FAILED", "INCOMPLETE", "(incomplete)")
 
 
 def judge(picture: Picture) -> Finding:
-    if settled(picture):
-        return ruled_out(Words("everything shown is ready and established", "所示各项均已就绪、会话已建立"))
+    # Sessions of the nodes that are left say nothing about one that Kubernetes has lost.
+    lost = any(is_lost(node) for node in picture.nodes_now().values())
+    standing = None if lost else all_established(picture)
+    if standing:
+        return standing
     peers = missing_peers(picture)
     if not peers:
         return cannot_tell(

@@ -155,7 +155,8 @@ def fix(picture: Picture, _finding: Finding) -> tuple[Step, ...]:
             Words(
                 "Remove links and addresses that nobody uses; with hundreds of nodes use route reflectors, not a mesh",
                 "清理无用的网卡与地址；节点数上百时用路由反射器代替 mesh",
-            )
+            ),
+            risk="disruptive",
         ),
         Step(
             Words("Give the agent no CPU limit", "不要限制 calico-node 的 CPU"),

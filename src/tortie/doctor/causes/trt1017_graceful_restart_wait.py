@@ -17,8 +17,8 @@ from tortie.doctor.causes.cause import (
     found,
     ruled_out,
 )
-from tortie.doctor.picture.facts import Event, LogLine, Setting
-from tortie.doctor.picture.picture import Picture
+from tortie.doctor.picture.facts import Event, LogLine, Setting, Workload
+from tortie.doctor.picture.picture import Picture, is_agent
 from tortie.doctor.signs import Hit, Sign
 from tortie.doctor.words import Words
 
@@ -48,8 +48,10 @@ def judge(picture: Picture) -> Finding:
         return found(strength, why, named, (*started[-1:], *done[-1:], *held[:1], *waiting[:1], *healed[:1]))
     if held and not missing_peers(picture) and (healed or _still(picture, held) or picture.hits(RECOVERY)):
         return _holding(picture, held, (*waiting[:1], *picture.settings("wait-timer", "bird")[-1:], *healed[:1]))
-    if settled(picture) and agents:
-        return ruled_out(Words("the agents are ready by now", "calico-node 现已就绪"), (*done[:1], *agents[:1]))
+    counted = [one for one in picture.of(Workload) if is_agent(one.name) and one.desired is not None]
+    if settled(picture) and agents and all(one.ready == one.desired for one in counted[-1:]):
+        well = Words("the agents shown are ready by now", "所示 calico-node 现已就绪")
+        return ruled_out(well, (*done[:1], *agents[:1]))
     if not waiting:
         if done and started:
             return ruled_out(Words("the graceful restart is done", "平滑重启已完成"), done[-1:])

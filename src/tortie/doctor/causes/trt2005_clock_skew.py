@@ -155,7 +155,7 @@ def fix(picture: Picture, finding: Finding) -> tuple[Step, ...]:
         ),
         Step(
             Words("Recreate the pods there, so that they get new tokens", "重建该节点上的 Pod 以获取新令牌"),
-            f"kubectl -n {picture.namespace} delete pod <calico-node pod of {on}>",
+            f"kubectl -n {picture.namespace} delete pod -l k8s-app=calico-node --field-selector spec.nodeName={on}",
             "disruptive",
         ),
     )

@@ -145,13 +145,14 @@ def fix(_picture: Picture, _finding: Finding) -> tuple[Step, ...]:
             Words("See leader, size and errors of each member", "查看各成员的 leader、库大小与错误"),
             "etcdctl endpoint status --cluster -w table",
         ),
-        Step(Words("Measure the disks of the members", "测量成员磁盘性能"), "iostat -x 1 3; etcdctl check perf"),
+        Step(Words("Measure the disks of the members", "测量成员磁盘性能"), "iostat -x 1 3"),
         Step(
             Words(
                 "Compact and defragment, one member at a time, the leader last",
                 "压缩并整理碎片，逐个成员进行，leader 最后",
             ),
-            "etcdctl --endpoints=<member> defrag",
+            "rev=$(etcdctl --endpoints=<member> endpoint status -w json | grep -o '\"revision\":[0-9]*' "
+            "| grep -o '[0-9]*$'); etcdctl --endpoints=<member> compact $rev; etcdctl --endpoints=<member> defrag",
             "disruptive",
         ),
         Step(
@@ -159,7 +160,8 @@ def fix(_picture: Picture, _finding: Finding) -> tuple[Step, ...]:
                 "Put etcd on a fast disk of its own (SSD), away from busy neighbours, and make the members three or "
                 "five",
                 "为 etcd 使用独立的高速磁盘（SSD），远离繁忙的负载；成员数设为三或五",
-            )
+            ),
+            risk="disruptive",
         ),
     )
 
@@ -182,7 +184,7 @@ CAUSE = Cause(
     signs=(*OWN, *DISK, VERIFYING, VERIFY, REACH, API_DEADLINE),
     judge=judge,
     ask=Ask(
-        "etcdctl endpoint status -w table; etcdctl check perf; iostat -x 1 3",
+        "etcdctl endpoint status --cluster -w table; iostat -x 1 3",
         Words("on the members: latency and disk", "在成员上执行：查看延迟与磁盘"),
     ),
     fix=fix,

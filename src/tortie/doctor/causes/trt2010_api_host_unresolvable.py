@@ -107,6 +107,7 @@ def fix(picture: Picture, finding: Finding) -> tuple[Step, ...]:
             ),
             "kubectl -n tigera-operator patch cm kubernetes-services-endpoint --type merge -p "
             '\'{"data":{"KUBERNETES_SERVICE_HOST":"<address>"}}\'',
+            "disruptive",  # the operator then rolls the agents
         ),
         Step(
             Words(
@@ -114,6 +115,7 @@ def fix(picture: Picture, finding: Finding) -> tuple[Step, ...]:
                 "清单安装：在 calico-config 中写地址，或在 DaemonSet 中使用 hostAliases / dnsPolicy: Default",
             ),
             f"kubectl -n {picture.namespace} edit cm calico-config",
+            "disruptive",
         ),
         Step(
             Words("Recreate the pods", "重建 Pod"),

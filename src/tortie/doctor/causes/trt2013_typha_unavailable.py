@@ -18,6 +18,7 @@ from tortie.doctor.causes.cause import (
     found,
     ruled_out,
 )
+from tortie.doctor.causes.start_evidence import unready
 from tortie.doctor.picture.facts import Event, Pod, Workload
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Place
@@ -58,7 +59,7 @@ def no_endpoints(picture: Picture) -> Place | None:
 
 def _all_well(picture: Picture) -> bool:
     agents = picture.agents_now()
-    return bool(agents) and all(pod.all_ready for pod in agents)
+    return bool(agents) and all(pod.all_ready for pod in agents) and not unready(picture)
 
 
 def typha_troubles(picture: Picture) -> list[Trouble]:
@@ -173,6 +174,7 @@ def fix(picture: Picture, finding: Finding) -> tuple[Step, ...]:
             ),
             f"kubectl -n {namespace} scale deploy/calico-typha --replicas=2; kubectl -n {namespace} edit deploy "
             "calico-typha",
+            "disruptive",
         ),
         Step(
             Words(

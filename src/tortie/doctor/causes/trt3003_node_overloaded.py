@@ -44,7 +44,8 @@ def judge(picture: Picture) -> Finding:
     slow = [failure for failure in probe_failures(picture) if _late(failure)]
     refused = [failure for failure in liveness if "refused" in failure.text]
     if relaxed:
-        why = Words(f"the load is normal ({relaxed[0].text})", f"负载正常（{relaxed[0].text}）")
+        on, of = (f" on {relaxed[0].host}", f"{relaxed[0].host} ") if relaxed[0].host else ("", "")
+        why = Words(f"the load{on} is normal ({relaxed[0].text})", f"{of}负载正常（{relaxed[0].text}）")
         return ruled_out(why, relaxed[0].places)
     if pods := settled(picture):
         return ruled_out(

@@ -40,7 +40,8 @@ def judge(picture: Picture) -> Finding:
     programs = [hit.value("program") for hit in kernel]
     objects = [
         *(box.name for box in boxes), *programs, *(box.pod for box in boxes), limit, "memory limit" if limit else "",
-        *culprits(picture, *kernel[:2], *words[:2]), *(sick_names(picture) if not boxes else ()),
+        *_nodes_of(picture, boxes), *culprits(picture, *kernel[:2], *(() if boxes else words[:2])),
+        *(sick_names(picture) if not boxes else ()),
         "resources.limits.memory",
     ]  # fmt: skip
     who = (boxes[0].name if boxes else programs[0] if programs else "") or "calico-node"
@@ -79,6 +80,11 @@ def judge(picture: Picture) -> Finding:
         )
         return found(POSSIBLE / 3, why, (others[0].value("program"),), others[:1], aside=True)
     return cannot_tell(Words("last state of the container and kernel log are not shown", "没有容器上次状态与内核日志"))
+
+
+def _nodes_of(picture: Picture, boxes: list[Container]) -> list[str]:
+    killed = {box.pod for box in boxes}
+    return [pod.node for pod in picture.pods_now() if pod.node and pod.name in killed]
 
 
 def _ours(box: Container) -> bool:

@@ -241,7 +241,12 @@ CAUSE = Cause(
         ),
     ),
     fix=fix,
-    verify=(Step(Words("It answers at once", "立即返回"), "time crictl ps"),),
+    verify=(
+        Step(
+            Words("It answers at once (with docker: `time docker ps`)", "立即返回（使用 docker 时：`time docker ps`）"),
+            "time crictl ps",
+        ),
+    ),
     prevent=(
         Words(
             "Keep docker and containerd at versions that belong together; alarm on PLEG latency and on Created to "

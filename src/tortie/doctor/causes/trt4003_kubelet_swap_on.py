@@ -114,7 +114,7 @@ def fix(picture: Picture, finding: Finding) -> tuple[Step, ...]:
     device = finding.value("device")
     unit = device.strip("/").replace("-", "\\x2d").replace("/", "-") + ".swap" if device else "<device>.swap"
     return (
-        Step(Words("Turn swap off now", "立即关闭 swap"), "swapoff -a"),
+        Step(Words("Turn swap off now", "立即关闭 swap"), "swapoff -a", "disruptive"),
         Step(
             Words("Comment it out of fstab", "注释掉 fstab 中的 swap 条目"),
             "sed -i.bak '/^[^#].*\\sswap\\s/s/^/#/' /etc/fstab",
@@ -126,7 +126,7 @@ def fix(picture: Picture, finding: Finding) -> tuple[Step, ...]:
             ),
             f"systemctl mask '{unit}'; systemctl list-units --all '*.swap'",
         ),
-        Step(Words("Start kubelet", "启动 kubelet"), "systemctl restart kubelet"),
+        Step(Words("Start kubelet", "启动 kubelet"), "systemctl restart kubelet", "disruptive"),
     )
 
 

@@ -54,7 +54,7 @@ def judge(picture: Picture) -> Finding:
     if alive is None and not any(ips.get(name) for name in names):
         foreign = {ip for name, ip in ips.items() if name not in names}
         alive, tried = answers(picture, *(ping.address for ping in picture.of(Ping) if ping.address not in foreign))
-    if alive is False:
+    if alive is False and (names or picture.hits(STOPPED_POSTING)):
         why = Words(
             "the host itself does not answer: the machine is down, not only kubelet",
             "主机本身没有应答：是机器宕机，不只是 kubelet",

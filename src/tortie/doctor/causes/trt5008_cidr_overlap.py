@@ -192,12 +192,13 @@ def fix(picture: Picture, finding: Finding) -> tuple[Step, ...]:
                     "The service range cannot be changed in place: plan a free one and rebuild the cluster (`kubeadm "
                     "init --service-cidr`)",
                     "服务网段无法原地修改：规划空闲网段并重建集群（`kubeadm init --service-cidr`）",
-                )
+                ),
+                risk="disruptive",
             ),
             Step(
                 Words(
-                    "If only the pods' range is in the way, move that one to a new pool",
-                    "若只是 Pod 网段冲突，可迁移到新的地址池",
+                    "If only the pods' range is in the way, plan its move to a new pool; see which pools there are",
+                    "若只是 Pod 网段冲突，可规划迁移到新的地址池；先查看现有地址池",
                 ),
                 "calicoctl get ippool -o yaml",
             ),

@@ -41,7 +41,10 @@ def judge(picture: Picture) -> Finding:
             f"{key} is 0{f' on {host}' if host else ''}: the node forwards nothing for its pods.",
             f"{f'{host} 上 ' if host else ''}{key} 为 0：节点不为 pod 转发任何报文。",
         )
-        strength = PROVEN if arp or trouble_seen or len(off) > 1 else STRONG
+        if host and _elsewhere(picture, host):
+            return cannot_tell(Words(f"{host} is not one of the nodes shown", f"{host} 不在所示节点之列"))
+        # The two global keys are one switch; a pod's own link that is off as well is a second observation.
+        strength = PROVEN if arp or trouble_seen or any(".cali" in row[0] for row in off) else STRONG
         return found(
             strength,
             why,
@@ -61,6 +64,12 @@ def judge(picture: Picture) -> Finding:
         why = Words("pods get no answer from 169.254.1.1", "pod 得不到 169.254.1.1 的应答")
         return found(POSSIBLE, why, (KEY, "169.254.1.1"), arp[:2])
     return cannot_tell(Words(f"{KEY} is not shown", f"没有 {KEY} 的值"))
+
+
+def _elsewhere(picture: Picture, host: str) -> bool:
+    """Whether this host is known not to be a node: nodes are shown, and none is called so."""
+    nodes = {name.lower().split(".")[0] for name in picture.nodes_now()}
+    return bool(nodes) and host.lower().split(".")[0] not in nodes
 
 
 def _values(picture: Picture) -> list[tuple[str, str, str, object]]:

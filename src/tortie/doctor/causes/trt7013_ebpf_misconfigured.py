@@ -154,6 +154,7 @@ def fix(picture: Picture, _finding: Finding) -> tuple[Step, ...]:
             Words("Where kube-proxy must stay: do not remove its rules", "若必须保留 kube-proxy：不要清理其规则"),
             "kubectl patch felixconfiguration default --type merge -p "
             '\'{"spec":{"bpfKubeProxyIptablesCleanupEnabled":false}}\'',
+            "disruptive",  # Felix restarts when its configuration changes
         ),
         Step(
             Words("Or switch eBPF off", "或关闭 eBPF"),

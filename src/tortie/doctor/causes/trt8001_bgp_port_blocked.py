@@ -10,6 +10,7 @@ from tortie.doctor.causes.bgp_evidence import (
     MD5_KERNEL,
     MD5_ROUTER,
     SHARED_SIGNS,
+    all_established,
     answers,
     complaints,
     filtered,
@@ -44,16 +45,17 @@ from tortie.doctor.signs import Hit
 from tortie.doctor.words import Words
 
 OPENING: Final = {
-    "firewalld": "firewall-cmd --permanent --add-port=179/tcp && firewall-cmd --reload",
+    "firewalld": "firewall-cmd --add-port=179/tcp && firewall-cmd --permanent --add-port=179/tcp",
     "ufw": "ufw allow from <node network> to any port 179 proto tcp",
     "firewall": "iptables -I INPUT -s <node network> -p tcp --dport 179 -j ACCEPT  # and in the host's rules file",
 }
+MISSING: Final = Words("a test of port 179 between the nodes", "节点之间 179 端口的连通性测试")
 FAILED: Final = ("timeout", "unreachable", "closed")
 
 
 def judge(picture: Picture) -> Finding:
     if settled(picture):
-        return ruled_out(Words("sessions are established or agents ready", "会话已建立或 calico-node 已就绪"))
+        return all_established(picture) or cannot_tell(MISSING)
     tests = port_tests(picture)
     failed = [test for test in tests if test.result in FAILED]
     opened = [test for test in tests if test.result == "open"]
@@ -74,12 +76,10 @@ def judge(picture: Picture) -> Finding:
         )
     wrong = next((s for s in suspects(picture) if s.strength >= STRONG), None)
     if wrong and not failed and not rules:
+        what_en = wrong.address or f"the address registered for {wrong.node}"
+        what_zh = f"地址 {wrong.address} " if wrong.address else f"节点 {wrong.node} 注册的地址"
         return ruled_out(
-            Words(
-                f"{wrong.address or wrong.node} is a wrong address, no port",
-                f"是地址 {wrong.address or wrong.node} 不对，不是端口",
-            ),
-            wrong.evidence,
+            Words(f"{what_en} is wrong; the port is not the matter", f"是{what_zh}不对，不是端口"), wrong.evidence
         )
     if failed:
         return _tested(picture, failed, rules)
@@ -107,7 +107,7 @@ def _tested(picture: Picture, failed: list[PortTest], rules: Sequence[object]) -
         f"TCP 179 to {where} fails ({failed[0].result}) although the peer is there; BGP cannot connect.",
         f"到 {where} 的 TCP 179 不通（{failed[0].result}），而对端主机在线；BGP 无法建立连接。",
     )
-    evidence = (*failed[:2], *rules[:2], *alive[:2], *listeners[:1], *missing_peers(picture)[:2])
+    evidence = (*rules[:2], *failed[:2], *alive[:2], *listeners[:1], *missing_peers(picture)[:2])
     return found(strength, why, _objects(picture, addresses, rules), evidence, peer=addresses[0], filter=_filter(rules))
 
 
@@ -131,7 +131,7 @@ def _untested(picture: Picture, rules: Sequence[object], said: Sequence[object])
                 "BGP 会话未建立；179 端口被拦截只是可能原因之一。",
             )
             return found(POSSIBLE if hidden else HINT, why, ("179",), (*hidden[:2], *complaints(picture)[:2]))
-        return cannot_tell(Words("a test of port 179 between the nodes", "节点之间 179 端口的连通性测试"))
+        return cannot_tell(MISSING)
     alive = [item for address in dict.fromkeys(addresses) for item in answers(picture, address)]
     dead = [item for address in dict.fromkeys(addresses) for item in silent(picture, address)]
     owners = [node_of(picture, picture.owner_of(address)) for address in addresses]

@@ -118,8 +118,8 @@ def fix(_picture: Picture, finding: Finding) -> tuple[Step, ...]:
         ),
         Step(
             Words("Open the port for all node networks, and keep it", "对所有节点网段放行该端口并持久化"),
-            "firewall-cmd --permanent --add-rich-rule='rule family=ipv4 source address=<node network> port "
-            f"port={port} protocol=tcp accept' && firewall-cmd --reload",
+            "for keep in '' --permanent; do firewall-cmd $keep --add-rich-rule='rule family=ipv4 source "
+            f"address=<node network> port port={port} protocol=tcp accept'; done",
         ),
         Step(Words("In a cloud: a rule in the masters' security group", "云环境：在 master 的安全组中添加规则"), ""),
     )

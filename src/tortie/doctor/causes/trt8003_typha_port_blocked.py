@@ -108,7 +108,7 @@ def fix(_picture: Picture, _finding: Finding) -> tuple[Step, ...]:
         ),
         Step(
             Words("Open 5473/tcp between all nodes, and keep it", "在所有节点之间放行 5473/tcp 并持久化"),
-            "firewall-cmd --permanent --add-port=5473/tcp && firewall-cmd --reload",
+            "firewall-cmd --add-port=5473/tcp && firewall-cmd --permanent --add-port=5473/tcp",
         ),
         Step(
             Words(

@@ -147,7 +147,7 @@ def fix(_picture: Picture, finding: Finding) -> tuple[Step, ...]:
             Words(
                 "Open the port between all nodes, both ways (host firewall)", "在所有节点间双向放行该端口（主机防火墙）"
             ),
-            f"firewall-cmd --permanent --add-port={port}/udp && firewall-cmd --reload",
+            f"firewall-cmd --add-port={port}/udp && firewall-cmd --permanent --add-port={port}/udp",
         ),
         Step(
             Words("And in the security group of the cloud, node to node", "云安全组同样放行节点之间的该端口"),

@@ -160,8 +160,12 @@ def fix(_picture: Picture, finding: Finding) -> tuple[Step, ...]:
             "disruptive",
         ),
         Step(
-            Words("Then apply it again for pods only", "之后以只作用于 pod 的选择器重新创建"),
-            f'calicoctl patch gnp {policy} -p \'{{"spec":{{"selector":"has(projectcalico.org/namespace)"}}}}\'',
+            Words(
+                "Then apply it again for pods only, with `selector: has(projectcalico.org/namespace)`",
+                "之后以只作用于 pod 的选择器（`selector: has(projectcalico.org/namespace)`）重新创建",
+            ),
+            f"calicoctl apply -f {finding.value('policy', 'policy')}.yaml",
+            "disruptive",
         ),
         Step(
             Words(

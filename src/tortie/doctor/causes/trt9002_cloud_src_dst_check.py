@@ -155,6 +155,7 @@ def fix(_picture: Picture, _finding: Finding) -> tuple[Step, ...]:
                 "或在 AWS 上由 Felix 关闭该检查（需要 ec2:ModifyInstanceAttribute 权限）",
             ),
             'kubectl patch felixconfiguration default --type merge -p \'{"spec":{"awsSrcDstCheck":"Disable"}}\'',
+            "disruptive",  # Felix restarts when its configuration changes
         ),
         Step(
             Words(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tortie.doctor.causes.bgp_evidence import MD5_BIRD, MD5_KERNEL, MD5_ROUTER, listed, port_tests, settled
+from tortie.doctor.causes.bgp_evidence import MD5_BIRD, MD5_KERNEL, MD5_ROUTER, all_established, listed, port_tests
 from tortie.doctor.causes.cause import (
     HINT,
     LIKELY,
@@ -34,9 +34,7 @@ STATES: Final = ("opensent", "openconfirm")
 def judge(picture: Picture) -> Finding:
     stuck = [s for s in picture.sessions_down() if s.info.lower().replace(" ", "").startswith(STATES)]
     if not stuck:
-        if settled(picture):
-            return ruled_out(Words("sessions are established", "会话已建立"))
-        return cannot_tell(
+        return all_established(picture) or cannot_tell(
             Words("a session that stops at OpenSent, and captures of both ends", "停在 OpenSent 的会话及两端抓包")
         )
     messages = picture.hits(MD5_KERNEL, MD5_BIRD, MD5_ROUTER, BAD_AS)
@@ -65,7 +63,7 @@ def judge(picture: Picture) -> Finding:
         "what BGP sends is lost on the way.",
         f"到 {listed(peers)} 的 TCP 179 能连上，但会话一直停在 {stuck[0].info}：BGP 报文在途中丢失。",
     )
-    evidence = (*stuck[:3], *opened[:2], *repeated[:3], *one_sided[:1])
+    evidence = (*repeated[:3], *one_sided[:1], *opened[:2], *stuck[:3])
     return found(strength, why, (*dict.fromkeys(peers), "179", *_hosts(stuck), stuck[0].info), evidence, peer=peers[0])
 
 

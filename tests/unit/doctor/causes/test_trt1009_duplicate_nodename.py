@@ -117,3 +117,23 @@ def test_a_loop_over_hosts_shows_one_tunnel_address_twice() -> None:
     answer = finding(ID, text)
     assert answer.strength >= LIKELY
     assert {"cl-1", "cl-2"} <= set(answer.objects)
+
+
+def test_a_stored_name_of_another_host() -> None:
+    text = """
+    Two machines of ours take turns being 0/1.
+    [root@edge-b ~]# kubectl -n kube-system logs calico-node-k2m4x | head -2
+    2022-06-09 11:20:31.402 [INFO][9] startup/startup.go 432: {line}
+    2022-06-09 11:20:31.403 [INFO][9] startup/startup.go 445: Determined node name: edge-a
+    [root@edge-b ~]# hostname
+    edge-b
+    """
+    for line in (
+        "Using stored node name edge-a from /var/lib/calico/nodename",
+        "Using stored node name from /var/lib/calico/nodename",
+    ):
+        answer = finding(ID, text.replace("{line}", line))
+        assert answer.strength >= LIKELY
+        assert {"edge-a", "edge-b"} <= set(answer.objects)
+    alone = text.replace("{line}", line).replace("Two machines of ours take turns being 0/1.", "calico is 0/1")
+    assert finding(ID, alone).strength < LIKELY

@@ -106,3 +106,49 @@ sdc    80.00 10.00   900.10  1200.00   99.00 100.00
     answer = finding(ID, text)
     assert answer.strength >= 0.9
     assert {"kvm-31", "sdc", "rsync"} <= set(answer.objects)
+
+
+def test_the_load_of_another_node_is_not_blamed() -> None:
+    text = """
+[root@gpu-12 ~]# uptime
+ 09:12:44 up 88 days,  load average: 301.77, 290.40, 266.13
+[root@gpu-7 ~]# uptime
+ 09:13:02 up 88 days,  load average: 0.61, 0.55, 0.58
+$ kubectl get pod -n kube-system -o wide | grep calico-node
+calico-node-m4t9d   1/1   Running            0             88d   10.31.0.12   gpu-12
+calico-node-q8zlw   0/1   CrashLoopBackOff   21 (1m ago)   2h    10.31.0.7    gpu-7
+  Normal   Killing    2m (x21 over 2h)  kubelet  Container calico-node failed liveness probe, will be restarted
+"""
+    answer = finding(ID, text)
+    assert answer.state == "ruled-out"
+    assert "gpu-7" in answer.why.en
+
+
+def test_people_say_whose_load_it_is() -> None:
+    rows = """
+calico-node-q8zlw   0/1   CrashLoopBackOff   21 (1m ago)   2h    10.31.0.7    gpu-7
+  Normal   Killing    2m (x21 over 2h)  kubelet  Container calico-node failed liveness probe, will be restarted
+"""
+    other = "gpu-7 上 calico-node 反复重启，gpu-12 负载很高，不过 gpu-12 没有问题。\n" + rows
+    assert finding(ID, other).strength < 0.8
+    own = "gpu-12 上 calico-node 正常，gpu-7 负载很高，是平时的几十倍。\n" + rows
+    assert finding(ID, own).strength >= 0.8
+    noted = (
+        "gpu-7: load average: 480.10, 470.00, 433.90 (32 cores)\ngpu-12: load average: 0.40, 0.30, 0.31 (32 cores)\n"
+    )
+    answer = finding(ID, noted + rows)
+    assert answer.strength >= 0.8
+    assert "gpu-7" in answer.objects
+
+
+def test_rows_that_are_not_shown_are_not_ready() -> None:
+    text = """
+$ kubectl -n kube-system get ds calico-node
+NAME          DESIRED   CURRENT   READY   UP-TO-DATE   AVAILABLE   NODE SELECTOR            AGE
+calico-node   7         7         5       7            5           kubernetes.io/os=linux   31d
+$ kubectl -n kube-system get pod -l k8s-app=calico-node | head -3
+NAME                READY   STATUS    RESTARTS   AGE
+calico-node-2cbhx   1/1     Running   0          31d
+calico-node-5vv6m   1/1     Running   0          31d
+"""
+    assert finding(ID, text).state != "ruled-out"

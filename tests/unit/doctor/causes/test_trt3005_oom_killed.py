@@ -102,3 +102,20 @@ $ dmesg -T | grep -i 'out of memory'
 [Sat Jul  1 04:00:09 2023] Memory cgroup out of memory: Killed process 7702 (calico-node) total-vm:1805800kB, anon-rss:191004kB
 """
     assert finding(ID, text).aside
+
+
+def test_only_the_pod_it_happened_to_is_blamed() -> None:
+    """Two pods on one line of JSON, and only what is left of them."""
+
+    def pod(name: str, node: str, status: str) -> str:
+        head = f'{{"kind":"Pod","metadata":{{"name":"{name}"}},"spec":{{"nodeName":"{node}"}},"status":'
+        return head + '{"phase":"Running","containerStatuses":[{"name":"calico-node",' + status + "}]}}"
+
+    well = pod("calico-node-a1b2c", "mx-1", '"ready":true,"restartCount":0,"state":{"running":{}}')
+    killed = '"ready":false,"restartCount":19,"lastState":{"terminated":{"exitCode":137,"reason":"OOMKilled"}}'
+    ill = pod("calico-node-d3e4f", "mx-2", killed + ',"state":{"waiting":{"reason":"CrashLoopBackOff"}}')
+    for items in ((well, ill), (ill, well)):
+        answer = finding(ID, '{"apiVersion":"v1","kind":"List","items":[' + ",".join(items) + "]}")
+        assert answer.strength >= 0.9
+        assert {"mx-2", "calico-node-d3e4f"} <= set(answer.objects)
+        assert not {"mx-1", "calico-node-a1b2c"} & set(answer.objects)

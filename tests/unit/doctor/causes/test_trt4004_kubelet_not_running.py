@@ -86,3 +86,20 @@ def test_not_ready_alone_is_no_claim() -> None:
 def test_a_refused_cgroup_driver_is_another_cause() -> None:
     text = 'F0709 11:20:17.123456    1932 server.go:274] failed to run Kubelet: misconfiguration: kubelet cgroup driver: "systemd" is different from docker cgroup driver: "cgroupfs"'
     assert finding(ID, text).state == "ruled-out"
+
+
+def test_a_filtered_port_is_no_dead_machine() -> None:
+    text = """
+$ nc -vz -w3 10.40.0.4 5473
+nc: connect to 10.40.0.4 port 5473 (tcp) timed out
+$ kubectl -n calico-system get pod -o wide | grep calico-node
+calico-node-c7jkp   0/1   Running   0   2h   10.40.0.4   ops-4
+"""
+    assert finding(ID, text).state != "ruled-out"
+    assert finding(ID, UNKNOWN + text).state == "found"
+
+
+def test_a_silent_node_that_does_not_answer_is_down() -> None:
+    text = UNKNOWN + "\n$ ping -c2 ops-4\n2 packets transmitted, 0 received, 100% packet loss, time 1012ms\n"
+    text = text.replace("2 packets", "PING ops-4 (10.40.0.4) 56(84) bytes of data.\n2 packets")
+    assert finding(ID, text).state == "ruled-out"
