@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import subprocess
 import tarfile
 from pathlib import Path
 
 import pytest
 from tests.support.cli import Tortie
+from tests.support.doctor_secrets import HARMLESS, SECRETS
 
 LOOSE = """\
 $ kubectl logs -n kube-system calico-node-b9l5z --previous | tail -1
@@ -83,6 +86,7 @@ def test_chinese_by_flag_and_by_locale(tortie: Tortie) -> None:
         (("doctor", "eval", "."), "no case below"),
         (("doctor", "causes", "no-such-word-anywhere"), "no cause has"),
         (("doctor", "-", "--lang", "fr"), "unknown language"),
+        (("doctor", "-", "--root", "/"), "--root without --here"),
     ],
 )
 def test_what_cannot_be_meant_is_said_and_exits_with_2(tortie: Tortie, words: tuple[str, ...], what: str) -> None:
@@ -140,6 +144,66 @@ def test_the_script_writes_a_bundle_into_a_folder(tortie: Tortie, tmp_path: Path
     meta = json.loads((folder / "meta.json").read_text())
     assert (folder / "nodes" / meta["host"] / "ip-addr.txt").exists()
     assert tortie("doctor", str(folder), "-o", "json").code in (0, 3, 4, 5)
+    # A second run would mix two moments.
+    before = {path: path.read_bytes() for path in folder.rglob("*.txt")}
+    again = subprocess.run(["bash", "-s", str(folder)], input=script.encode(), capture_output=True, check=False)
+    assert (again.returncode, again.stdout) == (2, b"")
+    assert b"is not empty" in again.stderr
+    assert {path: path.read_bytes() for path in folder.rglob("*.txt")} == before
+
+
+def test_the_script_masks_what_the_doctor_masks(tortie: Tortie) -> None:
+    function = re.search(r"^masked\(\) \{.*?^\}$", tortie("doctor", "collect").stdout, re.MULTILINE | re.DOTALL)
+    assert function
+    # A line that is neither, so that nothing goes on from one to the next.
+    between = "\n= = =\n"
+    texts = [text for text, _ in SECRETS] + HARMLESS
+    ran = subprocess.run(
+        ["bash", "-c", f"export LC_ALL=C\n{function[0]}\nmasked"],
+        input=between.join(texts).encode(),
+        capture_output=True,
+        check=True,
+    )
+    shown = ran.stdout.decode().removesuffix("\n").split(between)
+    assert ran.stderr == b""
+    assert [text for (_, secret), text in zip(SECRETS, shown, strict=False) if secret in text] == []
+    assert [text for text in shown[: len(SECRETS)] if "(redacted)" not in text] == []
+    assert shown[len(SECRETS) :] == HARMLESS
+
+
+KUBECTL = """\
+#!/bin/sh
+case "$*" in
+  *"get pods -A -o wide"*)
+    echo "kube-system calico-kube-controllers-7c-x 1/1 Running 0 9d 10.244.0.2 n1 <none> <none>"
+    echo "kube-system calico-node-aaaaa 1/1 Running 0 9d 10.0.0.1 n1 <none> <none>"
+    echo "kube-system calico-node-bbbbb 1/1 Running 3 (2d ago) 9d 10.0.0.2 n2 <none> <none>"
+    echo "kube-system calico-node-ccccc 0/1 Running 0 9d 10.0.0.3 n3 <none> <none>" ;;
+  *"get ds -A"*) echo "kube-system calico-node 3 3 2 3 2 kubernetes.io/os=linux 9d" ;;
+  *jsonpath*) echo "install-cni calico-node" ;;
+  *"get ds calico-node -o yaml"*) printf -- '- name: API_TOKEN\\n  value: xyzzy\\n- name: IP\\n  value: detect\\n' ;;
+  *) echo "answer" ;;
+esac
+"""
+
+
+def test_the_script_looks_at_the_sick_pods_and_at_the_agent_of_its_own_node(tortie: Tortie, tmp_path: Path) -> None:
+    script = tortie("doctor", "collect").stdout
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "kubectl").write_text(KUBECTL)
+    (tmp_path / "bin" / "kubectl").chmod(0o755)
+    folder = tmp_path / "bundle"
+    environment = {**os.environ, "PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}", "TORTIE_NODE": "n2"}
+    subprocess.run(["bash", "-s", str(folder)], input=script.encode(), env=environment, check=True, timeout=120)
+    assert {path.stem for path in (folder / "cluster" / "describe").iterdir()} == {
+        "calico-node-bbbbb",
+        "calico-node-ccccc",
+    }
+    assert "-c install-cni" in (folder / "cluster" / "logs" / "calico-node-ccccc.txt").read_text()
+    resources = (folder / "cluster" / "daemonsets.txt").read_text()
+    assert "value: detect" in resources
+    assert "xyzzy" not in resources
+    assert "ipamblocks.crd.projectcalico.org --no-headers | wc -l" in (folder / "cluster" / "calico.txt").read_text()
 
 
 def test_own_cases_are_scored(tortie: Tortie, tmp_path: Path) -> None:

@@ -7,11 +7,13 @@ from typing import Any, Final, Literal, NamedTuple
 from tortie.doctor.diagnosis import Diagnosis
 from tortie.doctor.words import Language, Words
 from tortie.model.errors import UsageError
+from tortie.model.measure import columns, wrapped
 
 Result = Literal["right", "candidate", "silent", "wrong", "alarm"]
 RESULTS: Final = ("right", "candidate", "silent", "wrong", "alarm")
 HEALTHY: Final = {"healthy", "none"}
 INSUFFICIENT: Final = {"insufficient-evidence", "undetermined"}
+_WIDTH: Final = 80
 BANDS: Final = (0.95, 0.9, 0.8, 0.4, 0.0)  # lower edges of the confidences that are compared with reality
 
 
@@ -103,9 +105,9 @@ def summary(outcomes: list[Outcome]) -> dict[str, Any]:
     }
 
 
-_TOTAL: Final = Words(
-    "{cases} cases: {parts}; right at first place {top1:.1%}", "{cases} 个用例：{parts}；首位正确率 {top1:.1%}"
-)
+_TOTAL: Final = Words("{cases} cases: {parts}", "{cases} 个用例：{parts}")
+_ONE: Final = Words("1 case: {parts}", "1 个用例：{parts}")
+_TOP: Final = Words("right at first place: {top1:.1%}", "首位正确率：{top1:.1%}")
 _CULPRIT: Final = Words("culprit named in {share:.1%} of them", "其中指明对象的占 {share:.1%}")
 _SURE: Final = Words(
     "confidence ≥ {lower:.2f}: {right} of {count} right", "置信度 ≥ {lower:.2f}：{count} 个中 {right} 个正确"
@@ -121,10 +123,17 @@ def table(outcomes: list[Outcome], language: Language, *, verbose: bool) -> str:
             text = _MISSED.to(language).format(said=outcome.said or "-", due=outcome.case.cause)
             if outcome.culprit_named is False:
                 text += "; " + _UNNAMED.to(language).format(culprit=outcome.case.culprit)
-            rows.append(f"{outcome.result:<10}{outcome.case.name:<28} {text}")
+            row = f"{outcome.result:<10}{outcome.case.name:<28} {text}"
+            if columns(row) <= _WIDTH:
+                rows.append(row)
+            else:
+                rows.append(f"{outcome.result:<10}{outcome.case.name}")
+                rows += [f"{'':<10}{part}" for part in wrapped(text, _WIDTH - 10, 4)]
     told = summary(outcomes)
     parts = ", ".join(f"{result} {told[result]}" for result in RESULTS)
-    rows.append(_TOTAL.to(language).format(cases=told["cases"], parts=parts, top1=told["top1"]))
+    total = _ONE if told["cases"] == 1 else _TOTAL
+    rows.append(total.to(language).format(cases=told["cases"], parts=parts))
+    rows.append(_TOP.to(language).format(top1=told["top1"]))
     if told["culprit"] is not None:
         rows.append(_CULPRIT.to(language).format(share=told["culprit"]))
     rows += [

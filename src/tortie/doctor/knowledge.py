@@ -85,7 +85,7 @@ def page(cause: Cause, language: Language, *, linked: bool = False) -> str:
         parts.append(_ways(f"{cause.code}.md", language, (title("causes"), "README.md")))
     parts += [_prose(cause.what.to(language)), title("about", severity=title(cause.severity), kinds=kinds)]
     if cause.signs:
-        signs = "\n".join(f"- {_code(_shown(sign.template))}" for sign in cause.signs)
+        signs = "\n".join(f"- {_code(shown(sign.template))}" for sign in cause.signs)
         parts += [f"## {title('signs')}", title("signs-note"), signs]
     if cause.look_alikes:
         rows = [title("is-alike", cause=_named(id_, linked=linked), why=_prose(why.to(language)))
@@ -134,7 +134,7 @@ def _named(id_: str, *, linked: bool) -> str:
     return f"[{known.code}]({known.code}.md) `{id_}`" if linked and known else f"`{id_}`"
 
 
-def _shown(template: str) -> str:
+def shown(template: str) -> str:
     """Without the marks that only the search needs."""
     return template.replace("\\(", "(").replace("\\)", ")")
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Final
 
 ELLIPSIS: Final = "…"
+INDENT_MAX: Final = 24
 _LOOSE: Final = " .,:;-_/"  # what looks odd before an ellipsis
 _CLOSING: Final = "，。、；：？！）】》」』”’,.;:!?)]}%"  # a line does not begin with these
 _REPLACED: Final = "\ufffd"
@@ -34,6 +35,13 @@ def plain(text: str) -> str:
         return text
     spaced = " ".join(text.split())
     return "".join(_REPLACED if unicodedata.category(char) in _UNSAFE else char for char in spaced)
+
+
+def indented(text: str) -> tuple[str, str]:
+    """The blanks a line begins with, at most INDENT_MAX, and the rest of it, plain."""
+    spread = text.expandtabs(4)
+    rest = spread.lstrip(" ")
+    return " " * min(len(spread) - len(rest), INDENT_MAX), plain(rest)
 
 
 def columns(text: str) -> int:

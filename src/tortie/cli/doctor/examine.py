@@ -20,6 +20,8 @@ from tortie.model.errors import UsageError
 def examine(*, paths: tuple[str, ...], output: str, here: bool, root: str | None, lang: str | None, color: str) -> int:
     language = choose_language(lang, os.environ)
     render = forms.form(output)
+    if root is not None and not here:
+        raise UsageError("--root without --here", "it says where this machine's files are", "add --here")
     if not paths and not here:
         if sys.stdin.isatty():
             fix = "name files, folders or archives; - is standard input; `tortie doctor --help` has examples"

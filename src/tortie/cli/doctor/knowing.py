@@ -7,9 +7,10 @@ import sys
 from typing import Any
 
 from tortie.cli.language import choose_language
+from tortie.doctor.answer.labels import label
 from tortie.doctor.causes.catalogue import all_causes, cause_named
 from tortie.doctor.causes.cause import Cause
-from tortie.doctor.knowledge import TITLES, as_json, general_fix, page
+from tortie.doctor.knowledge import TITLES, as_json, general_fix, page, shown
 from tortie.doctor.words import Language
 from tortie.model.errors import UsageError
 from tortie.model.kinds import nearest
@@ -21,16 +22,16 @@ _WIDTH = 80
 def causes(*, words: tuple[str, ...], output: str, lang: str | None) -> int:
     language = choose_language(lang, os.environ)
     _check(output, ("text", "json"))
-    shown = [cause for cause in all_causes() if all(_mentions(cause, word) for word in words)]
-    if not shown:
+    listed = [cause for cause in all_causes() if all(_mentions(cause, word) for word in words)]
+    if not listed:
         raise UsageError(f"no cause has {' and '.join(words)}", "ids, codes, names and descriptions were searched",
                          "`tortie doctor causes` lists all")  # fmt: skip
     if output == "json":
-        _print_json([as_json(cause, language) for cause in shown])
+        _print_json([as_json(cause, language) for cause in listed])
         return 0
-    room = max(columns(cause.id) for cause in shown)
+    room = max(columns(cause.id) for cause in listed)
     rows = []
-    for cause in shown:
+    for cause in listed:
         name = cause.name.to(language)
         lead = f"{cause.code}  {padded(cause.id, room)}  "
         for number, part in enumerate(wrapped(name, max(20, _WIDTH - len(lead)), 3)):
@@ -61,13 +62,15 @@ def _text(cause: Cause, language: Language) -> str:
     def title(key: str) -> str:
         return TITLES[key].to(language)
 
-    rows = [f"{cause.code} {cause.id}: {cause.name.to(language)}", "", *_wrap(cause.what.to(language), "  ")]
-    rows += ["", f"{title('severity')}: {title(cause.severity)}"]
+    colon = label("colon", language)
+    rows = [f"{cause.code} {cause.id}{colon}{cause.name.to(language)}", "", *_wrap(cause.what.to(language), "  ")]
+    rows += ["", f"{title('severity')}{colon}{title(cause.severity)}"]
     if cause.signs:
-        rows += ["", title("signs"), *(row for sign in cause.signs for row in _wrap(sign.template, "  - "))]
+        rows += ["", title("signs"), *_wrap(title("signs-note").replace("`", ""), "  ")]
+        rows += [row for sign in cause.signs for row in _wrap(shown(sign.template), "  - ")]
     if cause.look_alikes:
         rows += ["", title("alike")]
-        rows += [row for id_, why in cause.look_alikes for row in _wrap(f"{id_}: {why.to(language)}", "  - ")]
+        rows += [row for id_, why in cause.look_alikes for row in _wrap(f"{id_}{colon}{why.to(language)}", "  - ")]
     rows += [
         "",
         title("ask"),

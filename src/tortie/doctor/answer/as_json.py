@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tortie.doctor.answer.labels import label
 from tortie.doctor.diagnosis import Answer, Diagnosis
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.words import Language
@@ -78,8 +79,10 @@ def _cause(answer: Answer, language: Language) -> dict[str, Any]:
         "explains": list(answer.explains),
         "fix": [{"text": step.text.to(language), "command": step.command, "risk": step.risk} for step in answer.fix],
         "verify": [
-            f"{step.text.to(language)}: {step.command}" if step.command else step.text.to(language)
-            for step in cause.verify
+            f"{step.text.to(language)}{label('colon', language)}{step.command}"
+            if step.command
+            else step.text.to(language)
+            for step in answer.verify
         ],
         "prevent": [text.to(language) for text in cause.prevent],
     }

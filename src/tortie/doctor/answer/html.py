@@ -8,7 +8,7 @@ from importlib import resources
 from typing import Final
 
 from tortie.doctor.answer.excerpts import excerpts
-from tortie.doctor.answer.labels import label
+from tortie.doctor.answer.labels import label, since_label
 from tortie.doctor.answer.pictures import draw_topology, draw_window, escaped
 from tortie.doctor.causes.cause import Step
 from tortie.doctor.diagnosis import Answer, Diagnosis, Quote, Symptom
@@ -16,6 +16,7 @@ from tortie.doctor.picture.picture import Picture
 from tortie.doctor.picture.timeline import Moment, start, timeline
 from tortie.doctor.picture.topology import topology
 from tortie.doctor.words import Language
+from tortie.model.measure import indented
 
 # Nothing is loaded and nothing runs, whatever the evidence contains.
 _POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
@@ -24,7 +25,7 @@ _CLOCKED: Final = 40
 
 def render(diagnosis: Diagnosis, picture: Picture, language: Language, *, colour: bool) -> str:
     page = _Page(diagnosis, picture, language)
-    title = escaped(f"{page.say(diagnosis.verdict)}: {page.headline()}")
+    title = escaped(f"{page.say(diagnosis.verdict)}{page.say('colon')}{page.headline()}")
     body = "\n".join(part for part in page.parts() if part)
     return (
         f'<!doctype html>\n<html lang="{language}">\n<head>\n<meta charset="utf-8">\n'
@@ -94,7 +95,7 @@ class _Page:
         severity = f"{self.say('severity')} {self.say(answer.cause.severity)}"
         since = next((s.since for s in self._symptoms_of(answer) if s.since), "")
         parts = [answer.cause.id, f"{self.say('confidence')} {answer.confidence:.2f}", severity]
-        return " · ".join([*parts, f"{self.say('since')} {since}"] if since else parts)
+        return " · ".join([*parts, f"{since_label(since, self._language)} {since}"] if since else parts)
 
     def _symptoms_of(self, answer: Answer) -> list[Symptom]:
         return [self._diagnosis.symptoms[int(id_[1:]) - 1] for id_ in answer.explains]
@@ -105,19 +106,20 @@ class _Page:
         if not found:
             title = f"{number + 1}. {answer.cause.code} {answer.cause.name.to(self._language)}"
         elif number:
-            title = f"{self.say('also')}: {answer.cause.code} {answer.cause.name.to(self._language)}"
+            title = f"{self.say('also')}{self.say('colon')}{answer.cause.code} {answer.cause.name.to(self._language)}"
         rows = [f'<li class="cause">{escaped(answer.finding.why.to(self._language))}</li>']
         rows += [self._link(self._quotes[id_]) for id_ in answer.because]
         if found:
             shown = [symptom for symptom in self._symptoms_of(answer) if symptom.current][:4]
-            rows += [f'<li class="symptom">{escaped(symptom.text.to(self._language))}</li>' for symptom in shown]
+            seen = "".join(f"<li>{escaped(symptom.text.to(self._language))}</li>" for symptom in shown)
+            rows += [f'<li class="symptoms"><ul>{seen}</ul></li>'] if seen else []
         body = f'<ol class="chain">{"".join(rows)}</ol>'
         if not found:
             body += f'<p class="soft">{escaped(self._sure(answer))}</p>'
         yield self._section(title, body)
         if found:
             yield self._section(self.say("fix"), self._steps(answer.fix, marked=True))
-            yield self._section(self.say("verify"), self._steps(answer.cause.verify, marked=False))
+            yield self._section(self.say("verify"), self._steps(answer.verify, marked=False))
             prevent = "".join(f"<li>{escaped(text.to(self._language))}</li>" for text in answer.cause.prevent)
             yield self._section(self.say("prevent"), f'<ul class="plain">{prevent}</ul>' if prevent else "")
 
@@ -236,4 +238,5 @@ def _moment(moment: Moment) -> str:
 
 
 def _block(text: str) -> str:
-    return "\n".join(escaped(row) for row in text.splitlines())
+    parts = (indented(row) for row in text.splitlines())
+    return "\n".join(blanks + escaped(rest) for blanks, rest in parts)

@@ -12,6 +12,7 @@ from tortie.model.measure import plain
 def render(diagnosis: Diagnosis, picture: Picture, language: Language, *, colour: bool) -> str:
     from xml.sax.saxutils import escape, quoteattr
 
+    colon = label("colon", language)
     quotes = {quote.id: quote for quote in diagnosis.evidence}
 
     def failure(answer: Answer, kind: str) -> str:
@@ -19,9 +20,12 @@ def render(diagnosis: Diagnosis, picture: Picture, language: Language, *, colour
         lines = [answer.finding.why.to(language), ""]
         for id_ in answer.because:
             lines += [str(quotes[id_].place), *(f"  {plain(row)}" for row in quotes[id_].text.splitlines())]
-        steps = [f"{step.text.to(language)}: {step.command}" for step in answer.fix]
+        steps = [
+            f"{step.text.to(language)}{colon}{step.command}" if step.command else step.text.to(language)
+            for step in answer.fix
+        ]
         body = "\n".join([*(plain(line) for line in lines), "", label("fix", language), *(plain(s) for s in steps)])
-        name = quoteattr(f"{cause.code} {cause.id}: {cause.name.to(language)}")
+        name = quoteattr(f"{cause.code} {cause.id}{colon}{cause.name.to(language)}")
         message = quoteattr(plain(answer.finding.why.to(language)))
         return (
             f'  <testcase classname="tortie.doctor" name={name}>\n'

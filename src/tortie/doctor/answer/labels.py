@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from tortie.doctor.words import Words
@@ -17,7 +18,8 @@ LABELS: Final = {
     "medium": Words("medium", "中"),
     "low": Words("low", "低"),
     "objects": Words("On", "对象"),
-    "since": Words("Since, or for", "起始或持续"),
+    "since": Words("Since", "起始"),
+    "lasting": Words("For", "持续"),
     "what": Words("What it is", "说明"),
     "why": Words("Why", "依据"),
     "also": Words("A second cause, independent of the first", "另有一个独立的原因"),
@@ -57,6 +59,11 @@ LABELS: Final = {
     "topology": Words("Topology", "拓扑"),
     "window": Words("The start against the liveness window", "启动过程与存活探测窗口"),
 }
+
+
+def since_label(since: str, language: str) -> str:
+    """What stands before a symptom's `since`: it is a time, or how long it has lasted (6d2h)."""
+    return label("lasting" if re.match(r"\d+[dhms]", since) else "since", language)
 
 
 def label(key: str, language: str, **values: object) -> str:

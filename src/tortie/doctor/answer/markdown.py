@@ -7,14 +7,15 @@ from tortie.doctor.answer.outline import Line, Section, outline
 from tortie.doctor.diagnosis import Diagnosis
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.words import Language
-from tortie.model.measure import plain
+from tortie.model.measure import indented, plain
 
 _SPECIAL = "\\`*_{}[]<>|~"
 
 
 def render(diagnosis: Diagnosis, picture: Picture, language: Language, *, colour: bool) -> str:
     told = outline(diagnosis, language)
-    parts = [f"# {label('report', language)}", f"**{told.verdict}:** {_escaped(told.headline)}"]
+    verdict = f"**{told.verdict}**{label('colon', language)}"
+    parts = [f"# {label('report', language)}", f"{verdict}{_escaped(told.headline)}"]
     parts += [_section(section) for section in told.sections]
     return "\n\n".join(parts) + "\n"
 
@@ -24,7 +25,8 @@ def _section(section: Section) -> str:
     number = 0
     for line in section.lines:
         number += line.kind == "number"
-        parts.append(_line(line, number))
+        text = _line(line, number)
+        parts.append(_below(text) if line.deep else text)
     return "\n\n".join(parts)
 
 
@@ -38,12 +40,17 @@ def _line(line: Line, number: int) -> str:
     return lead + tag + _escaped(line.text)
 
 
+def _below(text: str) -> str:
+    """Part of the numbered item above it."""
+    return "\n".join(f"   {row}" if row else "" for row in text.split("\n"))
+
+
 def _fenced(text: str, language: str) -> str:
     """A fence longer than any in the text, so that nothing quoted can leave it."""
     fence = "```"
     while fence in text:
         fence += "`"
-    body = "\n".join(plain(row) if not row.isprintable() else row for row in text.splitlines())
+    body = "\n".join(row if row.isprintable() else "".join(indented(row)) for row in text.splitlines())
     return f"{fence}{language}\n{body}\n{fence}"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, Literal, NamedTuple
 
-from tortie.doctor.answer.labels import label
+from tortie.doctor.answer.labels import label, since_label
 from tortie.doctor.causes.cause import Step
 from tortie.doctor.diagnosis import Answer, Diagnosis, Quote, Symptom
 from tortie.doctor.reading.exhibit import Place
@@ -24,6 +24,7 @@ class Line(NamedTuple):
     text: str
     tag: str = ""  # a place, a mark such as `safe`, a code
     tone: str = ""  # good, bad, dim
+    deep: bool = False  # belongs to the item above it
 
 
 class Section(NamedTuple):
@@ -90,7 +91,7 @@ class _Parts:
             head.append(Line("plain", ", ".join(finding.objects), self._label("objects")))
         since = next((s.since for s in self._explained(answer) if s.since), "")
         if since:
-            head.append(Line("plain", since, self._label("since")))
+            head.append(Line("plain", since, since_label(since, self._language)))
         sure = f"{self._label('confidence')} {answer.confidence:.2f}{self._label('comma')}{self._label('severity')}"
         head.append(Line("plain", f"{sure} {self._label(cause.severity)}", tone="dim"))
         title = ""
@@ -99,7 +100,7 @@ class _Parts:
         yield Section(title, tuple(head))
         yield Section(self._label("why"), tuple(self._evidence(answer)))
         yield Section(self._label("fix"), tuple(self._steps(answer.fix, numbered=True)))
-        yield Section(self._label("verify"), tuple(self._steps(cause.verify, numbered=False)))
+        yield Section(self._label("verify"), tuple(self._steps(answer.verify, numbered=False)))
         yield Section(self._label("prevent"), tuple(Line("item", text.to(language)) for text in cause.prevent))
 
     def _explained(self, answer: Answer) -> list[Symptom]:
@@ -123,10 +124,10 @@ class _Parts:
         for answer in self._diagnosis.causes:
             cause = answer.cause
             lines.append(Line("number", f"{cause.id}{self._colon}{cause.name.to(self._language)}", cause.code))
-            lines.append(Line("plain", answer.finding.why.to(self._language), f"{answer.confidence:.2f}"))
+            lines.append(Line("plain", answer.finding.why.to(self._language), f"{answer.confidence:.2f}", deep=True))
             quote = next((self._quotes[id_] for id_ in answer.because), None)
             if quote:
-                lines.append(Line("quote", _first(quote), str(quote.place)))
+                lines.append(Line("quote", _first(quote), str(quote.place), deep=True))
         return Section(self._label("candidates"), tuple(lines))
 
     def _next(self) -> Section:

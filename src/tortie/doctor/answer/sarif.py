@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 from tortie import __version__
+from tortie.doctor.answer.labels import label
+from tortie.doctor.causes.cause import Step
 from tortie.doctor.diagnosis import Answer, Diagnosis, Quote
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.words import Language
@@ -43,9 +45,14 @@ def _rule(answer: Answer, language: Language) -> dict[str, Any]:
         "name": cause.id,
         "shortDescription": {"text": cause.name.to(language)},
         "fullDescription": {"text": cause.what.to(language)},
-        "help": {"text": "\n".join(f"{step.text.to(language)}: {step.command}".rstrip(": ") for step in answer.fix)},
+        "help": {"text": "\n".join(_step(step, language) for step in answer.fix)},
         "defaultConfiguration": {"level": _LEVELS[cause.severity]},
     }
+
+
+def _step(step: Step, language: Language) -> str:
+    text = step.text.to(language)
+    return f"{text}{label('colon', language)}{step.command}" if step.command else text
 
 
 def _result(

@@ -9,12 +9,13 @@ from tortie.doctor.answer.outline import Line, Outline, Section, outline
 from tortie.doctor.diagnosis import Diagnosis
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.words import Language
-from tortie.model.measure import columns, cut_to_columns, plain, wrapped
+from tortie.model.measure import columns, cut_to_columns, indented, plain, wrapped
 
 WIDTH: Final = 80
 _COLOURS: Final = {"good": "32", "bad": "31", "dim": "2", "title": "1", "command": "36", "warn": "33"}
 _VERDICTS: Final = {"cause-found": "bad", "healthy": "good", "undetermined": "warn"}
 _WRAPS: Final = 12
+_DEEP: Final = "   "  # as wide as the number of an item
 
 
 def render(diagnosis: Diagnosis, picture: Picture, language: Language, *, colour: bool) -> str:
@@ -51,16 +52,22 @@ class _Text:
             # A command is one to be copied: it is never broken, however long.
             return [f"     {self._in('$', 'dim')} {self._in(row, 'command')}" for row in line.text.splitlines()]
         if line.kind == "quote":
-            rows = [self._in(f"  {plain(line.tag)}", "dim")] if line.tag else []
-            for text in line.text.splitlines():
-                rows += [f"    {part}" for part in wrapped(plain(text), WIDTH - 4, 3)]
-            return rows
+            return self._quote(line, _DEEP if line.deep else "")
         if line.kind == "number":
             lead = f"  {number}. "
             return self._tagged(line, lead, " " * len(lead))
         if line.kind == "item":
             return self._tagged(line, "  - ", "    ")
-        return self._tagged(line, "  ", "  ")
+        lead = f"  {_DEEP}" if line.deep else "  "
+        return self._tagged(line, lead, lead)
+
+    def _quote(self, line: Line, lead: str) -> list[str]:
+        rows = [self._in(f"{lead}  {plain(line.tag)}", "dim")] if line.tag else []
+        for text in line.text.splitlines():
+            blanks, rest = indented(text)
+            before = f"{lead}    {blanks}"
+            rows += [before + part for part in wrapped(rest, WIDTH - len(before), 3)]
+        return rows
 
     def _tagged(self, line: Line, lead: str, rest: str) -> list[str]:
         tag = (
