@@ -51,7 +51,8 @@ def topology(picture: Picture) -> Topology:
         other = owner.get(session.peer, "")
         if not other:
             other = session.peer
-            nodes.setdefault(other, Member(other, foreign=True))
+            # Where no InternalIP is shown, or the address was blotted out, nothing says that it is nobody's.
+            nodes.setdefault(other, Member(other, foreign=bool(internal) and "x" not in other))
         if session.host and not one:
             one = session.host
             nodes.setdefault(one, Member(one))
