@@ -30,6 +30,7 @@ PURE = (
     "bgp/bird_text.py",
     "bgp/bird_filters.py",
     "bgp/bird_words.py",
+    "bgp/calling.py",
     "bgp/cluster.py",
     "bgp/entries.py",
     "bgp/mesh.py",

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterator
 from typing import Final, NamedTuple
 
+from tortie.bgp.calling import waits
 from tortie.bgp.entries import Speaker
 from tortie.bgp.passwords import Secrets, password
 from tortie.bgp.peering import FAMILIES, Nodes, Place
@@ -31,14 +32,6 @@ def session_name(kind: SessionKind, peer: str, port: int = 0) -> str:
     """Calico's: the address with its dots or colons made underscores, and the port if one was named."""
     place = peer.replace(".", "_").replace(":", "_")
     return f"{PREFIX_OF[kind]}_{place}" + (f"_port_{port}" if port else "")
-
-
-def waits(own: str, peer: str) -> bool:
-    """Of two nodes one calls and the other waits, or a restart would be disturbed by a second connection.
-
-    Calico compares the texts of the addresses: to wait for 10.0.0.9 is up to 10.0.0.10.
-    """
-    return peer > own
 
 
 def in_mesh(nodes: Nodes) -> bool:

@@ -10,9 +10,10 @@ from __future__ import annotations
 from ipaddress import IPv4Address
 from typing import Final, Literal
 
+from tortie.bgp.calling import waits
 from tortie.bgp.cluster import DEFAULT, Cluster, Unreadable
 from tortie.bgp.entries import Speaker
-from tortie.bgp.mesh import in_mesh, mesh_sessions, session_name, waits
+from tortie.bgp.mesh import in_mesh, mesh_sessions, session_name
 from tortie.bgp.passwords import Reference, Secrets, password, reference
 from tortie.bgp.peering import Nodes, Peering, asked
 from tortie.bgp.plan import BGP_PORT, Plan, Refusal, Session

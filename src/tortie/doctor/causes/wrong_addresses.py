@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from tortie.bgp.calling import waits
 from tortie.doctor.causes.address_replay import would_choose
 from tortie.doctor.causes.bgp_addresses import (
     Seen,
@@ -195,7 +196,7 @@ def _against_order(picture: Picture) -> Iterator[Suspect]:
             continue
         node = session_node(picture, session)
         own = ips.get(node, "")
-        if own and own > session.peer and session.peer in ips.values():
+        if own and not waits(own, session.peer) and own != session.peer and session.peer in ips.values():
             yield Suspect("order", STRONG, "", "", node, own, (session,))
 
 
