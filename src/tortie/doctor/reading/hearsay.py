@@ -13,18 +13,19 @@ from typing import Final
 
 from tortie.doctor.reading.exhibit import Exhibit
 from tortie.doctor.reading.prose import STAMPED
+from tortie.doctor.reading.readers.host_patterns import Pattern
 
 _LONGEST: Final = 600  # characters before and after a message that are looked at
 _MOST_LINES: Final = 60  # below a heading
 _MOST_TIMES: Final = 20  # that a message is looked at on one line
 _LONGEST_HEADING: Final = 300
 _OPEN = r"[\"“‘'`「(（:：\s]*(?:[\"“‘'`「][^\"”’`」]{0,80})?$"  # up to the message, which may begin inside of quotes
-_SENTENCE = re.compile(r"[.!?][\"”')]?\s+(?=[A-Z\"“'(])|[。！？]")
-_PART_OF_WORD = re.compile(r"(?<![A-Za-z0-9_./-])[A-Za-z0-9_./-]{1,40}$")  # the message begins inside of a word
-_QUOTED = re.compile(r"[\"“`「][^\"”`」]{0,80}$")
-_CLOSED = re.compile(r"[\"”`」](?=[\s,.;?!，。；？！)）是]|$)")
+_SENTENCE = Pattern(r"[.!?][\"”')]?\s+(?=[A-Z\"“'(])|[。！？]")
+_PART_OF_WORD = Pattern(r"(?<![A-Za-z0-9_./-])[A-Za-z0-9_./-]{1,40}$")  # the message begins inside of a word
+_QUOTED = Pattern(r"[\"“`「][^\"”`」]{0,80}$")
+_CLOSED = Pattern(r"[\"”`」](?=[\s,.;?!，。；？！)）是]|$)")
 # The person turns to what is seen here.
-_OWN = re.compile(
+_OWN = Pattern(
     r"\b(?:but|however|i|we|my|our|ours|mine|instead|actually|here is|here are|now|after|so)\b"
     r"|\b(?:events?|logs?|pods?|kubelet|describe|journal|bird|felix)(?: \w+)? "
     r"(?:says?|shows?|reads?|reports?|prints?|logs?)\b"
@@ -40,18 +41,18 @@ _SAYING = (
     r"(?:says?|lists?|mentions?|describes?|names?|shows?|gives?|suggests?|recommends?|warns?|explains?|reads?|has)"
 )
 _SAYING_ZH = r"(?:说|写|提到|列|给出|讲|介绍|里的|中的|上的|示例|例子|的例|有人)"
-_CITED = re.compile(
+_CITED = Pattern(
     rf"{_SOURCES}(?: \w+){{0,4}}? {_SAYING}\b|{_SOURCES}[^，。；,;]{{0,8}}?{_SAYING_ZH}"
     rf"|\b(?:according to|quoted? from|quoting|copied from|taken from|cited from)(?: \w+){{0,3}} {_SOURCES}"
     rf"|\bin (?:the|their|your|some|an?)(?: \w+){{0,2}} {_SOURCES}(?= ?[:,]?{_OPEN})",
     re.IGNORECASE,
 )
-_FOUND = re.compile(
+_FOUND = Pattern(
     r"\b(?:found|saw|read|came across|google[ds]?)(?: \w+){0,2}? (?:this|that|an?|the|some|in)(?: \w+){0,3}? ?"
     rf"{_SOURCES}|(?:搜到|查到|找到|看到|搜了)[^，。；]{{0,10}}{_SOURCES}",
     re.IGNORECASE,
 )
-_SUPPOSED = re.compile(
+_SUPPOSED = Pattern(
     r"\b(?:if|when|whenever|once|should) (?:you|one|they|somebody|someone|users?) "
     r"(?:\w+ )?(?:see|sees|get|gets|find|finds|notice|hit|encounter|run into)\b[^.;]*$"
     r"|\bif (?:it|there|kubelet|(?:the|its|their|your) [\w-]+(?: [\w-]+)?) "
@@ -62,7 +63,7 @@ _SUPPOSED = re.compile(
     r"事件|有|报|是|[\"“`「])[^，。；]*$",
     re.IGNORECASE,
 )
-_DENIED = re.compile(
+_DENIED = Pattern(
     r"\b(?:no|without(?: any| an?)?|nor|not an?|not a single|never any|not any|nothing like|neither)(?: \w+)?\s*"
     r"[\"“‘'`「][^\"”’`」]{0,80}$|(?:^|[,，;(]\s*|\b(?:there (?:is|are|was|were)|have|has|had|see|saw|and|or) )"
     r"no\s+(?:[\w./-]+: ?){0,2}$"
@@ -75,49 +76,49 @@ _DENIED = re.compile(
     r"(?:过|任何|类似)*[：:]?\s*(?:[\"“‘'`「][^\"”’`」]{0,80}|(?:[\w./-]+: ?){1,2})?$",
     re.IGNORECASE,
 )
-_DENIED_AFTER = re.compile(
+_DENIED_AFTER = Pattern(
     r"^[^.,;，。；]{0,60}?[\"”’'`」]\s*(?:(?:does|do|did|is|was|are|were) ?(?:not|n't)|never) "
     r"(?:appears?|shown?|occurs?|there|logged|seen|present|found|here|in (?:the|our))"
     r"|^[^，。；]{0,20}?(?:没有?出现|未出现|没看到|没有看到|并不存在|都没有)",
     re.IGNORECASE,
 )
-_ASKED = re.compile(
+_ASKED = Pattern(
     r"\bwhat (?:does|do|is|would)(?: (?:the|this|a|an))?(?: (?:message|error|line|event|warning|log))?"
     rf"{_OPEN}|\bmeaning of(?: the (?:message|error|line))?{_OPEN}",
     re.IGNORECASE,
 )
-_ASKED_AFTER = re.compile(r"^[^.。]{0,120}?(?:\bmeans?\b[^.]{0,20}\?|是什么意思|什么含义)", re.IGNORECASE)
-_PAST = re.compile(
+_ASKED_AFTER = Pattern(r"^[^.。]{0,120}?(?:\bmeans?\b[^.]{0,20}\?|是什么意思|什么含义)", re.IGNORECASE)
+_PAST = Pattern(
     r"\b(?:last (?:week|month|year|time|night)|yesterday|previously|formerly|(?:days|weeks|months|years) ago)\b"
     r"|上周|上个?月|上次|去年|昨天|前几天|前天|以前|之前|曾经",
     re.IGNORECASE,
 )
-_MENDED = re.compile(
+_MENDED = Pattern(
     r"\b(?:solved|fixed|resolved|repaired|mended|went away|(?:is|was) gone|recovered|(?:is|are|was) fine)\b"
     r"|已经?[^，。；]{0,12}(?:解决|处理|修复|修好|恢复)|(?:解决|处理|修复|恢复|好)了",
     re.IGNORECASE,
 )
-_AGAIN = re.compile(
+_AGAIN = Pattern(
     r"\b(?:again|still|back|not (?:solved|fixed|resolved))\b|又|再次|仍|依然|没(?:有)?(?:解决|恢复|修复)", re.IGNORECASE
 )
 # A line that says what the lines below it are.
-_SHOWN_BELOW = re.compile(
+_SHOWN_BELOW = Pattern(
     rf"^[#*>\s-]*(?:from |see )?(?:an? |the |our |their |official |calico |kubernetes |官方|calico |k8s )*{_SOURCES}"
     r"(?:[ ,]?(?:\w+ )?(?:examples?|samples?|excerpt|quote|snippet)|(?:里|中|上)?的?(?:示例|例子|样例)"
     r"|(?:里|中|上)的?(?:内容|日志|报错|答案)?|的(?:内容|日志|报错|答案))?\s*[:：]\**$"
     r"|^[#*>\s-]*(?:an? |for )?(?:example|sample)[:：]\**$|^[#*>\s-]*(?:示例|例子|样例|举例)[:：]\**$",
     re.IGNORECASE,
 )
-_NOT_RUN = re.compile(
+_NOT_RUN = Pattern(
     r"(?:尚未|还没有?|暂未|并未)(?:执行|运行|操作|实施)[^。；]*[:：]$|(?:打算|计划)[^。；]*[:：]$"
     r"|\b(?:not (?:yet )?(?:been )?(?:run|executed|applied|tried|done)(?: yet)?|to be done|plan(?:ned)? to [^.]*)"
     r"\W*[:：]$",
     re.IGNORECASE,
 )
-_RULE = re.compile(r"^\s*-?\s*(?:alert|record):\s*\S")
-_RULE_PART = re.compile(r"^\s*(?:-\s*)?(?:expr|annotations|labels|for|summary|description|rules|groups|name):")
-_QUERY = re.compile(r"\{\s*\w+\s*=~?\s*\"[^\"]*\"[^}]*\}\s*(?:\|[=~]|!=|!~)\s*[\"`]|\bcount_over_time\(")
-_YAML = re.compile(r"\s|-\s|#|[\w.-]+:(?:\s|$)")
+_RULE = Pattern(r"^\s*-?\s*(?:alert|record):\s*\S")
+_RULE_PART = Pattern(r"^\s*(?:-\s*)?(?:expr|annotations|labels|for|summary|description|rules|groups|name):")
+_QUERY = Pattern(r"\{\s*\w+\s*=~?\s*\"[^\"]*\"[^}]*\}\s*(?:\|[=~]|!=|!~)\s*[\"`]|\bcount_over_time\(")
+_YAML = Pattern(r"\s|-\s|#|[\w.-]+:(?:\s|$)")
 
 
 def only_spoken_of(before: str, message: str, after: str = "") -> bool:

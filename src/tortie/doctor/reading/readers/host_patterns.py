@@ -17,14 +17,17 @@ class Pattern:
     def _compiled(self) -> re.Pattern[str]:
         return re.compile(self._source, self._flags)
 
-    def match(self, text: str) -> re.Match[str] | None:
-        return self._compiled.match(text)
+    def match(self, text: str, start: int = 0) -> re.Match[str] | None:
+        return self._compiled.match(text, start)
 
     def fullmatch(self, text: str) -> re.Match[str] | None:
         return self._compiled.fullmatch(text)
 
-    def search(self, text: str) -> re.Match[str] | None:
-        return self._compiled.search(text)
+    def search(self, text: str, start: int = 0) -> re.Match[str] | None:
+        return self._compiled.search(text, start)
+
+    def sub(self, by: str, text: str) -> str:
+        return self._compiled.sub(by, text)
 
     def finditer(self, text: str) -> Iterator[re.Match[str]]:
         return self._compiled.finditer(text)
