@@ -9,7 +9,7 @@ from tortie.doctor.answer.outline import Line, Outline, Section, outline
 from tortie.doctor.diagnosis import Diagnosis
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.words import Language
-from tortie.model.measure import columns, cut_to_columns, indented, plain, wrapped
+from tortie.model.measure import columns, indented, plain, wrapped
 
 WIDTH: Final = 80
 _COLOURS: Final = {"good": "32", "bad": "31", "dim": "2", "title": "1", "command": "36", "warn": "33"}
@@ -86,7 +86,3 @@ class _Text:
         room = WIDTH - columns(rest)
         parts = wrapped(plain(text), room, _WRAPS) or [""]
         return [self._in((lead if index == 0 else rest) + part, tone) for index, part in enumerate(parts)]
-
-
-def one_line(text: str, room: int = WIDTH) -> str:
-    return cut_to_columns(plain(text), room)

@@ -35,11 +35,9 @@ FORBIDDEN_USER: Final = Sign(
     "forbidden-user",
     'is forbidden: User "<user>" cannot <verb> resource(s)? "<resource>" in API group "',  # the core group is empty
 )
-NOT_FOUND_RESOURCE: Final = Sign("not-found-resource", "could not find the requested resource")
 
 # Probes
 PROBE_FAILED: Final = Sign("probe-failed", "(Readiness|Liveness|Startup) probe failed:")
-LIVENESS_KILL: Final = Sign("liveness-kill", "failed liveness probe, will be restarted")
 
 # What only says that something is wrong; symptoms are made of these, and several causes ask for them
 DATASTORE_ERROR: Final = Sign("datastore-error", "Hit error connecting to datastore - retry")

@@ -12,7 +12,6 @@ FORMAT = Sign("image-exec-format", "exec format error")
 FORMAT_PATH = Sign("image-exec-format-path", "exec <path>: exec format error")
 NO_MANIFEST = Sign("image-no-manifest", "no matching manifest for <platform>")
 NO_PLATFORM = Sign("image-no-platform", "no match for platform in manifest")
-ARCHES = ("amd64", "arm64", "arm", "ppc64le", "s390x", "riscv64", "x86_64", "aarch64", "armv7l")
 
 
 def judge(picture: Picture) -> Finding:

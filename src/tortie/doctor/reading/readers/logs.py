@@ -17,7 +17,7 @@ from tortie.doctor.picture.facts import LogLine
 from tortie.doctor.reading.commands import effective, programs, word_set, words
 from tortie.doctor.reading.exhibit import Exhibit
 from tortie.doctor.reading.logforms import Parsed, cut_calico, parse
-from tortie.doctor.reading.moments import Moment, year_in
+from tortie.doctor.reading.moments import year_in
 
 _COMPONENTS: Final = {
     "cni-plugin": "cni", "ipam-plugin": "ipam", "calico-ipam": "ipam", "dockerd-current": "dockerd",
@@ -281,9 +281,3 @@ def runs(lines: Iterable[LogLine], program: str = "startup") -> list[list[LogLin
         origin = here
         found[-1].append(line)
     return found
-
-
-def moment_of(text: str) -> Moment | None:
-    """The time that a log line of any form begins with."""
-    parsed = parse(text)
-    return parsed.moment if parsed else None
