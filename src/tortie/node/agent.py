@@ -22,8 +22,6 @@ from tortie.node.converge import Converged, Converger
 from tortie.node.decisions import Addressed
 from tortie.node.footprint import Footprint
 from tortie.node.log import Log
-from tortie.node.mesh import Mesh
-from tortie.node.mesh_report import MeshReport
 from tortie.node.news import KernelNews, relevant
 from tortie.node.own_record import OwnRecord
 from tortie.node.paths import Paths
@@ -35,6 +33,7 @@ from tortie.node.timeline import READY, STOPPED
 from tortie.store.contract import Store, Unauthorized
 
 Result = TypeVar("Result")
+Loop = Callable[[], Awaitable[None]]  # never ends by itself
 
 _TICK_S: Final = 1.0
 _RECORD_EVERY_TICKS: Final = 5
@@ -62,8 +61,9 @@ class Parts(NamedTuple):
     tell: Callable[[Converged], None]  # whoever shows the addresses to others
     watch: Callable[[], None]  # whatever else has to be looked at every second: pages, children
     stopped_early: Callable[[], bool]  # whether a signal came before anybody here could hear it
-    mesh: Mesh | None  # None where another program routes
-    report: MeshReport | None
+    begin: Callable[[], None]  # says what else a node has to have before it is ready, once it is registered
+    loops: tuple[Loop, ...]  # what runs from then on: routing, the dataplane, reports
+    early: tuple[Loop, ...] = ()  # what answers from the first moment, if only that it is too early
 
 
 class Agent:
@@ -80,16 +80,17 @@ class Agent:
         self._footprint = Footprint(parts.name, parts.paths, parts.log)
 
     async def run(self) -> int:
-        loop = asyncio.get_running_loop()
+        turning = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, self._stopping.set)
-        loop.add_signal_handler(signal.SIGHUP, self._reload)
+            turning.add_signal_handler(number, self._stopping.set)
+        turning.add_signal_handler(signal.SIGHUP, self._reload)
         if self._parts.stopped_early():
             self._stopping.set()
         self._health.loop_bound(LOOP_BOUND_S)
         self._health.beat()
-        works = (self._work, self._heart, self._listen, self._route, self._report, self._stopping.wait)
-        tasks = [asyncio.create_task(work()) for work in works]
+        works = (self._work, self._heart, self._listen, self._stopping.wait, *self._parts.early)
+        tasks: list[asyncio.Task[Any]] = [asyncio.ensure_future(work()) for work in works]
+        tasks += [asyncio.create_task(self._once_started(loop)) for loop in self._parts.loops]
         try:
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             for task in done:
@@ -106,8 +107,7 @@ class Agent:
 
     def _finish_start(self, converged: Converged) -> None:
         self._parts.phases.over = True
-        if self._parts.mesh:
-            self._parts.mesh.begin()
+        self._parts.begin()
         self._health.started()
         self._parts.recorder.finish(READY)
         self._after(converged)
@@ -152,14 +152,10 @@ class Agent:
         await self._started.wait()
         await self._record.watch(self._parts.store)
 
-    async def _route(self) -> None:
-        """BGP begins once the node is registered: before that its peers do not know it."""
+    async def _once_started(self, loop: Loop) -> None:
+        """Before the node is registered its peers do not know it, and it knows no address to route for."""
         await self._started.wait()
-        await (self._parts.mesh.run() if self._parts.mesh else self._stopping.wait())
-
-    async def _report(self) -> None:
-        await self._started.wait()
-        await (self._parts.report.run() if self._parts.report else self._stopping.wait())
+        await loop()
 
     async def _patiently(self, work: Callable[[], Awaitable[Result]]) -> Result:
         """Again and again until it succeeds: live, not ready, and saying why."""

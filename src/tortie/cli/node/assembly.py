@@ -33,7 +33,7 @@ from tortie.host.files import read_text
 from tortie.host.links import routes
 from tortie.host.systemd import Notifier
 from tortie.model.errors import TortieError, UsageError
-from tortie.node.agent import Agent, Parts
+from tortie.node.agent import Agent, Loop, Parts
 from tortie.node.claim import Claim
 from tortie.node.converge import Converged, Converger, Identity, described
 from tortie.node.log import Log
@@ -120,7 +120,7 @@ class Assembly:
             random_ula=_random_ula,
             kernel_news=news.wait,
         )
-        report: MeshReport | None = None
+        loops: list[Loop] = []
         if settings.backend.value == "bird":
             self._mesh = Mesh(
                 name.name,
@@ -132,7 +132,7 @@ class Assembly:
                 routes,
                 self._sources.environment(),
             )
-            report = MeshReport(name.name, store, self._log, self._mesh, stamp)
+            loops += [self._mesh.run, MeshReport(name.name, store, self._log, self._mesh, stamp).run]
         parts = Parts(
             name.name,
             self._paths,
@@ -148,10 +148,14 @@ class Assembly:
             lambda converged: self._tell(name.name, converged),
             self._watch,
             self._stopped_early,
-            self._mesh,
-            report,
+            self._begin,
+            tuple(loops),
         )
         return await Agent(parts).run()
+
+    def _begin(self) -> None:
+        if self._mesh:
+            self._mesh.begin()
 
     def refuse(self) -> None:
         self._recorder.finish(REFUSED)
