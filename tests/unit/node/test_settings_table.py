@@ -13,7 +13,18 @@ from tortie.model.resources.felix import FelixConfigurationSpec
 from tortie.node.settings import NodeSettings, read_node_settings
 from tortie.node.settings.felix import FELIX, FIELD_TO_PARAMETER, TYPHA, TYPHA_PREFIXES
 from tortie.node.settings.telling import by_variable
-from tortie.node.settings.variables import BY_NAME, CLUSTER, DATASTORE, FELIX_REST, LATER, NODE, TABLE, USED, Variable
+from tortie.node.settings.variables import (
+    BY_NAME,
+    CLUSTER,
+    DATAPLANE,
+    DATASTORE,
+    FELIX_REST,
+    LATER,
+    NODE,
+    TABLE,
+    USED,
+    Variable,
+)
 
 PAGE = (Path(__file__).parents[3] / "docs" / "reference" / "environment.md").read_text()
 
@@ -128,7 +139,7 @@ def test_the_reference_has_typhas_variables(name: str, default: str, effect: str
 
 @pytest.mark.parametrize("variable", FELIX_REST, ids=lambda each: each.name)
 def test_the_reference_names_every_parameter_of_felix(variable: Variable) -> None:
-    assert variable.use == LATER
+    assert variable.use == (USED if variable.name in DATAPLANE else LATER)
     assert f" {variable.name.removeprefix('FELIX_')} " in " ".join(PAGE.split())
 
 

@@ -89,7 +89,13 @@ def test_a_short_source_does_not_repeat_the_variables_name() -> None:
 
 def test_the_listing_has_what_is_used_and_what_is_set_with_sources() -> None:
     file = parse_env_file("AS=64512\n", "/etc/node.env")
-    environment = {"CALICO_NETWORKING": "false", "KUBECONFIG": "/k", "FELIX_VXLANMTU": "1440", "HOME": "/root"}
+    environment = {
+        "CALICO_NETWORKING": "false",
+        "KUBECONFIG": "/k",
+        "FELIX_VXLANMTU": "1440",
+        "FELIX_WIREGUARDMTU": "1440",
+        "HOME": "/root",
+    }
     rows = {row.variable: row for row in listing(read_node_settings(environment, file))}
     assert {variable.name for variable in TABLE if variable.use == USED} <= set(rows)
     assert rows["AS"][1:3] == ("64512", "file /etc/node.env, line 1")
@@ -97,7 +103,8 @@ def test_the_listing_has_what_is_used_and_what_is_set_with_sources() -> None:
     assert rows["IP"][1:3] == ("unset", "default")
     assert rows["KUBECONFIG"][1:3] == ("/k", "environment variable KUBECONFIG")
     assert rows["KUBECONFIG"].meaning.startswith("needs Kubernetes: ")
-    assert rows["FELIX_VXLANMTU"].meaning.startswith("accepted for later parts: ")
+    assert rows["FELIX_WIREGUARDMTU"].meaning.startswith("accepted for later parts: ")
+    assert rows["FELIX_VXLANMTU"].meaning == "a parameter of Felix that the dataplane obeys"
     assert rows["CALICO_NETWORKING"][1:3] == ("false", "environment variable CALICO_NETWORKING")
     assert rows["CALICO_NETWORKING_BACKEND"][1:3] == ("none", "because of environment variable CALICO_NETWORKING")
     assert "HOME" not in rows

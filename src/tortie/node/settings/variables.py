@@ -191,7 +191,7 @@ NODE: Final = (
         "CALICO_DISABLE_FILE_LOGGING", SWITCH, "false", "container start", USED, "no folder for log files is made"
     ),
     Variable(
-        "CALICO_DISABLE_FELIX", SWITCH, "false", "container start", LATER, "no policy on this node; Calico: any value"
+        "CALICO_DISABLE_FELIX", SWITCH, "false", "container start", USED, "no dataplane here; Calico: with any value"
     ),
     Variable(
         "CALICO_MANAGE_CNI", SWITCH, "true", "token monitor", KUBERNETES, "keep the CNI plugin's kubeconfig fresh"
@@ -282,8 +282,19 @@ HEALTH: Final = (
 _USED_BY_US: Final = {variable.name for variable in HEALTH}
 _TYPHA_TOO: Final = {variable.name for variable in CLUSTER}
 _FELIX_KINDS: Final = {"switch": SWITCH, "number": NUMBER, "seconds": SECONDS, "text": TEXT}
+# Those that the dataplane obeys: tortie.dataplane.felix reads them.
+DATAPLANE: Final = frozenset(
+    f"{FELIX_PREFIX}{name}"
+    for name in """
+    VXLANENABLED VXLANPORT VXLANVNI VXLANMTU VXLANMTUV6 IPINIPMTU NATOUTGOINGADDRESS NATOUTGOINGEXCLUSIONS NATPORTRANGE
+    IPTABLESNATOUTGOINGINTERFACEFILTER DEVICEROUTESOURCEADDRESS DEVICEROUTESOURCEADDRESSIPV6 DEVICEROUTEPROTOCOL
+    REMOVEEXTERNALROUTES IPFORWARDING MTUIFACEPATTERN IPV4NORMALROUTEPRIORITY IPV6NORMALROUTEPRIORITY INTERFACEPREFIX
+    """.split()
+)
 FELIX_REST: Final = tuple(
-    Variable(name, _FELIX_KINDS[kind], "", "Felix", LATER, "a parameter of Felix; kept for the dataplane part")
+    Variable(name, _FELIX_KINDS[kind], "", "Felix", USED, "a parameter of Felix that the dataplane obeys")
+    if name in DATAPLANE
+    else Variable(name, _FELIX_KINDS[kind], "", "Felix", LATER, "a parameter of Felix; kept for policy and other parts")
     for kind, names in FELIX.items()
     for name in (FELIX_PREFIX + each for each in names)
     if name not in _USED_BY_US and name not in _TYPHA_TOO
