@@ -68,7 +68,9 @@ async def update(
                 raise
         else:
             return None if wanted is None else Entry(key, wanted, revision)
-        await (pause or _sleep)(min(_LONGEST_PAUSE_S, _FIRST_PAUSE_S * 2**attempt) * (0.5 + (chance or _chance)()))
+        await (pause or pause_for)(
+            min(_LONGEST_PAUSE_S, _FIRST_PAUSE_S * 2**attempt) * (0.5 + (chance or random_chance)())
+        )
     raise GaveUp(key, attempts_max)
 
 
@@ -80,13 +82,13 @@ def _operation(key: str, wanted: bytes | None, entry: Entry | None) -> Operation
     return Delete(key, entry.revision)
 
 
-def _chance() -> float:
+def random_chance() -> float:
     import random
 
     return random.random()
 
 
-async def _sleep(seconds: float) -> None:
+async def pause_for(seconds: float) -> None:
     """A command drives its coroutine without an event loop, and has nothing else to do meanwhile."""
     if _in_event_loop():
         import asyncio
