@@ -71,9 +71,7 @@ class Block(NamedTuple):
     @property
     def is_empty(self) -> bool:
         """Nobody holds anything; what Windows reserves for itself does not count, what cools down does."""
-        return all(
-            index is None or self.attributes[index].handle == WINDOWS_HANDLE for index in self.allocations
-        )
+        return all(index is None or self.attributes[index].handle == WINDOWS_HANDLE for index in self.allocations)
 
     def ip(self, ordinal: int) -> IP:
         return _ip(self.cidr, int(self.cidr.network_address) + ordinal)
@@ -94,7 +92,10 @@ class Block(NamedTuple):
         return (self._holding(ordinal) for ordinal, index in enumerate(self.allocations) if index is not None)
 
     def held_by(self, handle: str) -> list[Holding]:
-        return [holding for holding in self.holdings() if same_handle(holding.attribute.handle, handle)]
+        indexes = {index for index, attribute in enumerate(self.attributes) if same_handle(attribute.handle, handle)}
+        if not indexes:
+            return []
+        return [self._holding(ordinal) for ordinal, index in enumerate(self.allocations) if index in indexes]
 
     def _holding(self, ordinal: int) -> Holding:
         index = self.allocations[ordinal]

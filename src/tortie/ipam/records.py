@@ -1,4 +1,4 @@
-"""Blocks, affinities, handles and the settings of IPAM to and from the bytes that Calico keeps; and what their keys say.
+"""Blocks, affinities, handles and the settings of IPAM to and from the bytes that Calico keeps; what their keys say.
 
 What a newer Calico writes beside the fields that we know is kept. `NotReadable` is raised for what makes no sense; it
 never takes anything else with it.
@@ -7,8 +7,11 @@ never takes anything else with it.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from ipaddress import IPv4Network, IPv6Network, ip_network
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, cast
+
+import msgspec
 
 from tortie.ipam.block import Attribute, Block
 from tortie.model.errors import TortieError
@@ -20,6 +23,15 @@ BLOCKS: Final = f"{IPAM}assignment/"
 HOSTS: Final = f"{IPAM}host/"
 VIRTUALS: Final = f"{IPAM}virtual/"
 HANDLES: Final = f"{IPAM}handle/"
+
+# What Calico notes as the type of a tunnel's address, and the beginning of the handle, which ends in the node's name.
+TUNNEL_HANDLES: Final[Mapping[str, str]] = {
+    "ipipTunnelAddress": "ipip-tunnel-addr-",
+    "vxlanTunnelAddress": "vxlan-tunnel-addr-",
+    "vxlanV6TunnelAddress": "vxlan-v6-tunnel-addr-",
+    "wireguardTunnelAddress": "wireguard-tunnel-addr-",
+    "wireguardV6TunnelAddress": "wireguard-v6-tunnel-addr-",
+}
 
 State = Literal["", "pending", "confirmed", "pendingDeletion"]
 
@@ -74,6 +86,10 @@ class Handle(NamedTuple):
     def is_empty(self) -> bool:
         return not self.blocks
 
+    def networks(self) -> list[Network]:
+        """The blocks, as far as their names make sense."""
+        return [cidr for name in self.blocks if (cidr := _network(name))]
+
 
 class IpamSettings(NamedTuple):
     """With the key absent: these defaults. Where it is there, a boolean that is left out is false."""
@@ -90,23 +106,37 @@ class IpamSettings(NamedTuple):
 
 
 def read_block(key: str, value: bytes) -> Block:
-    document = decode(value, key)
+    document = _decoded(value, key)
     try:
         return _block(document)
     except (KeyError, TypeError, ValueError, IndexError) as error:
         raise NotReadable(key, f"it is no block: {type(error).__name__}: {error}") from None
 
 
+def _decoded(value: bytes, key: str) -> Document:
+    """The fast way, and the thorough one for what it does not understand."""
+    try:
+        document = _DECODER.decode(value)
+    except (ValueError, RecursionError):
+        return decode(value, key)
+    return document if isinstance(document, dict) else decode(value, key)
+
+
+_DECODER: Final = msgspec.json.Decoder()
+
+
 def _block(document: Document) -> Block:
     rest = {name: value for name, value in document.items() if name not in _BLOCK_FIELDS}
-    attributes = tuple(_attribute(raw) for raw in document.get("attributes") or ())
+    attributes = tuple([_attribute(raw) for raw in document.get("attributes") or ()])
     allocations = tuple(document["allocations"])
-    cidr = ip_network(document["cidr"])
+    cidr = _network(document["cidr"])
+    if cidr is None:
+        raise ValueError(f"no CIDR: {document['cidr']}")
     if len(allocations) != cidr.num_addresses:
         raise ValueError(f"{len(allocations)} allocations for {cidr.num_addresses} addresses")
-    for index in allocations:
-        if index is not None and not 0 <= index < len(attributes):
-            raise ValueError(f"attribute {index} of {len(attributes)}")
+    used = set(allocations) - {None}
+    if used and (min(used) < 0 or max(used) >= len(attributes)):
+        raise ValueError(f"attributes {min(used)} to {max(used)} of {len(attributes)}")
     return Block(
         cidr,
         document.get("affinity") or (f"host:{document['hostAffinity']}" if document.get("hostAffinity") else None),
@@ -131,13 +161,53 @@ _ATTRIBUTE_FIELDS: Final = frozenset({"handle_id", "secondary", "releasedAt"})
 
 
 def _attribute(raw: Document) -> Attribute:
-    rest = {name: value for name, value in raw.items() if name not in _ATTRIBUTE_FIELDS}
+    known = ("handle_id" in raw) + ("secondary" in raw) + ("releasedAt" in raw)
+    rest = _NOTHING if known == len(raw) else {name: raw[name] for name in raw if name not in _ATTRIBUTE_FIELDS}
     return Attribute(raw.get("handle_id"), raw.get("secondary"), raw.get("releasedAt"), rest)
 
 
+_NOTHING: Final[Mapping[str, Any]] = {}
+
+
 def write_block(block: Block) -> bytes:
-    """As Go writes it: its order of fields, maps by key."""
-    return encode(block_document(block))
+    """As Go writes it: its order of fields, maps by key.
+
+    Put together from its parts, because this is done for every address that is given out, and most of a block is
+    attributes that are the same as last time.
+    """
+    if block.rest:
+        return encode(block_document(block))
+    sequences = block.sequences
+    numbers = ",".join([f'"{ordinal}":{sequences[ordinal]}' for ordinal in sorted(sequences, key=str)])
+    allocations = ",".join(["null" if index is None else str(index) for index in block.allocations])
+    claimed = f',"affinity_claim_time":{_text(block.claim_time)}' if block.claim_time is not None else ""
+    return (
+        f'{{"cidr":"{block.cidr}","affinity":{_text(block.affinity)}{claimed},"allocations":[{allocations}],'
+        f'"unallocated":[{",".join(map(str, block.unallocated))}],'
+        f'"attributes":[{",".join(map(_attribute_text, block.attributes))}],"sequenceNumber":{block.sequence},'
+        f'"sequenceNumberForAllocation":{{{numbers}}},"deleted":{"true" if block.deleted else "false"}}}'
+    ).encode(errors="backslashreplace")
+
+
+@lru_cache(maxsize=1024)
+def _text(value: str | None) -> str:
+    """As JSON, spelled as Go does."""
+    return encode({"": value})[4:-1].decode()
+
+
+_attribute_texts: dict[str | None, tuple[Attribute, str]] = {}
+_ATTRIBUTES_KEPT: Final = 8192
+
+
+def _attribute_text(attribute: Attribute) -> str:
+    known = _attribute_texts.get(attribute.handle)
+    if known is not None and known[0] is attribute:
+        return known[1]
+    text = encode(_attribute_document(attribute)).decode()
+    if len(_attribute_texts) >= _ATTRIBUTES_KEPT:
+        _attribute_texts.clear()
+    _attribute_texts[attribute.handle] = (attribute, text)
+    return text
 
 
 def block_document(block: Block) -> Document:
@@ -157,11 +227,12 @@ def block_document(block: Block) -> Document:
 
 
 def _attribute_document(attribute: Attribute) -> Document:
-    secondary = attribute.secondary
-    document: Document = {
-        "handle_id": attribute.handle,
-        "secondary": dict(sorted(secondary.items())) if secondary is not None else None,
-    }
+    """Go leaves out what is empty."""
+    document: Document = {}
+    if attribute.handle is not None:
+        document["handle_id"] = attribute.handle
+    if attribute.secondary:
+        document["secondary"] = dict(sorted(attribute.secondary.items()))
     document |= attribute.rest
     return document | ({"releasedAt": attribute.released_at} if attribute.released_at else {})
 
@@ -175,7 +246,7 @@ def read_affinity(key: str, value: bytes) -> Affinity:
     state, deleted = document.get("state") or "", document.get("deleted") in (True, "true")
     if state not in ("", "pending", "confirmed", "pendingDeletion"):
         raise NotReadable(key, f"no such state: {state!r}")
-    return parsed._replace(state=state, deleted=deleted, rest=rest)
+    return parsed._replace(state=cast(State, state), deleted=deleted, rest=rest)
 
 
 def write_affinity(affinity: Affinity) -> bytes:
@@ -235,8 +306,13 @@ def parse_affinity_key(key: str) -> Affinity | None:
     return None
 
 
-def _cidr(segment: str) -> IPv4Network | IPv6Network | None:
+@lru_cache(maxsize=4096)
+def _network(text: str) -> IPv4Network | IPv6Network | None:
     try:
-        return ip_network(segment.replace("-", "/", 1)) if segment else None
+        return ip_network(text)
     except ValueError:
         return None
+
+
+def _cidr(segment: str) -> IPv4Network | IPv6Network | None:
+    return _network(segment.replace("-", "/", 1)) if segment else None

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from ipaddress import IPv4Address, IPv4Interface, IPv6Interface
 from typing import Literal, NamedTuple
 
-from tortie.model.network import CIDR, IP
+from tortie.model.network import CIDR, IP, Network
 from tortie.store.contract import Operation
 
 Use = Literal["Workload", "Tunnel", "LoadBalancer"]
 
 # Further writes that shall happen together with the assignment, made from the addresses that were found.
 Along = Callable[[Sequence[IP]], Sequence[Operation]]
+
+
+def interface(ip: IP, cidr: Network) -> CIDR:
+    """An address with the length of its block's prefix."""
+    if isinstance(ip, IPv4Address):
+        return IPv4Interface((ip, cidr.prefixlen))
+    return IPv6Interface((ip, cidr.prefixlen))
 
 
 class Request(NamedTuple):
