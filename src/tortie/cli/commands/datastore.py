@@ -1,4 +1,4 @@
-"""`tortie datastore export` and `import`: everything, out of one datastore and into another."""
+"""`tortie datastore`: everything out of one datastore and into another; and the lock that holds everybody back."""
 
 from __future__ import annotations
 
@@ -68,6 +68,18 @@ def import_(*, settings: Settings, file: str, overwrite: bool, output: str) -> i
     return 0
 
 
+def lock(*, settings: Settings, output: str) -> int:
+    from tortie.cli.ipam.locking import set_ready
+
+    return set_ready(settings=settings, output=output, ready=False)
+
+
+def unlock(*, settings: Settings, output: str) -> int:
+    from tortie.cli.ipam.locking import set_ready
+
+    return set_ready(settings=settings, output=output, ready=True)
+
+
 def _read(file: str) -> list[tuple[str, bytes]]:
     if file == "-":
         return read_export(sys.stdin.buffer, "standard input")
@@ -108,6 +120,24 @@ def _write_whole(file: str, lines: Iterator[bytes]) -> None:
         raise
 
 
+_LOCKS = {
+    "lock": Command(
+        summary="Keep everybody from handing out addresses, until unlock.",
+        description="""Keep everybody from handing out addresses, until unlock.
+
+Sets ClusterInformation's datastoreReady to false. Pods that run go on running; new ones wait.""",
+        run=lock,
+        options=(output_option("text", "text", "json"), *DATASTORE),
+        examples="tortie datastore lock",
+    ),
+    "unlock": Command(
+        summary="Let addresses be handed out again.",
+        run=unlock,
+        options=(output_option("text", "text", "json"), *DATASTORE),
+        examples="tortie datastore unlock",
+    ),
+}
+
 COMMAND = Command(
     summary="Take everything out of a datastore, or put it into one.",
     commands={
@@ -139,5 +169,7 @@ import can be repeated.""",
                 tortie datastore import cluster.jsonl --etcd-endpoints http://127.0.0.1:2379
             """,
         ),
+        **_LOCKS,
+        "migrate": Command(summary="lock and unlock, where calicoctl has them.", commands=_LOCKS),
     },
 )

@@ -1,0 +1,1 @@
+"""What `tortie ipam` does; declared in `tortie.cli.commands.ipam`."""
