@@ -18,6 +18,9 @@ SCAN_TIME_S: Final = 2
 # A metric of our own keeps BIRD from writing over the routes of others. It never changes: BIRD would leave every route
 # with the old metric behind, so a route's priority decides between neighbours and is not the kernel's metric.
 METRIC: Final = 1024
+# The protocol of routes that the dataplane writes, to other nodes' blocks among others. Learnt, they would be announced
+# as if those blocks were this node's.
+DATAPLANE: Final = 80
 # Addresses on these links are those of pods and of services, which are not networks of the node.
 NOT_DIRECT: Final = ("cali*", "kube-ipvs*")
 
@@ -47,7 +50,7 @@ protocol kernel kernel{family} {{
   graceful restart;
   metric {METRIC};
   ipv{family} {{
-    import all;
+    import where krt_source != {DATAPLANE};
     export filter calico_kernel_programming_v{family};
   }};
 }}

@@ -83,7 +83,7 @@ def pools(known: Mapping[str, IPPoolSpec], has_ipip: bool, refusals: list[Refusa
     for pool in found:
         if pool.encapsulation == "ipip" and not has_ipip:
             refusals.append(_no_ipip(pool))
-        elif pool.encapsulation != "none":
+        elif pool.encapsulation == "ipip":
             refusals.append(_no_tunnel(pool))
     return tuple(sorted(found, key=lambda pool: (in_order(pool.cidr), pool.name)))
 
@@ -113,14 +113,13 @@ def _no_ipip(pool: Pool) -> Refusal:
 
 
 def _no_tunnel(pool: Pool) -> Refusal:
-    """BIRD leaves these routes to whoever makes the tunnels. As long as Tortie does not, it says so."""
-    kind = "IPIP" if pool.encapsulation == "ipip" else "VXLAN"
+    """BIRD leaves these routes to whoever makes the tunnels. As long as Tortie makes no such ones, it says so."""
     which = "on nodes of other networks" if pool.cross_subnet else "on other nodes"
     return Refusal(
         f"IPPool({pool.name}): pods of {pool.cidr} {which} are not reached",
-        f"its packets are to go through {kind}, and this version of Tortie makes no tunnels yet",
-        "set ipipMode and vxlanMode to Never if the network between the nodes carries addresses of pods as they are;"
-        " else let Calico's Felix make the tunnels",
+        "its packets are to go through IPIP, and this version of Tortie makes no IPIP tunnels yet",
+        "set ipipMode: Never, and vxlanMode to Always or CrossSubnet unless the network between the nodes carries"
+        " addresses of pods as they are; or let Calico's Felix make the tunnels",
         "resource",
     )
 

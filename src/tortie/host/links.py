@@ -96,17 +96,18 @@ def observe(timeout_s: float = TIMEOUT_S) -> HostNetwork:
     """
     deadline = time.monotonic() + timeout_s
     with Netlink() as kernel:
-        links = _links(kernel, deadline)
-        addresses = kernel.dump(_GET_ADDRESS, ADDRESS_HEADER.pack(0, 0, 0, 0, 0), "the addresses", deadline)
-        found = _routes(kernel, deadline)
+        return HostNetwork(addressed_links(kernel, deadline), _routes(kernel, deadline))
+
+
+def addressed_links(kernel: Netlink, deadline: float) -> tuple[Interface, ...]:
+    """The links with their addresses."""
+    links = _links(kernel, deadline)
+    addresses = kernel.dump(_GET_ADDRESS, ADDRESS_HEADER.pack(0, 0, 0, 0, 0), "the addresses", deadline)
     owned: dict[int, list[Address]] = {}
     for message in addresses:
         for index, address in addresses_in(message):
             owned.setdefault(index, []).append(address)
-    return HostNetwork(
-        tuple(link._replace(addresses=tuple(owned.get(link.index, ()))) for link in links),
-        found,
-    )
+    return tuple(link._replace(addresses=tuple(owned.get(link.index, ()))) for link in links)
 
 
 def routes(timeout_s: float = TIMEOUT_S) -> tuple[Route, ...]:

@@ -71,11 +71,14 @@ class Request(NamedTuple):
 
 
 class Netlink:
-    """A socket to the kernel's routing tables, in the network namespace of the thread that opens it."""
+    """A socket to the kernel's routing tables, in the network namespace of the thread that opens it.
 
-    def __init__(self, groups: int = 0) -> None:
+    `protocol` is for those who ask another part of the kernel.
+    """
+
+    def __init__(self, groups: int = 0, protocol: int = socket.NETLINK_ROUTE) -> None:
         try:
-            self.socket = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, socket.NETLINK_ROUTE)
+            self.socket = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, protocol)
         except OSError as error:
             raise _closed_to_us(error) from None
         try:

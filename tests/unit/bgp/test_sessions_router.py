@@ -111,7 +111,7 @@ def test_how_the_routes_of_a_pool_are_treated(
     made = planned("a", A, pool("p", "10.244.0.0/16", **spec))
     assert made.pools == (Pool("p", ip_network("10.244.0.0/16"), encapsulation, cross_subnet, exported),)
     # Nobody shall wonder where the routes of such a pool are.
-    assert ["makes no tunnels yet" in told.why for told in made.refusals] == [True] * (encapsulation != "none")
+    assert ["makes no IPIP tunnels yet" in told.why for told in made.refusals] == [True] * (encapsulation == "ipip")
 
 
 def test_a_kernel_without_ipip_is_named_and_the_pool_stays() -> None:

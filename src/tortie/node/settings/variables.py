@@ -283,14 +283,12 @@ _USED_BY_US: Final = {variable.name for variable in HEALTH}
 _TYPHA_TOO: Final = {variable.name for variable in CLUSTER}
 _FELIX_KINDS: Final = {"switch": SWITCH, "number": NUMBER, "seconds": SECONDS, "text": TEXT}
 # Those that the dataplane obeys: tortie.dataplane.felix reads them.
-DATAPLANE: Final = frozenset(
-    f"{FELIX_PREFIX}{name}"
-    for name in """
+_OBEYED: Final = """
     VXLANENABLED VXLANPORT VXLANVNI VXLANMTU VXLANMTUV6 IPINIPMTU NATOUTGOINGADDRESS NATOUTGOINGEXCLUSIONS NATPORTRANGE
     IPTABLESNATOUTGOINGINTERFACEFILTER DEVICEROUTESOURCEADDRESS DEVICEROUTESOURCEADDRESSIPV6 DEVICEROUTEPROTOCOL
     REMOVEEXTERNALROUTES IPFORWARDING MTUIFACEPATTERN IPV4NORMALROUTEPRIORITY IPV6NORMALROUTEPRIORITY INTERFACEPREFIX
-    """.split()
-)
+"""
+DATAPLANE: Final = frozenset(f"{FELIX_PREFIX}{name}" for name in _OBEYED.split())
 FELIX_REST: Final = tuple(
     Variable(name, _FELIX_KINDS[kind], "", "Felix", USED, "a parameter of Felix that the dataplane obeys")
     if name in DATAPLANE
