@@ -1,0 +1,190 @@
+"""ADD: addresses, handle and WorkloadEndpoint in one commit, then the cable. Whole, or nothing is left.
+
+If the cable cannot be laid everything is given back at once; if the datastore is away by then, what is to be given back
+is written down. A runtime that repeats an ADD gets the same addresses again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from ipaddress import ip_network
+from typing import Any
+
+from tortie.cni import delegation
+from tortie.cni.config import Network
+from tortie.cni.deleting import free
+from tortie.cni.errors import CONFIG, CniError
+from tortie.cni.gates import pass_gates
+from tortie.cni.identity import Identity, endpoint_value, identify, labels_in, profile_of
+from tortie.cni.invocation import Invocation
+from tortie.cni.means import ADD_S, Means, mtu_for, refuse_without_ipam
+from tortie.cni.results import (
+    Attached,
+    Document,
+    addresses_in,
+    attached_document,
+    ipam_document,
+    routes_in,
+)
+from tortie.cni.wishes import Wishes, wishes_of
+from tortie.dataplane.workload import EVERYWHERE, GATEWAY4, GATEWAY6, HOST_MAC, Cable, begin, cut_outside, finish, lay
+from tortie.ipam.request import Request
+from tortie.model.errors import TortieError
+from tortie.model.network import CIDR, IP
+from tortie.model.network import Network as Destination
+from tortie.store.contract import ABSENT, Conflict, Operation, Put
+
+
+async def add(means: Means, invocation: Invocation, network: Network, namespace: int, request: bytes) -> Document:
+    who = identify(invocation, network, means.node, means.prefix)
+    wishes = wishes_of(network, invocation.args)
+    refuse_without_ipam(network, who)
+    _refuse_impossible(network, wishes)
+    mac = wishes.mac or means.new_mac()
+    mtu = mtu_for(means, network)
+    if network.readiness_gates:
+        await pass_gates(network.readiness_gates)
+    if not who.pod:
+        await _make_profile(means, network)
+    cable = Cable(
+        *(who.host_interface, who.endpoint, mac, (), EVERYWHERE),
+        *(mtu, network.queues, network.forwarding),
+    )
+    # While the datastore works, the kernel can: the one needs the other only at the end.
+    side_by_side = network.owns_ipam and means.fortune.is_good
+    asking = asyncio.ensure_future(_addresses(means, invocation, network, who, wishes, mac))
+    try:
+        if side_by_side:
+            await asyncio.sleep(0)
+            begin(cable, namespace, has6=wishes.has6, warn=means.say)
+        addresses, destinations, dns = await asking
+        ips = tuple(address.ip for address in addresses)
+        cable = cable._replace(ips=ips, destinations=destinations or EVERYWHERE)
+        (finish if side_by_side else lay)(cable, namespace, warn=means.say)
+    except asyncio.CancelledError:
+        asking.cancel()
+        raise
+    except Exception:
+        await asyncio.wait([asking])
+        if side_by_side and asking.exception():
+            await asyncio.to_thread(cut_outside, cable.host)
+        if _may_hold(network, asking):
+            await _undo(means, invocation, network, who, request)
+        raise
+    finally:
+        means.fortune.is_good = asking.done() and not asking.cancelled() and asking.exception() is None
+    attached = Attached(
+        who.host_interface,
+        HOST_MAC,
+        who.endpoint,
+        mac,
+        mtu,
+        invocation.netns,
+        tuple(_alone(ip) for ip in ips),
+        _routes(cable),
+    )
+    return attached_document(attached, network.version, dns)
+
+
+def _may_hold(network: Network, asking: asyncio.Future[Any]) -> bool:
+    """Whoever was told for certain that nothing was written has nothing to give back."""
+    error = asking.exception()
+    return not network.owns_ipam or not isinstance(error, TortieError) or error.code == "unreachable"
+
+
+async def add_addresses(means: Means, invocation: Invocation, network: Network) -> Document:
+    """As somebody else's IPAM plugin: no cable, no endpoint."""
+    who = identify(invocation, network, means.node, means.prefix)
+    wishes = wishes_of(network, invocation.args)
+    _refuse_impossible(network, wishes)
+    assigned = await means.allocator.assign(_request(means, who, wishes, network), timeout_s=ADD_S)
+    return ipam_document(assigned.addresses, network.version)
+
+
+async def _addresses(
+    means: Means, invocation: Invocation, network: Network, who: Identity, wishes: Wishes, mac: str
+) -> tuple[Sequence[CIDR], tuple[Destination, ...], Document]:
+    """Once this returns the endpoint is in the datastore, too."""
+    labels = labels_in(network)
+
+    def endpoint(ips: Sequence[IP]) -> list[Operation]:
+        value = endpoint_value(who, ips, mac, wishes, labels, means.clock(), means.new_uid())
+        return [Put(who.key, value)]
+
+    if wishes.bypassing:
+        await means.store.commit(endpoint(wishes.bypassing), timeout_s=ADD_S)
+        return tuple(map(_alone, wishes.bypassing)), (), {}
+    if not network.owns_ipam:
+        result = await delegation.run("ADD", invocation, network)
+        found = addresses_in(result)
+        if not found:
+            why = "it succeeded without an address"
+            raise CniError(CONFIG, f"{network.ipam_type} gave no address", why, "look at `ipam` in /etc/cni/net.d")
+        await means.store.commit(endpoint([address.ip for address in found]), timeout_s=ADD_S)
+        more = EVERYWHERE if network.default_routes_too else ()
+        return found, (*routes_in(result), *more), dict(result.get("dns") or {})
+    wanted = _request(means, who, wishes, network)._replace(along=endpoint)
+    assigned = await means.allocator.assign(wanted, timeout_s=ADD_S)
+    return assigned.addresses, (), {}
+
+
+def _request(means: Means, who: Identity, wishes: Wishes, network: Network) -> Request:
+    labels = network.args.get("namespaceLabels")
+    return Request(
+        means.node,
+        who.handle,
+        who.attributes(means.clock()),
+        v4=1 if wishes.v4 and not wishes.given else 0,
+        v6=1 if wishes.v6 and not wishes.given else 0,
+        given=wishes.given,
+        pools4=wishes.pools4,
+        pools6=wishes.pools6,
+        namespace_labels=labels if isinstance(labels, dict) else None,
+    )
+
+
+def _refuse_impossible(network: Network, wishes: Wishes) -> None:
+    if wishes.given and not network.owns_ipam:
+        what = f"an address was asked for, and {network.ipam_type} cannot be asked for one"
+        raise CniError(CONFIG, what, "only calico-ipam can", 'set "ipam": {"type": "calico-ipam"}')
+    if network.owns_ipam and not (wishes.v4 or wishes.v6 or wishes.given or wishes.bypassing):
+        raise CniError(
+            CONFIG, "the pod wants neither an IPv4 nor an IPv6 address", "assign_ipv4 and assign_ipv6 say so"
+        )
+
+
+async def _make_profile(means: Means, network: Network) -> None:
+    key, value = profile_of(network.name, means.clock(), means.new_uid())
+    if await means.store.get(key, timeout_s=ADD_S) is None:
+        try:
+            await means.store.commit([Put(key, value, ABSENT)], timeout_s=ADD_S)
+        except Conflict:
+            return
+
+
+async def _undo(means: Means, invocation: Invocation, network: Network, who: Identity, request: bytes) -> None:
+    try:
+        await free(means, invocation, network, who)
+    except TortieError as error:
+        means.say(f"What was set up for {who.spoken} cannot be given back yet: {error}. It is written down for later")
+        try:
+            means.pending.remember(invocation, request.replace(b"\0CNI_COMMAND=ADD\0", b"\0CNI_COMMAND=DEL\0", 1))
+        except (TortieError, OSError) as failure:
+            means.say(f"It cannot be written down either: {failure}. `tortie ipam check` finds it")
+
+
+def _alone(ip: IP) -> CIDR:
+    from ipaddress import ip_interface
+
+    return ip_interface(ip)
+
+
+def _routes(cable: Cable) -> tuple[tuple[Destination, IP | None], ...]:
+    versions = {ip.version for ip in cable.ips}
+    first: tuple[tuple[Destination, IP | None], ...] = ((ip_network(GATEWAY4), None),) if 4 in versions else ()
+    return first + tuple(
+        (destination, GATEWAY4 if destination.version == 4 else GATEWAY6)
+        for destination in cable.destinations
+        if destination.version in versions
+    )

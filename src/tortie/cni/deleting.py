@@ -1,0 +1,115 @@
+"""DEL: the cable at once, then addresses and WorkloadEndpoint in one commit. Asked twice, it is done twice.
+
+A pod must be able to end whatever state the cluster is in: no namespace, no endpoint, no handle are fine, and when the
+datastore is away, what is to be freed there is written down, and the runtime is told that all is well.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Final
+
+from tortie.cni import delegation
+from tortie.cni.config import Network
+from tortie.cni.errors import LATER, CniError
+from tortie.cni.identity import Identity, container_of, identify
+from tortie.cni.invocation import Invocation
+from tortie.cni.means import DELETE_S, Means
+from tortie.dataplane.workload import cut_inside, cut_outside
+from tortie.ipam.request import Released
+from tortie.model.errors import TortieError
+from tortie.model.wire import Undecodable
+from tortie.store.contract import Conflict, Delete, Entry, Operation, delete
+
+_ATTEMPTS: Final = 6
+
+
+async def remove(means: Means, invocation: Invocation, network: Network, namespace: int | None, request: bytes) -> None:
+    who = identify(invocation, network, means.node, means.prefix)
+    if not invocation.is_ipam:
+        await _cut(means, who, namespace)
+    try:
+        await free(means, invocation, network, who)
+    except TortieError as error:
+        if not _is_temporary(error):
+            raise
+        means.pending.remember(invocation, request)
+        means.say(f"{who.spoken} is gone from this node; its addresses are freed later: {error}")
+        return
+    means.pending.forget(means.pending.name_of(invocation))
+
+
+def _is_temporary(error: TortieError) -> bool:
+    return error.code in ("unreachable", "unauthorized", "conflict", "not-ready") or (
+        isinstance(error, CniError) and error.number == LATER
+    )
+
+
+async def _cut(means: Means, who: Identity, namespace: int | None) -> None:
+    """In a thread: the kernel takes a while until nobody uses the link any more, and others want to be served."""
+    if namespace is None:
+        return  # where the namespace is gone its links are, too
+    try:
+        await asyncio.to_thread(cut_inside, who.endpoint, namespace)
+    except TortieError as error:
+        means.say(f"The cable of {who.spoken} cannot be removed from inside: {error}")
+        raise
+
+
+async def free(means: Means, invocation: Invocation, network: Network, who: Identity) -> None:
+    """What the datastore has of an attachment, and what another IPAM plugin has."""
+    if network.ipam_type and not network.owns_ipam and not invocation.is_ipam:
+        await delegation.run("DEL", invocation, network)
+        await _free(means, who, with_addresses=False)
+    elif invocation.is_ipam:
+        await _release(means, who, ())
+    else:
+        await _free(means, who, with_addresses=True)
+
+
+async def _free(means: Means, who: Identity, *, with_addresses: bool) -> None:
+    for attempt in range(_ATTEMPTS):
+        entry = await means.store.get(who.key, timeout_s=DELETE_S)
+        ours = entry is not None and _is_ours(means, who, entry)
+        along: Sequence[Operation] = [Delete(who.key, entry.revision)] if entry is not None and ours else ()
+        try:
+            if with_addresses:
+                await _release(means, who, along)
+            elif entry is not None and ours:
+                await delete(means.store, who.key, expecting=entry.revision, timeout_s=DELETE_S)
+        except Conflict as conflict:
+            # Somebody wrote the endpoint meanwhile: whose it is now decides.
+            if conflict.key != who.key or attempt == _ATTEMPTS - 1:
+                raise
+            continue
+        if ours:
+            await asyncio.to_thread(_cut_rest, means, who)
+        return
+
+
+def _cut_rest(means: Means, who: Identity) -> None:
+    """The node's end, if the runtime could not name the pod's namespace any more and something still holds that."""
+    try:
+        cut_outside(who.host_interface)
+    except TortieError as error:
+        means.say(f"{who.host_interface} of {who.spoken} cannot be removed: {error}")
+
+
+def _is_ours(means: Means, who: Identity, entry: Entry) -> bool:
+    """A pod that was made anew has the same endpoint with another container; then it is not to be deleted."""
+    try:
+        container = container_of(who.key, entry.value)
+    except Undecodable:
+        return True  # of use to nobody
+    if container != who.container:
+        means.say("CNI_CONTAINERID does not match WorkloadEndpoint ContainerID, don't delete WEP.")
+    return container == who.container
+
+
+async def _release(means: Means, who: Identity, along: Sequence[Operation]) -> Released:
+    released = await means.allocator.release_handle(who.handle, along=along, timeout_s=DELETE_S)
+    if not released.released:
+        for handle in who.old_handles:
+            released = await means.allocator.release_handle(handle, timeout_s=DELETE_S)
+    return released
