@@ -1,0 +1,1 @@
+"""What `tortie cni ...` does, apart from how it is called."""
