@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
-from tests.support.cli import Tortie, assert_three_lines, key_of, node, pool, resource
+from tests.support.address_world import World
+from tests.support.cli import Tortie, assert_three_lines, node, pool, resource
 
 
 @pytest.fixture
@@ -77,6 +79,7 @@ def test_a_node_takes_along_what_makes_no_sense_without_it(tortie: Tortie) -> No
         resource("FelixConfiguration", "node.n1", {"logSeverityScreen": "Info"}),
         resource("FelixConfiguration", "default", {"logSeverityScreen": "Info"}),
         resource("BGPConfiguration", "node.n1", {"logSeverityScreen": "Info"}),
+        resource("CalicoNodeStatus", "n1", {"node": "n1", "classes": ["BGP"], "updatePeriodSeconds": 10}),
     )
     assert tortie("apply", "-f", file).code == 0
     tortie.put("/calico/ipam/v2/host/n1/ipv4/block/10.1.0.0-26", b'{"state":"confirmed"}')
@@ -87,11 +90,10 @@ def test_a_node_takes_along_what_makes_no_sense_without_it(tortie: Tortie) -> No
         "deleted with it: BGPConfiguration(node.n1)",
         "deleted with it: BGPPeer(of-n1)",
         "deleted with it: HostEndpoint(n1-eth0)",
-        "1 address blocks stay until they are collected",
+        "deleted with it: CalicoNodeStatus(n1)",
     ]
     left = [key.rpartition("projectcalico.org/")[2] for key in tortie.entries()]
     assert left == [
-        "/calico/ipam/v2/host/n1/ipv4/block/10.1.0.0-26",
         "bgppeers/of-all",
         "bgppeers/of-n2",
         "felixconfigurations/default",
@@ -99,13 +101,55 @@ def test_a_node_takes_along_what_makes_no_sense_without_it(tortie: Tortie) -> No
     ]
 
 
-def test_a_node_on_which_pods_live_stays(tortie: Tortie) -> None:
-    tortie("apply", "-f", tortie.file("n1.yaml", node("n1")))
-    endpoint = resource("WorkloadEndpoint", "n1-k8s-web-eth0", {"node": "n1"}, namespace="shop")
-    tortie.put(key_of("workloadendpoints", "shop/n1-k8s-web-eth0"), endpoint)
+def test_a_node_takes_its_pods_addresses_and_blocks_along_and_leaves_the_others_alone(tortie: Tortie) -> None:
+    world = World("10.1.0.0/16")
+    for number, name in enumerate(("n1", "n2")):
+        world.node(name)
+        world.block(f"10.1.{number}.0/26", name)
+        world.pod(f"web-{name}", name, f"10.1.{number}.1")
+        world.hold(f"10.1.{number}.2", f"ipip-tunnel-addr-{name}", node=name, type="ipipTunnelAddress")
+        handle = f"vxlan-v6-tunnel-addr-{name}"
+        world.hold(f"10.1.{number}.3", handle, node=name, type="vxlanV6TunnelAddress")
+    world.pod("lost", "n1", "10.1.0.9", endpoint=False)
+    world.pod("guest", "n2", "10.1.0.5")
+    world.hold("10.1.0.8", "by-hand", node="n1")
+    tortie.with_store(world.fill)
+    before = tortie.entries()
     ran = tortie("delete", "node", "n1")
-    assert_three_lines(ran, 1)
-    assert "1 workload endpoints still live on it, for example n1-k8s-web-eth0" in ran.stderr
+    assert (ran.code, ran.stdout) == (0, "Successfully deleted 1 'Node' resource(s)\n")
+    assert ran.stderr.splitlines() == [
+        "deleted with it: WorkloadEndpoint(shop/n1-k8s-web--n1-eth0)",
+        "released with it: 4 addresses",
+        "if its agent still runs, stop it: it would register the node again, and its pods have no addresses",
+        "10.1.0.8 stays: it is from an unknown source, Handle(by-hand); `tortie ipam release` frees it",
+    ]
+    after = tortie.entries()
+    assert [key for key in after if "n1" in key] == []
+    block = json.loads(after["/calico/ipam/v2/assignment/ipv4/block/10.1.0.0-26"])
+    assert block["affinity"] is None
+    assert sorted(attribute["handle_id"] for attribute in block["attributes"]) == ["by-hand", "k8s-pod-network.c-guest"]
+    others = [key for key in before if "n2" in key or key.endswith("10.1.1.0-26")]
+    assert {key: after.get(key) for key in others} == {key: before[key] for key in others}
+
+
+def test_a_pool_is_deleted_with_its_empty_blocks_and_tells_what_is_still_in_use(tortie: Tortie) -> None:
+    world = World("10.1.0.0/16")
+    world.node("n1")
+    world.block("10.1.0.0/26", "n1")
+    world.block("10.1.1.0/26", "n1")
+    world.pod("web", "n1", "10.1.0.1")
+    tortie.with_store(world.fill)
+    ran = tortie("delete", "ippool", "pool")
+    assert (ran.code, ran.stdout) == (0, "Successfully deleted 1 'IPPool' resource(s)\n")
+    assert ran.stderr.splitlines() == [
+        "1 addresses in 1 of its blocks are still in use; whoever has them keeps them",
+        "1 address blocks stay until they are collected",
+    ]
+    left = [key for key in tortie.entries() if "/block/" in key]
+    assert left == [
+        "/calico/ipam/v2/assignment/ipv4/block/10.1.0.0-26",
+        "/calico/ipam/v2/host/n1/ipv4/block/10.1.0.0-26",
+    ]
 
 
 def test_a_pool_s_blocks_outlive_it_and_are_counted(tortie: Tortie) -> None:

@@ -134,14 +134,14 @@ async def _along_with_node(resources: Resources, node: str) -> tuple[list[Resour
         raise InUse(
             f"the node {node} cannot be deleted",
             f"{len(workloads)} workload endpoints still live on it, for example {workloads[0]}",
-            "drain the node; its pods give their addresses back as they go",
+            "`tortie delete node` takes them away first; if they come back, its agent runs: stop it, and repeat",
         )
     along = []
     for kind_name in ("FelixConfiguration", "BGPConfiguration"):
         key = ResourceKey(BY_NAME[kind_name], f"node.{node}")
         if await resources.store.get(str(key), timeout_s=resources.timeout_s):
             along.append(key)
-    for kind_name in ("BGPPeer", "HostEndpoint"):
+    for kind_name in ("BGPPeer", "HostEndpoint", "CalicoNodeStatus"):
         along += list(_on_node(BY_NAME[kind_name], (await resources.list(BY_NAME[kind_name])).documents, node))
     affinities = await resources.store.scan(host_affinity_prefix(node), timeout_s=resources.timeout_s)
     return along, len(affinities.entries)

@@ -35,11 +35,11 @@ def delete(
 
     async def work(resources: Resources) -> Outcome:
         async def remove(each: Named) -> Document:
-            deleted = await resources.delete(each.kind, each.name, each.namespace, revision=each.revision)
-            notes.extend(f"deleted with it: {key.describe()}" for key in deleted.along)
-            if deleted.blocks_left:
-                notes.append(f"{deleted.blocks_left} address blocks stay until they are collected")
-            return deleted.document
+            if each.kind.name in ("Node", "IPPool"):
+                from tortie.cli.departing import delete_with_addresses
+
+                return await delete_with_addresses(resources, each, notes)
+            return (await resources.delete(each.kind, each.name, each.namespace, revision=each.revision)).document
 
         outcome = Outcome("delete", [{"kind": each.kind.name} for each in wanted])
         for each in wanted:
@@ -47,7 +47,12 @@ def delete(
                 break
         return outcome
 
-    outcome = with_resources(settings, work)
+    if any(each.kind.name in ("Node", "IPPool") for each in wanted):
+        from tortie.cli.departing import with_resources_in_loop
+
+        outcome = with_resources_in_loop(settings, work)
+    else:
+        outcome = with_resources(settings, work)
     if printer:
         sys.stdout.write(printer(Answer(outcome.written, kind=None, single=len(wanted) == 1)))
     elif outcome.written:
@@ -62,7 +67,9 @@ COMMAND = Command(
     summary="Delete resources, by name or by file.",
     description="""Delete resources, by name or by file.
 
-A node takes its BGP peers, host endpoints and per-node configuration with it.""",
+A node takes along what it has: its workload endpoints, their addresses and those of its tunnels, its blocks, BGP peers,
+host endpoints and configuration. Its record goes last, so that whatever interrupts this can be repeated. A pool is
+disabled first, and its empty blocks go with it; addresses that are in use stay with those who have them.""",
     run=delete,
     arguments=(kind_argument(required=False), name_arguments()),
     options=(

@@ -1,0 +1,1 @@
+"""What `tortie controllers ...` does."""
