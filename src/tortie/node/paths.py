@@ -23,6 +23,11 @@ class Paths(NamedTuple):
         return self.below("/run/tortie/agent.sock")
 
     @property
+    def cni_socket(self) -> str:
+        """Where the CNI plugin finds the agent."""
+        return self.below("/run/tortie/cni.sock")
+
+    @property
     def store(self) -> str:
         return self.below("/var/lib/tortie/store.db")
 

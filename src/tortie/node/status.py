@@ -16,7 +16,11 @@ from tortie.node.mesh_view import as_json
 
 
 def status_routes(
-    name: str, health: Health, addresses: Callable[[], Sequence[NodeAddress]], mesh: Callable[[], Mesh | None]
+    name: str,
+    health: Health,
+    addresses: Callable[[], Sequence[NodeAddress]],
+    mesh: Callable[[], Mesh | None],
+    dataplane: Callable[[], dict[str, Any] | None],
 ) -> Routes:
     """Called in the page's thread; it reads values that never change."""
 
@@ -40,6 +44,7 @@ def status_routes(
             "last_error": report.last.trouble.what if report.last else None,
             "routing": routing is not None,
             "bgp": as_json(view) if view else None,
+            "dataplane": dataplane(),
         }
 
     return {**health_routes(health), "/status": lambda _: Response(200, json.dumps(status()) + "\n", JSON)}

@@ -13,6 +13,7 @@ from ipaddress import IPv6Network
 from typing import Final, TypeVar
 
 from tortie import __version__
+from tortie.cli.node.pods import Pods
 from tortie.cli.node.sources import Sources
 from tortie.cli.settings import Settings, open_store
 from tortie.health.exposition import Metric
@@ -82,6 +83,7 @@ class Assembly:
         self._page_troubles: dict[Page, Trouble | None] = {}
         self._status_page: Page | None = None
         self._mesh: Mesh | None = None
+        self._pods: Pods | None = None
         self._addresses: tuple[NodeAddress, ...] = ()
         self._recorder = Recorder(Timeline(self._paths.starts), health, self._log.warning)
 
@@ -98,7 +100,13 @@ class Assembly:
         self._recorder.update()
         self._log.info(f"Starting node {name.name} with version v{__version__}")
         self._open_metrics(settings)
-        told = status_routes(name.name, self._health, lambda: self._addresses, lambda: self._mesh)
+        told = status_routes(
+            name.name,
+            self._health,
+            lambda: self._addresses,
+            lambda: self._mesh,
+            lambda: self._pods.status() if self._pods else None,
+        )
         self._status_page = serve(self._paths.status_socket, 0, told, purpose=STATUS)
         identity = Identity(name.name, stored if stored != name.name else "", machine_id(self._paths))
         store = Metered(
@@ -120,7 +128,11 @@ class Assembly:
             random_ula=_random_ula,
             kernel_news=news.wait,
         )
-        loops: list[Loop] = []
+        environment = self._sources.environment()
+        self._pods = Pods(
+            name.name, self._paths, store, self._health, self._log, phases, lambda: converger.settings, environment
+        )
+        loops: list[Loop] = [*self._pods.loops]
         if settings.backend.value == "bird":
             self._mesh = Mesh(
                 name.name,
@@ -130,7 +142,7 @@ class Assembly:
                 self._log,
                 lambda: converger.settings,
                 routes,
-                self._sources.environment(),
+                environment,
             )
             loops += [self._mesh.run, MeshReport(name.name, store, self._log, self._mesh, stamp).run]
         parts = Parts(
@@ -150,10 +162,13 @@ class Assembly:
             self._stopped_early,
             self._begin,
             tuple(loops),
+            self._pods.early,
         )
         return await Agent(parts).run()
 
     def _begin(self) -> None:
+        if self._pods:
+            self._pods.begin()
         if self._mesh:
             self._mesh.begin()
 
@@ -220,6 +235,7 @@ class Assembly:
             *datastore_metrics(report.requests),
             *address_metrics(self._addresses),
             *bgp_metrics(self._mesh.view if self._mesh else None),
+            *(self._pods.metrics() if self._pods else ()),
             *process_metrics(read_process()),
         ]
 
