@@ -17,11 +17,12 @@ _NOTE: Final = "# Tortie's CNI plugin: hands the request to the agent. Written b
 def shim_text(socket: str, state: str, python: str = PYTHON) -> str:
     """`socket`: the agent's; `state`: the folder for what the agent has to finish; `python`: an absolute path.
 
-    -I and -S: nothing of the caller's environment or of site-packages has a say, and nothing of it is loaded.
+    -I and -S: nothing of the caller's environment or of site-packages has a say, and nothing of it is loaded. -X utf8:
+    nor has the locale, which a runtime seldom sets, and which Python would spend most of a millisecond to replace.
     """
     alone = "".join(f"#|{line}\n" for line in _lean("plugin_alone.py").splitlines())
     text = _lean("plugin.py", SOCKET=socket, STATE=state)
-    return f"#!{python} -IS\n{_NOTE}\n{text}\n{alone}"
+    return f"#!{python} -ISXutf8\n{_NOTE}\n{text}\n{alone}"
 
 
 def _lean(name: str, **constants: str) -> str:

@@ -127,7 +127,7 @@ def test_requests_are_timed() -> None:
 
 def test_the_installed_file_is_one_program_that_needs_nothing_of_ours(tmp_path: Path) -> None:
     text = shim_text('/run/it\'s/"x".sock', str(tmp_path / "state"))
-    assert text.startswith("#!/usr/bin/python3 -IS\n")
+    assert text.startswith("#!/usr/bin/python3 -ISXutf8\n")
     assert "tortie." not in text.replace("tortie node run", "")
     program = tmp_path / "calico"
     program.write_text(text)

@@ -32,6 +32,7 @@ from tortie.node.paths import Paths
 
 _CERTIFICATES = {"etcd-ca": "__ETCD_CA_CERT_FILE__", "etcd-cert": "__ETCD_CERT_FILE__", "etcd-key": "__ETCD_KEY_FILE__"}
 _PATH_MAX = 100
+_ASK_S = 5.0
 
 
 class _Configuration(NamedTuple):
@@ -143,10 +144,23 @@ def _checked(python: str) -> str:
 
 
 def _interpreter(settings: InstallSettings) -> str:
-    """Ours, without the environment that it may be in; what is installed for the machine uses the machine's."""
-    if any(folder.startswith("/host/") for folder in settings.bin_folders):
+    """The machine's, which stays when ours is removed, and starts faster than those that people build; else ours."""
+    if any(folder.startswith("/host/") for folder in settings.bin_folders) or _can_run_plugins(PYTHON):
         return PYTHON
     return os.path.realpath(sys.executable)
+
+
+def _can_run_plugins(python: str) -> bool:
+    import subprocess
+
+    question = "import sys; sys.exit(sys.version_info < (3, 8))"
+    try:
+        return (
+            subprocess.run([python, "-IS", "-c", question], timeout=_ASK_S, capture_output=True, check=False).returncode
+            == 0
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return False
 
 
 def _configuration(
