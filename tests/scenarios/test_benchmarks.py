@@ -12,12 +12,18 @@ BENCHMARKS = Path(__file__).parent.parent.parent / "benchmarks"
 SMALL = {
     "bench_bird_control.py": ["--rounds", "1", "--peers", "3"],
     "bench_cli.py": ["--rounds", "1"],
+    "bench_cni.py": ["--rounds", "1", "--pods", "2", "--at-once", "1", "2"],
     "bench_doctor.py": ["--rounds", "1", "--nodes", "3", "6", "--megabytes", "4"],
     "bench_embedded_store.py": ["--rounds", "1", "--seconds", "0.1"],
     "bench_etcd_store.py": ["--rounds", "1", "--seconds", "0.1"],
     "bench_fabric.py": ["--rounds", "1", "--nodes", "3"],
+    "bench_ipam.py": [
+        *("--rounds", "1", "--seconds", "0.1", "--nodes", "1", "2", "--blocks", "16", "--taken", "10", "--new", "2"),
+        *("--check-nodes", "8", "--check-addresses", "80"),
+    ],
     "bench_lab.py": ["--rounds", "1", "--nodes", "3", "--changes", "2", "--changes-at", "3"],
     "bench_mesh.py": ["--rounds", "1", "--nodes", "3", "5"],
+    "bench_pods.py": ["--rounds", "1", "--pods", "3", "--at-once", "2"],
     "bench_start.py": ["--rounds", "1", "--nodes", "3", "--memory-nodes", "3", "--round-trip-ms", "5"],
     "bench_transfer.py": ["--rounds", "1"],
     "bench_watch.py": ["--rounds", "1", "--watchers", "3", "--changes", "3"],

@@ -1,0 +1,74 @@
+"""A host of ours for the benchmarks of pods: an agent in a network namespace, and the plugin installed beside it."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from tests.support.agent import NodeAgent
+from tests.support.cli import Tortie, pool
+from tests.support.etcd_server import running_etcd
+from tests.support.netns import Namespace, host_and_router
+
+from runtimes import Plugin
+from tortie.cni.shim import shim_text
+
+_CONFIG = {
+    "cniVersion": "0.3.1",
+    "name": "k8s-pod-network",
+    "type": "calico",
+    "log_level": "info",
+    "ipam": {"type": "calico-ipam"},
+}
+
+
+@contextmanager
+def agent_host(folder: Path, *, etcd: bool = False) -> Iterator[Plugin]:
+    """The real agent, ready, on the embedded store or an etcd; its plugin as `tortie cni install` writes it."""
+    with ExitStack() as stack:
+        variables = {"TORTIE_STORE": str(folder / "store.db")}
+        if etcd:
+            variables = {"ETCD_ENDPOINTS": stack.enter_context(running_etcd()).endpoint, "DATASTORE_TYPE": "etcdv3"}
+        host, _ = stack.enter_context(host_and_router("bench"))
+        tortie = Tortie(folder, **variables)
+        made = tortie.run("apply", "-f", tortie.file("pool.yaml", pool("default-ipv4-ippool", "10.96.0.0/16")))
+        if made.code != 0:
+            raise SystemExit(f"the pool was refused: {made.stderr}")
+        node = {"NODENAME": "bench", "IP": "autodetect", "NO_DEFAULT_POOLS": "true"}
+        agent = stack.enter_context(NodeAgent(folder, host, **variables, **node))
+        agent.wait_ready()
+        agent.wait("the socket for the plugin", (folder / "run/tortie/cni.sock").exists)
+        yield _plugin(folder, host)
+
+
+@contextmanager
+def bare_host(folder: Path) -> Iterator[Plugin]:
+    """Only what serves the plugin, on the embedded store."""
+    with host_and_router("bench") as (host, _):
+        tortie = Tortie(folder)
+        node = {"apiVersion": "projectcalico.org/v3", "kind": "Node", "metadata": {"name": "bench"}, "spec": {}}
+        made = tortie.run("apply", "-f", tortie.file("host.yaml", pool("default", "10.96.0.0/16"), node))
+        if made.code != 0:
+            raise SystemExit(f"the pool was refused: {made.stderr}")
+        program = Path(__file__).with_name("cni_host.py")
+        process = host.popen(sys.executable, program, folder, "bench", folder / "store.db")
+        while not (folder / "run/tortie/cni.sock").exists():
+            if process.poll() is not None:
+                raise SystemExit("the server of the plugin did not start")
+            time.sleep(0.01)
+        yield _plugin(folder, host)
+
+
+def _plugin(folder: Path, host: Namespace) -> Plugin:
+    programs = folder / "opt/cni/bin"
+    programs.mkdir(parents=True, exist_ok=True)
+    text = shim_text(str(folder / "run/tortie/cni.sock"), str(folder / "var/lib/tortie/cni"))
+    for name in ("calico", "calico-ipam", "tortie"):
+        (programs / name).write_text(text)
+        os.chmod(programs / name, 0o755)
+    return Plugin("tortie", programs / "calico", str(programs), json.loads(json.dumps(_CONFIG)), host)
