@@ -30,13 +30,16 @@ def tortie(tmp_path: Path) -> Tortie:
     return Tortie(tmp_path, TORTIE_LAB_DIR=str(tmp_path / "labs"))
 
 
-@pytest.mark.parametrize("command", LAB.commands)
+PODS = [f"pod {name}" for name in LAB.commands["pod"].commands]
+
+
+@pytest.mark.parametrize("command", [*LAB.commands, *PODS])
 def test_every_command_shows_how_it_is_used(tortie: Tortie, command: str) -> None:
-    done = tortie("lab", command, "--help")
+    done = tortie("lab", *command.split(), "--help")
     assert done.code == 0
     assert f"Usage: tortie lab {command}" in done.stdout
     assert f"Examples:\n  tortie lab {command}" in done.stdout
-    assert "--lang" in done.stdout
+    assert "--lang" in done.stdout or command == "pod"
 
 
 MISTAKES = {
@@ -56,6 +59,14 @@ MISTAKES = {
     "an unknown colour": (("lab", "status", "--color", "red"), "--color"),
     "a word too many": (("lab", "status", "node-1"), "unexpected word"),
     "no machine": (("lab", "exec"), "NODE is missing"),
+    "no pod to run": (("lab", "pod", "run"), "POD is missing"),
+    "a bad name of a pod": (("lab", "pod", "run", "Web"), "'Web' cannot be the name of a pod"),
+    "a bad number of pods": (("lab", "pod", "run", "web", "--count", "0"), "--count 0"),
+    "a bad time for pods": (("lab", "pod", "run", "web", "--timeout", "soon"), "--timeout soon"),
+    "no pod to delete": (("lab", "pod", "delete"), "either names of pods or --all"),
+    "names and all": (("lab", "pod", "delete", "web-1", "--all"), "either names of pods or --all"),
+    "no rounds of pings": (("lab", "ping", "--count", "0"), "--count 0"),
+    "no name of a pod": (("lab", "pod", "exec", "a/b/c", "--", "true"), "'a/b/c' cannot be the name of a pod"),
 }
 
 
@@ -69,7 +80,20 @@ def test_a_mistake_is_explained(tortie: Tortie, mistake: str) -> None:
     assert not (tortie.folder / "labs").exists()
 
 
-@pytest.mark.parametrize("command", [("status",), ("graph",), ("exec", "node-1", "--", "true"), ("logs", "node-1")])
+COMMANDS_ON_A_LAB = [
+    ("status",),
+    ("graph",),
+    ("exec", "node-1", "--", "true"),
+    ("logs", "node-1"),
+    ("ping",),
+    ("pod", "run", "web-1"),
+    ("pod", "list"),
+    ("pod", "exec", "web-1", "--", "true"),
+    ("pod", "delete", "--all"),
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS_ON_A_LAB)
 def test_a_lab_that_does_not_exist(tortie: Tortie, command: tuple[str, ...]) -> None:
     done = tortie.run("lab", *command)
     assert (done.code, done.stdout) == (1, "")

@@ -13,6 +13,7 @@ import pytest
 from tests.support.cli import COMMAND
 from tests.support.lab import DEADLINE_S, Lab, processes_naming
 from tests.support.nobody import NOBODY, as_nobody, folder_of_nobody
+from tests.support.pods import assert_reach, reach_all, run_pods
 
 
 @pytest.fixture
@@ -52,6 +53,18 @@ def test_nodes_come_and_go_there_too(lab: Lab) -> None:
     assert "added node-3" in lab.up("--nodes", "3", "--store", "etcd", "--racks", "2").stdout
     lab("stop", "node-1", "--signal", "KILL")
     assert "started node-1" in lab.up().stdout
+
+
+def test_pods_are_wired_there_too(lab: Lab) -> None:
+    lab.up("--nodes", "2")
+    run_pods(lab, "web", "--count", "4")
+    reach_all(lab)
+    assert_reach(lab, 4 * 3)
+    assert lab("pod exec", "web-3", "--", "hostname").stdout == "web-3\n"
+    assert lab("pod delete", "web-1", "web-2").code == 0
+    run_pods(lab, "web-1")
+    assert "7 namespaces" in lab("down").stdout
+    lab.assert_gone()
 
 
 def test_the_usual_place_is_the_users_own(scratch: Path) -> None:

@@ -18,7 +18,6 @@ def test_make_up_brings_a_cluster_up_and_an_incident_is_named(tmp_path: Path) ->
         assert run.returncode == 0, run.stdout + run.stderr
         assert "✓ mesh 3/3 established" in run.stdout
         assert "| 10.77.0.1    | node-to-node mesh | up    |" in run.stdout
-        assert "2 packets transmitted, 2 received, 0% packet loss" in run.stdout
         assert "IPv4: all 3 sessions between 3 nodes are up." in run.stdout
         assert "BIRD is not ready: BGP not established with 172.18.0.1 (fault: a peer" in run.stderr
         assert "node-1 (172.18.0.1) is the odd one" in run.stdout
@@ -26,6 +25,8 @@ def test_make_up_brings_a_cluster_up_and_an_incident_is_named(tmp_path: Path) ->
         assert "172.18.0.1 on br-3a10a9384428" in run.stdout
         assert "✓ changed node-1" in run.stdout
         assert "did you mean CrossSubnet?" in run.stderr
+        assert "✓ web-3 on node-3 10.244.0.1" in run.stdout
+        assert "✓ 6/6 pairs reach each other" in run.stdout.rpartition("$ tortie lab ping")[2]
         assert [path.name for path in tmp_path.iterdir()] == ["lab"]
     finally:
         down = _run([str(ROOT / ".venv" / "bin" / "tortie"), "lab", "down"], environment)

@@ -47,7 +47,7 @@ class Lab:
         return {"PATH": path, "HOME": str(self.labs), "LANG": "C.UTF-8", "TORTIE_LAB_DIR": str(self.labs)}
 
     def words(self, command: str, *words: str) -> list[str]:
-        return [*self._before, str(COMMAND), "lab", command, "--name", self.name, *words]
+        return [*self._before, str(COMMAND), "lab", *command.split(), "--name", self.name, *words]
 
     def __call__(self, command: str, *words: str, stdin: str = "", **variables: str) -> Ran:
         """`tortie lab COMMAND` for this lab."""

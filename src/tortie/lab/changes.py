@@ -125,7 +125,7 @@ def changes(before: LabPlan, after: LabPlan) -> Changes:
         rebuilt,
         tuple(machine for machine in after.machines if machine.name not in standing),
         tuple(change for change in changed if any(change[1:])),
-        router=bool(after.racks) and _sessions(before) != _sessions(after),
+        router=after.router_learns and _sessions(before) != _sessions(after),
     )
 
 

@@ -60,6 +60,10 @@ class KeeperClient:
         told = self.ask("enter", machine=machine)
         return told, self._channel.taken_descriptors()
 
+    def way_into_pod(self, label: str) -> tuple[dict[str, Any], list[int]]:
+        told = self.ask("enter", pod=label)
+        return told, self._channel.taken_descriptors()
+
     def wait_end(self, timeout_s: float) -> bool:
         """Whether the keeper's process has ended in that time."""
         return _ended(self.pid, timeout_s)

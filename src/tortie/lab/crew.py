@@ -77,7 +77,12 @@ class Crew:
 
     def drop(self, pid: int) -> None:
         if self._errands.pop(pid, None) is None:
-            _signal(pid, signal.SIGKILL)
+            _kill_family(pid)
+
+    def end_errand(self, pid: int) -> None:
+        """With all that it has started; whoever waits for it hears of the end."""
+        if pid in self._errands and self._errands[pid] is None:
+            _kill_family(pid)
 
     def reap(self) -> None:
         """Takes note of all that have ended."""
@@ -119,10 +124,17 @@ class Crew:
     def kill_all(self, timeout_s: float) -> list[str]:
         for pid, ended in list(self._errands.items()):
             if ended is None:
-                _signal(pid, signal.SIGKILL)
+                _kill_family(pid)
         return self.kill(list(self._workers), timeout_s)
 
 
 def _signal(pid: int, number: int) -> None:
     with suppress(ProcessLookupError):
         os.kill(pid, number)
+
+
+def _kill_family(pid: int) -> None:
+    """A child leads a process group of its own, except in its very first moments."""
+    for kill in (os.killpg, os.kill):
+        with suppress(ProcessLookupError):
+            kill(pid, signal.SIGKILL)

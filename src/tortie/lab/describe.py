@@ -160,7 +160,7 @@ def _listed(pairs: set[tuple[str, str]]) -> str:
 def _processes(plan: LabPlan, said: _Said) -> str:
     counts = [(1, "tortie lab keep"), (len(plan.nodes), "tortie node run"), (len(plan.stores), "etcd")]
     birds = sum(node.settings.get("CALICO_NETWORKING_BACKEND") == "bird" for node in plan.nodes)
-    counts.append((birds + bool(plan.racks), "bird"))
+    counts.append((birds + plan.router_learns, "bird"))
     listed = ", ".join(said("per node", count=count, name=name) for count, name in counts if count)
     return said("processes", listed=listed)
 

@@ -97,7 +97,8 @@ def _inside(folder: LabFolder, record: Record) -> list[int]:
 def _there(folder: LabFolder, record: Record) -> Gone:
     marks = marks_of(record)
     processes = set(_inside(folder, record)) | ({int(record["pid"])} if _keeper_lives(record) else set())
-    return Gone(len(marks), len(processes), _links(record.get("plan") or {}), 1)
+    links = _links(record.get("plan") or {}) + 2 * len(record.get("pods", ()))
+    return Gone(len(marks), len(processes), links, 1)
 
 
 def _keeper_lives(record: Record) -> bool:

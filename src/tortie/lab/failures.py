@@ -6,22 +6,13 @@ happened in the keeper, which has none.
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
-from tortie.lab.words import Language
+from tortie.lab.pod_failures import POD_FAILURES
+from tortie.lab.words import Kind, Language, Told
 from tortie.model.errors import TortieError
 
-
-class Told(NamedTuple):
-    what: str
-    why: str
-    fix: str
-
-
-class Kind(NamedTuple):
-    exit_code: int
-    en: Told
-    zh: Told
+__all__ = ["FAILURES", "LabFailure", "Told", "as_message", "from_message"]
 
 
 class LabFailure(TortieError):
@@ -52,7 +43,7 @@ def from_message(message: dict[str, Any]) -> TortieError:
     return error
 
 
-FAILURES: Final[dict[str, Kind]] = {
+FAILURES: Final[dict[str, Kind]] = POD_FAILURES | {
     "bad-name": Kind(
         2,
         Told(

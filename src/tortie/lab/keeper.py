@@ -14,7 +14,7 @@ import sys
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from tortie.lab.failures import LabFailure, as_message
 from tortie.lab.protocol import Channel, Closed, Message, listening
@@ -31,7 +31,7 @@ class Keeper:
         self._folder = folder
         self._lab = lab
         self._starter: Channel | None = starter
-        self._work: tuple[Channel, Work] | None = None
+        self._tasks: list[_Task] = []
         self._ends_for: Channel | None = None
         self._over = False
         self._abandoned = False
@@ -56,6 +56,8 @@ class Keeper:
             with suppress(OSError):
                 os.unlink(self._folder.socket)
             listener.close()
+            for task in self._tasks:
+                task.work.close()
             left = self._lab.end(_END_S)
             self._tell_end(left)
         return self._abandoned
@@ -114,17 +116,30 @@ class Keeper:
             case "status":
                 return self._lab.status()
             case "enter":
-                told, descriptors = self._lab.way_into(str(message.get("machine")))
+                pod = message.get("pod")
+                told, descriptors = (
+                    self._lab.way_into_pod(str(pod)) if pod else self._lab.way_into(str(message.get("machine")))
+                )
                 channel.send({"done": told}, descriptors)
                 return None
             case "start":
                 return self._lab.start(str(message.get("machine")))
             case "signal":
                 return self._lab.signal(str(message.get("machine")), int(message.get("signal", signal.SIGTERM)))
+            case "pods":
+                return self._lab.pods()
+            case "pod-run":
+                work = self._lab.run_pods(message["pods"], float(message["timeout_s"]), self._teller(channel))
+                self._take_up(channel, "pod-run", work)
+                return None
+            case "pod-delete":
+                work = self._lab.delete_pods(message["pods"], float(message["timeout_s"]))
+                self._take_up(channel, "pod-delete", work)
+                return None
             case "apply":
-                if self._work:
+                if any(task.name == "apply" for task in self._tasks):
                     raise LabFailure("busy", name=self._folder.name)
-                self._work = channel, self._lab.apply(message["plan"], self._teller(channel))
+                self._take_up(channel, "apply", self._lab.apply(message["plan"], self._teller(channel)))
                 return None
             case "keep":
                 self._starter = None if channel is self._starter else self._starter
@@ -143,30 +158,44 @@ class Keeper:
 
         return tell
 
+    def _take_up(self, channel: Channel, name: str, work: Work) -> None:
+        self._tasks.append(_Task(channel, name, work))
+
     def _go_on(self) -> float | None:
-        """Takes up the work; how long to wait at most before it is done again."""
-        if not self._work or self._over:
-            return None
-        channel, work = self._work
+        """Takes up all work; how long to wait at most before it is done again."""
+        pauses = (
+            [] if self._over else [pause_s for task in list(self._tasks) if (pause_s := self._step(task)) is not None]
+        )
+        return min(pauses, default=None)
+
+    def _step(self, task: _Task) -> float | None:
         answer: Message
         try:
-            return next(work)
+            return next(task.work)
         except StopIteration as end:
             answer = {"done": end.value}
         except TortieError as error:
-            _log(f"failed: {error}")
+            _log(f"{task.name} failed: {error}")
             answer = {"failure": as_message(error)}
         except Exception as error:
             _log_traceback()
             answer = {"failure": as_message(self._defect(error))}
-        self._work = None
+        self._tasks.remove(task)
         with suppress(Closed):
-            channel.send(answer)
+            task.channel.send(answer)
         return None
 
     def _defect(self, error: Exception) -> TortieError:
         reason = f"{type(error).__name__}: {error}"
         return LabFailure("keeper-ended", name=self._folder.name, reason=reason, log=self._folder.log)
+
+
+class _Task(NamedTuple):
+    """Work that somebody has asked for."""
+
+    channel: Channel
+    name: str
+    work: Work
 
 
 class _Bell:

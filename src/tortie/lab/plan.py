@@ -107,6 +107,11 @@ class LabPlan(NamedTuple):
     def router(self) -> Machine:
         return next(machine for machine in self.machines if machine.role == "router")
 
+    @property
+    def router_learns(self) -> bool:
+        """Whether packets with addresses of pods pass the router, so that it has to know the blocks."""
+        return bool(self.racks) and any(pool.vxlan == "Never" for pool in self.pools)
+
     def machine(self, name: str) -> Machine | None:
         return next((machine for machine in self.machines if machine.name == name), None)
 

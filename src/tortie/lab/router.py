@@ -14,8 +14,8 @@ from tortie.model.network import IP
 
 
 def router_text(plan: LabPlan) -> str:
-    """A configuration for BIRD 2. Empty when there are no racks: the router has nothing to learn then."""
-    return "\n".join(_lines(plan)) + "\n" if plan.racks else ""
+    """A configuration for BIRD 2. Empty when there is nothing to learn: no racks, or tunnels between them."""
+    return "\n".join(_lines(plan)) + "\n" if plan.router_learns else ""
 
 
 def protocol_name(peer: IP) -> str:

@@ -19,18 +19,21 @@ from tortie.lab.changes import Changes, Refused, changes
 from tortie.lab.crew import Crew
 from tortie.lab.fabric import Fabric
 from tortie.lab.failures import LabFailure
+from tortie.lab.hosting import Ground, Hosting
 from tortie.lab.launch import Life, Place, become_command, become_program
 from tortie.lab.plan import LabPlan, Machine
 from tortie.lab.plan_json import as_json, from_json
+from tortie.lab.pods import dealt_out, wanted_from
 from tortie.lab.registry import LabFolder
 from tortie.lab.router import router_text
 from tortie.lab.seeding import settle
-from tortie.lab.surroundings import BIRD_COMMAND, environment_of, etcd_command
+from tortie.lab.surroundings import BIRD_COMMAND, environment_of, etcd_command, network_variables
 
 _STORE_S: Final = 30.0
 _LOOK_S: Final = 0.02
 _KILL_S: Final = 5.0
-_FILES_WANTED: Final = 65536  # two descriptors for each machine
+_SHOWN_MAX: Final = 10  # names in a message
+_FILES_WANTED: Final = 65536  # two descriptors for each machine and each pod
 
 Work = Generator[float, None, dict[str, Any]]
 
@@ -61,6 +64,8 @@ class RunningLab:
         self._loaded = False
         self._gone: list[Machine] = []  # nodes that have left, and of which the store still knows
         self._files_max = _raise_files_limit()
+        ground = Ground(folder.machine, self._runtime_place, self._installation, self._write_record)
+        self._hosting = Hosting(folder, self._crew, ground)
 
     def apply(self, raw: dict[str, Any], tell: Tell) -> Work:
         """What is missing is made, what is obsolete removed, what has ended started; the rest notices nothing."""
@@ -109,6 +114,7 @@ class RunningLab:
         for name in gone:
             self._crew.forget(name)
             shutil.rmtree(self._folder.machine(name), ignore_errors=True)
+        self._hosting.leave(gone)
         self._gone += [node for node in before.nodes if node.name in gone] if before else []
 
     def _load(self) -> None:
@@ -133,9 +139,7 @@ class RunningLab:
     def _settle_store(self, plan: LabPlan, before: LabPlan | None) -> Generator[float, None, None]:
         """In a process of its own, which can go where the store is, and may wait."""
         log = os.path.join(self._folder.path, "seeding.log")
-        place = Place(
-            self._namespaces(plan.stores[0]) if plan.stores else {}, log, {"PATH": self._path, "LANG": "C.UTF-8"}
-        )
+        place = Place(self._namespaces(plan.stores[0]) if plan.stores else {}, log, self._bare_environment)
 
         def become() -> int:
             settle(plan, before, self._gone, self._folder.store, _STORE_S)
@@ -157,7 +161,7 @@ class RunningLab:
         self._gone.clear()
 
     def _start_router(self, before: LabPlan | None) -> list[str]:
-        """Its BIRD learns the nodes' blocks; without racks it has nothing to learn."""
+        """Its BIRD learns the nodes' blocks; without racks, or with tunnels, it has nothing to learn."""
         assert self._plan
         router, text = self._plan.router, router_text(self._plan)
         if not text:
@@ -177,6 +181,25 @@ class RunningLab:
     def _life(self, node: Machine) -> Life:
         words = ("node", "run", "--root", self._folder.machine(node.name))
         return Life(self._place(node), partial(become_command, self._shipped.command, words))
+
+    def _installation(self, node: str) -> Life:
+        """The shipped command, which puts plugins and configuration below the node's root."""
+        root = self._folder.machine(node)
+        words = ("cni", "install", "--root", root)
+        place = self._place(self._machine(node))
+        assert self._plan
+        environment = network_variables(self._plan) | dict(place.environment)
+        place = place._replace(log=os.path.join(root, "install.log"), environment=environment)
+        return Life(place, partial(become_command, self._shipped.command, words))
+
+    def _runtime_place(self, node: str) -> Place:
+        """Where a container runtime would be: on the node, and nothing of its agent."""
+        log = os.path.join(self._folder.machine(node), "runtime.log")
+        return Place(self._namespaces(self._machine(node)), log, self._bare_environment, files_max=self._files_max)
+
+    @property
+    def _bare_environment(self) -> dict[str, str]:
+        return {"PATH": self._path, "LANG": "C.UTF-8"}
 
     def _environment(self, machine: Machine, plan: LabPlan) -> dict[str, str]:
         return environment_of(machine, plan, self._folder, self._path)
@@ -200,14 +223,18 @@ class RunningLab:
             "pid": os.getpid(),
             "began_at": self._began_at,
             "rootless": bool(self._above),
-            "namespaces": [list(mark) for mark in self._fabric.marks],
+            "namespaces": [list(mark) for mark in (*self._fabric.marks, *self._hosting.marks)],
+            "pods": self._hosting.names,
             "plan": as_json(self._plan),
         }
         write_whole(self._folder.record, json.dumps(record, indent=1).encode(), 0o600)
 
     def status(self) -> dict[str, Any]:
-        now = time.monotonic()
-        machines = [self._told(machine, now) for machine in self._plan.machines] if self._plan else []
+        now, pods = time.monotonic(), self._hosting.counts()
+        machines = [
+            {**self._told(machine, now), "pods": pods.get(machine.name, 0)}
+            for machine in (self._plan.machines if self._plan else ())
+        ]
         return {
             "name": self._folder.name,
             "pid": os.getpid(),
@@ -228,7 +255,7 @@ class RunningLab:
             "rack": machine.rack,
             "address": str(machine.address),
             "addresses": [str(address.ip) for nic in machine.nics for address in nic.addresses],
-            "has_work": machine.role != "router" or bool(self._plan.racks),
+            "has_work": machine.role != "router" or self._plan.router_learns,
             "process": process,
         }
 
@@ -241,11 +268,44 @@ class RunningLab:
 
     def way_into(self, name: str) -> tuple[dict[str, Any], tuple[int, ...]]:
         """What somebody needs who wants to go there: environment, and the kinds of the descriptors beside it."""
+        if self._plan and not self._plan.machine(name) and self._hosting.get(name):
+            return self.way_into_pod(name)
         machine = self._machine(name)
         assert self._plan
         namespaces = {**self._above, **self._namespaces(machine)}
         told = {"environment": self._environment(machine, self._plan), "namespaces": list(namespaces)}
         return told, tuple(namespaces.values())
+
+    def way_into_pod(self, label: str) -> tuple[dict[str, Any], tuple[int, ...]]:
+        hosted = self._hosting.get(label)
+        if hosted is None:
+            known = ", ".join(self._hosting.names[:_SHOWN_MAX]) or "-"
+            raise LabFailure("unknown-pod", lab=self._folder.name, pod=label, pods=known)
+        namespaces = {**self._above, **hosted.namespaces}
+        told = {"environment": {**self._bare_environment, "HOME": "/"}, "namespaces": list(namespaces)}
+        return told, tuple(namespaces.values())
+
+    def pods(self) -> dict[str, Any]:
+        return {"pods": self._hosting.told()}
+
+    def run_pods(self, raw: Sequence[Mapping[str, str]], timeout_s: float, tell: Tell) -> Work:
+        nodes = self._plan.nodes if self._plan else ()
+        wanted = wanted_from(raw)
+        for each in wanted:
+            if each.node and self._machine(each.node).role != "node":
+                names = [node.name for node in nodes]
+                raise LabFailure("not-a-node", machine=each.node, nodes=", ".join(names[:_SHOWN_MAX]), first=names[0])
+        if not nodes:
+            raise LabFailure("coming-up", name=self._folder.name)
+        alive = [node.name for node in nodes if self._crew.runs(node.name)]
+        choice = alive or [node.name for node in nodes]
+        wanted = [each._replace(node=each.node or self._hosting.node_of(each.name)) for each in wanted]
+        return self._hosting.run(dealt_out(wanted, choice, self._hosting.counts()), timeout_s, tell)
+
+    def delete_pods(self, raw: Sequence[Mapping[str, str]] | None, timeout_s: float) -> Work:
+        """None: all of them."""
+        names = self._hosting.all_names() if raw is None else [each.name for each in wanted_from(raw)]
+        return self._hosting.delete(names, timeout_s)
 
     def start(self, name: str) -> dict[str, Any]:
         """Whatever the machine runs, if it does not run."""
@@ -273,6 +333,7 @@ class RunningLab:
     def end(self, timeout_s: float) -> list[str]:
         """Everything that runs, at once; then the machines. Returns what the kernel does not let go yet."""
         left = self._crew.kill_all(timeout_s)
+        self._hosting.close()
         self._fabric.close()
         return left
 

@@ -6,21 +6,23 @@ import asyncio
 import json
 import time
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, TypeVar
 
 from tortie.lab.plan import LabPlan, Machine
-from tortie.lab.seeds import Stamp, keys_of, relabelled, seeds
+from tortie.lab.seeds import Stamp, claims, keys_of, relabelled, seeds
 from tortie.lab.surroundings import endpoints
+from tortie.model.errors import TortieError
 from tortie.model.keys import ResourceKey
 from tortie.model.kinds import BY_NAME
 from tortie.model.wire import encode
-from tortie.store.contract import ABSENT, Delete, Put, Store, Unreachable
+from tortie.store.contract import ABSENT, Conflict, Delete, Put, Store, Unreachable
 from tortie.store.retry import update
 
 Item = TypeVar("Item")
 
-_AT_ONCE: Final = 100
+_AT_ONCE: Final = 100  # an even number: an affinity and its block are written together
+_ATTEMPTS: Final = 10
 _PAUSE_S: Final = 0.02
 
 
@@ -60,16 +62,41 @@ async def _write(
     wanted = dict(seeds(plan, stamp))
     obsolete = {key for node in gone for key in keys_of(node)}
     if before:
-        obsolete |= {key for key, _ in seeds(before, stamp)} - wanted.keys() - _own_records(plan)
+        held = claims(before)
+        obsolete |= {key for key, _ in seeds(before, stamp)} - {*held, *held.values()}
+        obsolete -= wanted.keys() | _own_records(plan)
+    if gone:
+        from tortie.lab.leaving import forget_nodes
+
+        await forget_nodes(store, {node.name for node in gone}, timeout_s)
     for keys in _portions(sorted(obsolete)):
         await store.commit([Delete(key) for key in keys], timeout_s=timeout_s)
-    for keys in _portions(list(wanted)):
-        there = (await store.snapshot(keys, timeout_s=timeout_s)).entries
-        missing = [Put(key, wanted[key], ABSENT) for key in keys if key not in there]
-        if missing:
-            await store.commit(missing, timeout_s=timeout_s)
+    claimed = claims(plan)
+    paired = {key: None for pair in claimed.items() for key in pair}
+    for keys in (*_portions([key for key in wanted if key not in paired]), *_portions(list(paired))):
+        await _fill(store, {key: wanted[key] for key in keys}, claimed, timeout_s)
     for old, new in _relabelled_nodes(plan, before):
         await update(store, _node_key(new), lambda present, old=old, new=new: _labelled(present, old, new))  # type: ignore[misc]
+
+
+async def _fill(store: Store, wanted: Mapping[str, bytes], claimed: Mapping[str, str], timeout_s: float) -> None:
+    """Writes what is absent. A block that another node has taken meanwhile stays its own: then IPAM finds another."""
+    asked = list({*wanted, *(claimed[key] for key in wanted if key in claimed)})
+    for _ in range(_ATTEMPTS):
+        there = (await store.snapshot(asked, timeout_s=timeout_s)).entries
+        missing = [
+            Put(key, value, ABSENT)
+            for key, value in wanted.items()
+            if key not in there and claimed.get(key) not in there
+        ]
+        if not missing:
+            return
+        try:
+            await store.commit(missing, timeout_s=timeout_s)
+            return
+        except Conflict:
+            continue  # agents work in the same store
+    raise TortieError("the lab's store changes all the time", "somebody else writes the same keys", "try again")
 
 
 def _own_records(plan: LabPlan) -> set[str]:

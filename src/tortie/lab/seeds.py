@@ -2,7 +2,8 @@
 
 * The pools, so that no node makes another one.
 * For each node a block that it owns. IPAM would claim one with the first pod; the lab has routes to show without pods.
-* With racks: BGPPeers, so that every node tells the router which block it has.
+* With racks: BGPPeers, so that every node tells the router which block it has. Through a tunnel the router sees no
+  address of a pod, and is told nothing.
 * Node records with labels, for nodes that have some. An agent keeps what it finds in its record and adds to it, so
   selectors match from the first moment, and nobody has to write into the record beside the agent.
 
@@ -49,13 +50,17 @@ def seeds(plan: LabPlan, stamp: Stamp) -> list[tuple[str, bytes]]:
     return found
 
 
+def claims(plan: LabPlan) -> dict[str, str]:
+    """The keys of all affinities, each with that of its block: neither may be written without the other."""
+    return {
+        host_affinity_key(node.name, str(block)): block_key(str(block)) for node in plan.nodes for block in node.blocks
+    }
+
+
 def keys_of(node: Machine) -> list[str]:
-    """What belongs to one node alone, and goes when it leaves the lab: its records, its affinities and blocks."""
+    """The records that belong to one node alone, and go when it leaves the lab. Addresses are IPAM's business."""
     resources = (("Node", node.name), ("FelixConfiguration", f"node.{node.name}"), ("CalicoNodeStatus", node.name))
-    keys = [str(ResourceKey(BY_NAME[kind], name)) for kind, name in resources]
-    for block in node.blocks:
-        keys += [host_affinity_key(node.name, str(block)), block_key(str(block))]
-    return keys
+    return [str(ResourceKey(BY_NAME[kind], name)) for kind, name in resources]
 
 
 def relabelled(document: Document, before: Machine, after: Machine) -> Document:
@@ -68,7 +73,7 @@ def relabelled(document: Document, before: Machine, after: Machine) -> Document:
 def _resources(plan: LabPlan) -> Iterator[tuple[str, str, Document, dict[str, str]]]:
     for pool in plan.pools:
         yield "IPPool", pool.name, builtins(pool_spec(pool)), {}
-    if plan.racks:
+    if plan.router_learns:
         for nic in plan.router.nics:
             for address in nic.addresses if nic.segment in plan.racks else ():
                 name = f"{nic.segment}-router" + ("" if address.version == 4 else "-v6")

@@ -40,6 +40,7 @@ class NodeStatus(NamedTuple):
     exit_code: int | None = None  # of an agent that has ended
     signal: int | None = None  # by which it was ended
     sessions: tuple[dict[str, Any], ...] = ()
+    pods: int = 0
 
     def as_json(self) -> dict[str, Any]:
         ended = {"exit_code": self.exit_code, "signal": self.signal} if self.phase == STOPPED and self.pid else None
@@ -51,6 +52,7 @@ class NodeStatus(NamedTuple):
             "ready": self.ready,
             "sessions": {"up": self.up, "expected": self.expected},
             "routes": self.routes,
+            "pods": self.pods,
             "age_s": round(self.age_s, 1),
             "pid": self.pid if self.phase != STOPPED else None,
             "ended": ended,
@@ -132,7 +134,7 @@ def _node(machine: Mapping[str, Any], answer: Mapping[str, Any] | None) -> NodeS
     running = bool(process.get("running"))
     status = NodeStatus(
         machine["name"], machine["address"], machine["rack"], STOPPED, False, 0, 0, 0, 0.0, process.get("pid", 0)
-    )
+    )._replace(pods=int(machine.get("pods", 0)))
     if not running:
         code, last_words = process.get("exit_code"), process.get("last_words")
         reasons = (Reason(f"the agent ended with exit code {code}", last_words),) if code and last_words else ()

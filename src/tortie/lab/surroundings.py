@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from typing import Final
 
@@ -10,6 +11,7 @@ from tortie.lab.registry import LabFolder
 
 CLIENT_PORT: Final = 2379
 PEER_PORT: Final = 2380
+_NETWORK: Final = "k8s-pod-network"
 
 
 def environment_of(machine: Machine, plan: LabPlan, folder: LabFolder, path: str) -> dict[str, str]:
@@ -30,6 +32,15 @@ def store_variables(plan: LabPlan, folder: LabFolder) -> dict[str, str]:
     if plan.store.kind == "etcd":
         return {"DATASTORE_TYPE": "etcdv3", "ETCD_ENDPOINTS": ",".join(endpoints(plan))}
     return {"DATASTORE_TYPE": "embedded", "TORTIE_STORE": folder.store}
+
+
+def network_variables(plan: LabPlan) -> dict[str, str]:
+    """For `tortie cni install`: pods get IPv6 only if the configuration says so, as with Calico."""
+    if all(pool.cidr.version == 4 for pool in plan.pools):
+        return {}
+    ipam = {"type": "calico-ipam", "assign_ipv4": "true", "assign_ipv6": "true"}
+    calico = {"type": "calico", "log_level": "info", "ipam": ipam}
+    return {"CNI_NETWORK_CONFIG": json.dumps({"name": _NETWORK, "cniVersion": "0.3.1", "plugins": [calico]}, indent=2)}
 
 
 def endpoints(plan: LabPlan) -> tuple[str, ...]:

@@ -12,6 +12,22 @@ class Pair(NamedTuple):
     zh: str
 
 
+class Told(NamedTuple):
+    """A failure in one language."""
+
+    what: str
+    why: str
+    fix: str
+
+
+class Kind(NamedTuple):
+    """A failure in both."""
+
+    exit_code: int
+    en: Told
+    zh: Told
+
+
 def say(language: Language, key: str, **values: object) -> str:
     pair = TEXTS[key]
     return (pair.zh if language == "zh" else pair.en).format_map(values)
@@ -106,6 +122,27 @@ TEXTS: Final[dict[str, Pair]] = {
     "stop.done": Pair("stopped {machine}", "已停止 {machine}"),
     "stop.sent": Pair("sent {signal} to {machine}, process {pid}", "已向 {machine} 的进程 {pid} 发送 {signal}"),
     "stop.idle": Pair("{machine} does not run", "{machine} 没有运行"),
+    # lab pod run, list, delete
+    "head.name": Pair("NAME", "名称"),
+    "head.interface": Pair("INTERFACE", "接口"),
+    "head.pods": Pair("PODS", "POD 数"),
+    "pod.made": Pair("{name} on {node} {addresses}", "{name} 位于 {node} {addresses}"),
+    "pod.made.many": Pair("{count} pods on {nodes} nodes", "{nodes} 个节点上的 {count} 个 pod"),
+    "pod.waiting": Pair("waiting for {names}: {why}", "正在等待 {names}：{why}"),
+    "pod.already": Pair("{names} there already", "{names} 已存在"),
+    "pod.deleted": Pair("deleted {names}", "已删除 {names}"),
+    "pod.none": Pair(
+        "there are no pods; `tortie lab pod run web-1` makes one", "没有 pod；`tortie lab pod run web-1` 可创建一个"
+    ),
+    "pod.failed": Pair("{name} on {node}: {why}", "{node} 上的 {name}：{why}"),
+    # lab ping
+    "ping.from": Pair("FROM", "来源"),
+    "ping.all": Pair("{up}/{expected} pairs reach each other", "{up}/{expected} 对可互通"),
+    "ping.silent": Pair("no answer within {time}", "{time} 内无应答"),
+    "ping.failed": Pair(
+        "{source} ({from_node}) -> {target} ({to_node}, {address}): {why}",
+        "{source}（{from_node}）-> {target}（{to_node}，{address}）：{why}",
+    ),
     # ages
     "age.seconds": Pair("{count}s", "{count}秒"),
     "age.minutes": Pair("{minutes}m{seconds}s", "{minutes}分{seconds}秒"),

@@ -40,3 +40,8 @@ def test_every_node_has_a_session_and_hears_nothing() -> None:
 
 def test_a_lab_without_racks_needs_none() -> None:
     assert router_text(planned(nodes=3)) == ""
+
+
+def test_with_tunnels_between_the_racks_there_is_nothing_to_learn() -> None:
+    assert router_text(planned("nodes: 4\nracks: 2\npool: {encapsulation: VXLANCrossSubnet}")) == ""
+    assert router_text(planned("nodes: 4\nracks: 2\npool: {encapsulation: IPIP}")) != ""

@@ -8,7 +8,7 @@ from typing import Any
 from tests.support.topologies import planned
 
 from tortie.lab.plan import LabPlan
-from tortie.lab.seeds import Stamp, keys_of, relabelled, seeds
+from tortie.lab.seeds import Stamp, claims, keys_of, relabelled, seeds
 from tortie.model.keys import parse_resource_key
 from tortie.model.resource import stored_form, typed, validate
 from tortie.model.resources.bgp import BGPPeer
@@ -114,9 +114,27 @@ def test_with_a_node_goes_all_that_came_with_it_and_nothing_else() -> None:
     both = planned("nodes: [node-1, {name: node-2, labels: {role: db}}]\nipv6: true")
     one = set(stored(planned("nodes: [node-1]\nipv6: true")))
     own = set(keys_of(both.nodes[1]))
-    assert set(stored(both)) - one <= own
+    held = claims(both)
+    assert set(stored(both)) - one <= own | {key for pair in held.items() for key in pair}
     assert not own & one
     assert {f"{RESOURCES}felixconfigurations/node.node-2", f"{RESOURCES}caliconodestatuses/node-2"} <= own
+
+
+def test_an_affinity_comes_with_its_block() -> None:
+    plan = planned(nodes=2, ipv6=True)
+    held = claims(plan)
+    assert len(held) == 4
+    assert {key for pair in held.items() for key in pair} == {key for key in stored(plan) if "/ipam/" in key}
+    assert held["/calico/ipam/v2/host/node-2/ipv4/block/10.244.0.64-26"] == (
+        "/calico/ipam/v2/assignment/ipv4/block/10.244.0.64-26"
+    )
+
+
+def test_a_router_that_only_sees_tunnels_is_told_nothing() -> None:
+    for mode in ("VXLAN", "VXLANCrossSubnet"):
+        plan = planned(f"nodes: 4\nracks: 2\nipv6: true\npool: {{encapsulation: {mode}}}")
+        assert not any("/bgppeers/" in key for key in stored(plan))
+        assert not plan.router_learns
 
 
 def test_labels_that_others_have_set_stay() -> None:

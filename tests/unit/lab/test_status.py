@@ -53,6 +53,7 @@ def test_a_healthy_lab() -> None:
         "ready": True,
         "sessions": {"up": 1, "expected": 1},
         "routes": 1,
+        "pods": 0,
         "age_s": 5.0,
         "pid": 101,
         "ended": None,

@@ -84,13 +84,131 @@ def down(**values: Any) -> int:
     return take_down(**values)
 
 
+def pod_run(**values: Any) -> int:
+    from tortie.cli.lab.pods import run
+
+    return run(**values)
+
+
+def pod_list(**values: Any) -> int:
+    from tortie.cli.lab.pods import list_pods
+
+    return list_pods(**values)
+
+
+def pod_delete(**values: Any) -> int:
+    from tortie.cli.lab.pods import delete
+
+    return delete(**values)
+
+
+def pod_exec(**values: Any) -> int:
+    from tortie.cli.lab.inside import execute_in_pod
+
+    return execute_in_pod(**values)
+
+
+def ping(**values: Any) -> int:
+    from tortie.cli.lab.ping import ping as ask_all
+
+    return ask_all(**values)
+
+
 def _complete_machine(typed: str, values: dict[str, Any]) -> list[str]:
     from tortie.cli.lab.talk import machine_names
 
     return [name for name in machine_names(values.get("name")) if name.startswith(typed)]
 
 
+def _complete_pod(typed: str, values: dict[str, Any]) -> list[str]:
+    from tortie.cli.lab.talk import pod_names
+
+    return [name for name in pod_names(values.get("name")) if name.startswith(typed)]
+
+
+def _complete_place(typed: str, values: dict[str, Any]) -> list[str]:
+    return [*_complete_machine(typed, values), *_complete_pod(typed, values)]
+
+
 _MACHINE = Argument("machine", "NODE", complete=_complete_machine)
+_PLACE = Argument("machine", "NODE", complete=_complete_place)
+_PODS = Argument("pods", "POD", required=False, repeated=True, complete=_complete_pod)
+_NAMESPACE = Option(("-n", "--namespace"), "namespace", "The pod's namespace.", "NAME", default="default")
+_POD_TIME = Option(("--timeout",), "timeout", "How long to wait, as 90s or 5m.", "TIME", default="30s")
+
+_POD = Command(
+    summary="Run pods, wired through the node's CNI plugin; list and delete them.",
+    description=(
+        "A pod of a lab is a network and a hostname, without any process, wired as a container runtime does it: the "
+        "plugins that the node's /etc/cni/net.d names are called in order. Pods stay when agents and BIRD restart; "
+        "with their node, and with the lab, they go."
+    ),
+    examples="""
+        tortie lab pod run web-1 --node node-1
+        tortie lab pod list
+        tortie lab pod exec web-1 -- ip addr
+        tortie lab pod delete --all
+    """,
+    commands={
+        "run": Command(
+            summary="Make pods and wire them, all at the same time.",
+            run=pod_run,
+            description=(
+                "Waits until every pod has its network. A node that is not ready to wire pods is asked again until "
+                "time is up. A pod that is there already is left as it is; one that gets no network is removed again."
+            ),
+            arguments=(Argument("pods", "POD", repeated=True),),
+            options=(
+                Option(("--node",), "node", "On which node. Without it: where the fewest pods are.", "NODE"),
+                Option(("--count",), "count", "So many of each: web-1, web-2, …", "N"),
+                _NAMESPACE,
+                _POD_TIME,
+                *_USUAL,
+            ),
+            examples="""
+                tortie lab pod run web-1 --node node-1
+                tortie lab pod run web --count 30
+                tortie lab pod run db-1 db-2 -n other -o json
+            """,
+        ),
+        "list": Command(
+            summary="List all pods: node, addresses, interface on the node, age.",
+            run=pod_list,
+            options=_USUAL,
+            examples="""
+                tortie lab pod list
+                tortie lab pod list -o json
+            """,
+        ),
+        "exec": Command(
+            summary="Run a command in a pod.",
+            run=pod_exec,
+            description=(
+                "The command runs in the pod's network, with its hostname and with your terminal; its exit code is "
+                "the answer."
+            ),
+            arguments=(
+                Argument("pod", "POD", complete=_complete_pod),
+                Argument("command", "COMMAND", required=False, repeated=True),
+            ),
+            options=(_NAMESPACE, *_USUAL),
+            examples="""
+                tortie lab pod exec web-1 -- ip route
+                tortie lab pod exec web-1 -- ping -c 3 10.244.0.65
+            """,
+        ),
+        "delete": Command(
+            summary="Delete pods; their addresses are free again.",
+            run=pod_delete,
+            arguments=(_PODS,),
+            options=(Option(("-a", "--all"), "everything", "All pods."), _NAMESPACE, _POD_TIME, *_USUAL),
+            examples="""
+                tortie lab pod delete web-1 web-2
+                tortie lab pod delete --all
+            """,
+        ),
+    },
+)
 
 COMMAND = Command(
     summary="Bring up a whole cluster on this machine, look at it, take it down.",
@@ -103,6 +221,8 @@ COMMAND = Command(
         tortie lab up                              three nodes, in two seconds
         tortie lab exec node-2 -- tortie node status
         tortie lab graph
+        tortie lab pod run web --count 6           pods, dealt out to the nodes
+        tortie lab ping                            all of them reach each other
         tortie lab down
     """,
     commands={
@@ -150,13 +270,14 @@ COMMAND = Command(
             """,
         ),
         "exec": Command(
-            summary="Run a command in a machine of the lab.",
+            summary="Run a command in a machine or a pod of the lab.",
             run=execute,
             description=(
                 "The command runs in the machine's network, with its hostname and the environment of its agent, and "
-                "with your terminal; its exit code is the answer. Members of etcd and the router can be entered, too."
+                "with your terminal; its exit code is the answer. Members of etcd, the router and pods can be entered, "
+                "too."
             ),
-            arguments=(_MACHINE, Argument("command", "COMMAND", required=False, repeated=True)),
+            arguments=(_PLACE, Argument("command", "COMMAND", required=False, repeated=True)),
             options=_USUAL,
             examples="""
                 tortie lab exec node-2 -- tortie node status
@@ -165,9 +286,9 @@ COMMAND = Command(
             """,
         ),
         "shell": Command(
-            summary="Open a shell in a machine of the lab.",
+            summary="Open a shell in a machine or a pod of the lab.",
             run=shell,
-            arguments=(_MACHINE,),
+            arguments=(_PLACE,),
             options=(_NAME, output_option("text", "text"), *_SPEECH),
             examples="""
                 tortie lab shell node-1
@@ -198,6 +319,27 @@ COMMAND = Command(
                 tortie lab graph
                 tortie lab graph -o svg > lab.svg
                 tortie lab graph -o dot | dot -Tpng > lab.png
+            """,
+        ),
+        "pod": _POD,
+        "ping": Command(
+            summary="Let all pods ping each other, and show who reaches whom.",
+            run=ping,
+            description=(
+                "Every pod asks every other one, all at once, over IPv4 and IPv6 as far as they have both. Whoever "
+                "does not answer is asked again until time is up. With names: only these among each other; one name "
+                "alone: this one with all others. Milliseconds are shown; exits with 3 when a pair has no answer."
+            ),
+            arguments=(_PODS,),
+            options=(
+                Option(("--count",), "count", "How many answers each pair has to give.", "N", default="1"),
+                Option(("--timeout",), "timeout", "How long to wait for each answer.", "TIME", default="3s"),
+                *_USUAL,
+            ),
+            examples="""
+                tortie lab ping
+                tortie lab ping web-1 web-2 --count 10
+                tortie lab ping -o json
             """,
         ),
         "list": Command(

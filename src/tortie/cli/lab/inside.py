@@ -1,4 +1,4 @@
-"""`tortie lab exec` and `shell`: this process goes into a machine of the lab and becomes the command."""
+"""`tortie lab exec`, `pod exec` and `shell`: this process goes into a machine or pod and becomes the command."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Final, cast
 from tortie.cli.lab.talk import Talk, print_json, spoken
 from tortie.host.namespaces import Kind, enter
 from tortie.lab.failures import LabFailure
+from tortie.lab.pods import pod_name
 
 _FORMS: Final = ("text", "json")
 _CLONE_NEWNS: Final = 0x20000
@@ -29,6 +30,25 @@ def execute(
     return spoken(work, name=name, lang=lang, output=output, color=color, forms=_FORMS)
 
 
+def execute_in_pod(
+    *,
+    name: str | None,
+    lang: str | None,
+    output: str,
+    color: str,
+    pod: str,
+    command: tuple[str, ...],
+    namespace: str,
+) -> int:
+    def work(talk: Talk) -> int:
+        label = pod_name(pod, namespace).label
+        if not command:
+            raise LabFailure("no-command", machine=label)
+        return _become(talk, label, command, {}, pod=True)
+
+    return spoken(work, name=name, lang=lang, output=output, color=color, forms=_FORMS)
+
+
 def shell(*, name: str | None, lang: str | None, output: str, color: str, machine: str) -> int:
     def work(talk: Talk) -> int:
         program = os.environ.get("SHELL") or "/bin/sh"
@@ -39,9 +59,9 @@ def shell(*, name: str | None, lang: str | None, output: str, color: str, machin
     return spoken(work, name=name, lang=lang, output=output, color=color, forms=_FORMS[:1])
 
 
-def _become(talk: Talk, machine: str, command: tuple[str, ...], more: dict[str, str]) -> int:
+def _become(talk: Talk, machine: str, command: tuple[str, ...], more: dict[str, str], *, pod: bool = False) -> int:
     with closing(talk.keeper(talk.folder())) as keeper:
-        told, descriptors = keeper.way_into(machine)
+        told, descriptors = keeper.way_into_pod(machine) if pod else keeper.way_into(machine)
     kinds = cast(list[Kind], told["namespaces"])
     enter(dict(zip(kinds, descriptors, strict=True)))
     for descriptor in descriptors:

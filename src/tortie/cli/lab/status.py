@@ -41,14 +41,16 @@ def look(keeper: KeeperClient, folder: LabFolder, timeout_s: float = _ASK_S) -> 
 
 def status_text(talk: Talk, seen: LabStatus) -> str:
     racks = any(node.rack for node in seen.nodes)
-    heads = ["node", "address", *(["rack"] if racks else []), "phase", "ready", "sessions", "routes", "age"]
-    rows = [_row(talk, node, racks=racks) for node in seen.nodes]
+    pods = any(node.pods for node in seen.nodes)
+    heads = ["node", "address", *(["rack"] if racks else []), "phase", "ready", "sessions", "routes"]
+    heads += [*(["pods"] if pods else []), "age"]
+    rows = [_row(talk, node, racks=racks, pods=pods) for node in seen.nodes]
     text = table([talk.say(f"head.{head}") for head in heads], rows)
     reasons = list(reason_lines(talk, seen))
     return text + ("\n" + "\n".join(reasons) + "\n" if reasons else "")
 
 
-def _row(talk: Talk, node: NodeStatus, *, racks: bool) -> list[str]:
+def _row(talk: Talk, node: NodeStatus, *, racks: bool, pods: bool) -> list[str]:
     return [
         node.name,
         node.address,
@@ -57,6 +59,7 @@ def _row(talk: Talk, node: NodeStatus, *, racks: bool) -> list[str]:
         talk.colour(talk.say("yes"), "good") if node.ready else talk.colour(talk.say("no"), "bad"),
         f"{node.up}/{node.expected}",
         str(node.routes),
+        *([str(node.pods)] if pods else []),
         age(talk, node.age_s) if node.phase != STOPPED else "-",
     ]
 

@@ -12,7 +12,7 @@ from tortie.cli.language import Language, choose_language, may_colour
 from tortie.lab.changes import Refused
 from tortie.lab.client import KeeperClient
 from tortie.lab.failures import LabFailure, Told
-from tortie.lab.registry import DEFAULT_NAME, LabFolder, all_labs, is_locked, lab_folder, labs_folder
+from tortie.lab.registry import DEFAULT_NAME, LabFolder, Record, all_labs, is_locked, lab_folder, labs_folder
 from tortie.lab.words import say
 from tortie.model.errors import TortieError
 
@@ -106,6 +106,21 @@ def _in_chinese(error: TortieError) -> Told:
     return told_in_chinese(error)
 
 
+def number_of(flag: str, text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        raise LabFailure("bad-number", flag=flag, text=text, example=f"{flag} 3")
+    return int(text)
+
+
+def seconds_of(flag: str, text: str) -> float:
+    """`90s`, `5m`, `500ms`, `2`."""
+    for unit, factor in (("ms", 0.001), ("s", 1.0), ("m", 60.0), ("", 1.0)):
+        number = text.removesuffix(unit)
+        if text.endswith(unit) and number.replace(".", "", 1).isdigit() and number.isascii():
+            return float(number) * factor
+    raise LabFailure("bad-number", flag=flag, text=text, example=f"{flag} 90s")
+
+
 def say_aside(text: str) -> None:
     """To standard error, unless nobody is there any more, as when a terminal has been closed."""
     try:
@@ -122,10 +137,18 @@ def print_json(document: Any) -> None:
     sys.stdout.write(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
 
 
-def machine_names(name: str | None) -> list[str]:
+def machine_names(name: str | None, role: str | None = None) -> list[str]:
     """For completion: of the lab that is meant."""
+    machines = _record(name).get("plan", {}).get("machines", ())
+    return [machine["name"] for machine in machines if role in (None, machine["role"])]
+
+
+def pod_names(name: str | None) -> list[str]:
+    return list(_record(name).get("pods", ()))
+
+
+def _record(name: str | None) -> Record:
     try:
-        record = Talk(name, None, "text", "never", ("text",)).folder().read() or {}
+        return Talk(name, None, "text", "never", ("text",)).folder().read() or {}
     except (LabFailure, OSError):
-        return []
-    return [machine["name"] for machine in record.get("plan", {}).get("machines", ())]
+        return {}

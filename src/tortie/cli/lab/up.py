@@ -13,7 +13,7 @@ from tortie.cli.lab.again import kept
 from tortie.cli.lab.dry_run import plan_of, show_plan
 from tortie.cli.lab.progress import Live, missing_lines, summary
 from tortie.cli.lab.status import reason_lines
-from tortie.cli.lab.talk import Talk, print_json, say_aside, spoken
+from tortie.cli.lab.talk import Talk, number_of, print_json, say_aside, seconds_of, spoken
 from tortie.lab.changes import Refused, changes
 from tortie.lab.failures import LabFailure
 from tortie.lab.plan import LabPlan
@@ -46,7 +46,7 @@ def up(
         folder, wanted = _wanted(talk, filename, flags)
         if dry_run:
             return show_plan(talk, folder, wanted)
-        seconds = _BASE_S + _PER_NODE_S * len(wanted.nodes) if timeout is None else _seconds(timeout)
+        seconds = _BASE_S + _PER_NODE_S * len(wanted.nodes) if timeout is None else seconds_of("--timeout", timeout)
         return _up(talk, folder, wanted, seconds)
 
     return spoken(work, name=name, lang=lang, output=output, color=color, forms=_FORMS)
@@ -72,7 +72,7 @@ def _wanted(talk: Talk, filename: str | None, flags: Mapping[str, Any]) -> tuple
 def _from_flags(given: dict[str, Any], present: LabPlan | None) -> Topology:
     for flag in ("nodes", "racks", "members"):
         if flag in given:
-            given[flag] = _number(f"--{flag}", given[flag])
+            given[flag] = number_of(f"--{flag}", given[flag])
     return from_flags(**given) if present is None else kept(given, present)
 
 
@@ -87,20 +87,6 @@ def _from_file(filename: str, given: Mapping[str, Any]) -> Topology:
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise LabFailure("unreadable", path=filename, reason=reason) from None
-
-
-def _number(flag: str, text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) < 10):
-        raise LabFailure("bad-number", flag=flag, text=text, example=f"{flag} 3")
-    return int(text)
-
-
-def _seconds(text: str) -> float:
-    for unit, factor in (("ms", 0.001), ("s", 1.0), ("m", 60.0), ("", 1.0)):
-        number = text.removesuffix(unit)
-        if text.endswith(unit) and number.replace(".", "", 1).isdigit() and number.isascii():
-            return float(number) * factor
-    raise LabFailure("bad-number", flag="--timeout", text=text, example="--timeout 90s")
 
 
 def _up(talk: Talk, folder: LabFolder, wanted: LabPlan, timeout_s: float) -> int:
