@@ -74,10 +74,10 @@ class Pods:
         return as_json(view) if view else None
 
     def _standing(self) -> Standing:
-        if self._phases.over:
-            return Standing()
         report = self._health.report()
-        return Standing(registered=False, why_not=f"{report.phase}: {report.doing}")
+        if not self._phases.over:
+            return Standing(registered=False, why_not=f"{report.phase}: {report.doing}")
+        return Standing(limited="; ".join(cause.trouble.what for cause in report.not_ready))
 
 
 def _now() -> datetime:
