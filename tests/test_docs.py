@@ -37,7 +37,7 @@ def _parts(page: Path) -> set[str]:
 def test_files_named_in_the_text_exist(page: Path) -> None:
     """Paths in backticks that begin with a folder of ours, or with a package of the source."""
     ours = "src|tests|docs|scripts|benchmarks|requirements|examples"
-    packages = "model|host|store|addressing|bgp|health|node|lab|doctor|cli"
+    packages = "model|host|store|addressing|bgp|ipam|dataplane|health|node|cni|controllers|lab|doctor|cli"
     for name in re.findall(rf"`((?:{ours}|{packages})/[\w/.-]*)`", page.read_text()):
         roots = (ROOT, ROOT / "src" / "tortie")
         assert any((root / name).exists() or (root / f"{name}.py").exists() for root in roots) or _attribute(name), name

@@ -12,7 +12,14 @@ import pytest
 from tests.support.transcripts import Desk, steps
 
 ROOT = Path(__file__).parents[2]
-PAGES = ("README.md", "README.zh.md", "docs/how-to/play-with-a-cluster.md", "docs/how-to/peer-with-your-router.md")
+PAGES = (
+    "README.md",
+    "README.zh.md",
+    "docs/how-to/play-with-a-cluster.md",
+    "docs/how-to/peer-with-your-router.md",
+    "docs/how-to/find-leaked-addresses.md",
+    "docs/how-to/move-pods-from-host-local.md",
+)
 
 
 @pytest.fixture

@@ -20,7 +20,9 @@ _BLOCK: Final = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _REMARK: Final = re.compile(r"  +# .*$")
 # What differs from run to run; a table or a frame around it may then be wider or narrower.
 _VARYING: Final = (
-    (re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d:\d\d)?|\d\d:\d\d:\d\d"), "TIME"),
+    (re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d:\d\d(?:\.\d+)?)?|\d\d:\d\d:\d\d"), "TIME"),
+    (re.compile(r"\b(?:[0-9a-f]{64}|[0-9a-f]{12})\b"), "CONTAINER"),
+    (re.compile(r"✓ \d+(?:\.\d+)?(?=\s|$)"), "✓ MS"),
     (re.compile(r"\d+(?:\.\d+)? (?:s|秒)|\d+ min(?: \d+ s)?|\b(?:\d+[dhm])*\d+[dhms]\b|(?:\d+[天时分])*\d+秒"), "SPAN"),
     (re.compile(r"(process|进程) \d+"), r"\1 PID"),
     (re.compile(r"-{2,}"), "--"),
@@ -28,7 +30,8 @@ _VARYING: Final = (
 )
 # These change something, so that they are not asked twice.
 _ONCE: Final = re.compile(
-    r"tortie lab (up|down|start|stop)\b|&$|\bcat >|\bkill\b|-- bird |birdc .*down|/bgpd |ip addr add"
+    r"tortie lab (up|down|start|stop|pod run|pod delete)\b|&$|\bcat >|\bkill\b|-- bird |birdc .*down|/bgpd |ip addr add"
+    r"|tortie (delete|cni install|controllers run|datastore (un)?lock|ipam (migrate|repair))\b|sed -i"
 )
 # After these somebody who listened on the router's BGP port is about to end, and the next one needs that port.
 _LISTENERS: Final = "tortie lab exec router -- ss -Hltn 'sport = :179'"
