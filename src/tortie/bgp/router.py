@@ -78,13 +78,12 @@ def ignored_interfaces(cluster: Cluster, refusals: list[Refusal]) -> tuple[str, 
     return tuple(pattern for pattern in patterns if pattern != "*")
 
 
-def pools(known: Mapping[str, IPPoolSpec], has_ipip: bool, refusals: list[Refusal]) -> tuple[Pool, ...]:
+def pools(
+    known: Mapping[str, IPPoolSpec], has_ipip: bool, own_dataplane: bool, refusals: list[Refusal]
+) -> tuple[Pool, ...]:
     found = [_pool(name, spec, refusals) for name, spec in known.items()]
-    for pool in found:
-        if pool.encapsulation == "ipip" and not has_ipip:
-            refusals.append(_no_ipip(pool))
-        elif pool.encapsulation == "ipip":
-            refusals.append(_no_tunnel(pool))
+    if own_dataplane:
+        refusals += (_no_ipip(pool, in_kernel=has_ipip) for pool in found if pool.encapsulation == "ipip")
     return tuple(sorted(found, key=lambda pool: (in_order(pool.cidr), pool.name)))
 
 
@@ -102,25 +101,16 @@ def _pool(name: str, spec: IPPoolSpec, refusals: list[Refusal]) -> Pool:
     return Pool(name, spec.cidr, encapsulation, mode == "CrossSubnet", not spec.disableBGPExport)
 
 
-def _no_ipip(pool: Pool) -> Refusal:
-    return Refusal(
-        f"IPPool({pool.name}): pods of {pool.cidr} on other nodes cannot be reached by IPIP",
-        "this kernel has no IPIP (CONFIG_NET_IPIP, the module ipip)",
-        "load it (modprobe ipip) or run a kernel that has it; or set ipipMode: Never, if the network between the nodes"
-        " carries addresses of pods as they are, else vxlanMode: Always",
-        "pool",
-    )
-
-
-def _no_tunnel(pool: Pool) -> Refusal:
+def _no_ipip(pool: Pool, *, in_kernel: bool) -> Refusal:
     """BIRD leaves these routes to whoever makes the tunnels. As long as Tortie makes no such ones, it says so."""
     which = "on nodes of other networks" if pool.cross_subnet else "on other nodes"
+    lacking = "" if in_kernel else "; nor has this kernel IPIP (CONFIG_NET_IPIP, the module ipip)"
     return Refusal(
-        f"IPPool({pool.name}): pods of {pool.cidr} {which} are not reached",
-        "its packets are to go through IPIP, and this version of Tortie makes no IPIP tunnels yet",
+        f"IPPool({pool.name}): pods of {pool.cidr} {which} cannot be reached by IPIP",
+        f"this version of Tortie makes no IPIP tunnels yet{lacking}",
         "set ipipMode: Never, and vxlanMode to Always or CrossSubnet unless the network between the nodes carries"
-        " addresses of pods as they are; or let Calico's Felix make the tunnels",
-        "resource",
+        " addresses of pods as they are; or let Calico's Felix make the tunnels and set CALICO_DISABLE_FELIX",
+        "pool",
     )
 
 

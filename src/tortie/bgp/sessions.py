@@ -43,8 +43,19 @@ _WITHOUT: Final[dict[str, tuple[str, Subject]]] = {
 }
 
 
-def plan(node: str, cluster: Cluster, *, secrets: Secrets, router_id: str = "", has_ipip: bool = True) -> Plan:
-    """`router_id` is what CALICO_ROUTER_ID says. `secrets` holds those of `wanted_secrets`."""
+def plan(
+    node: str,
+    cluster: Cluster,
+    *,
+    secrets: Secrets,
+    router_id: str = "",
+    has_ipip: bool = True,
+    own_dataplane: bool = True,
+) -> Plan:
+    """`router_id` is what CALICO_ROUTER_ID says. `secrets` holds those of `wanted_secrets`.
+
+    `own_dataplane`: tunnels are Tortie's to make, not Felix's.
+    """
     me = cluster.speakers.get(node)
     refusals = [_unreadable(entry, node) for entry in cluster.unreadable]
     sessions = _sessions(cluster, me, secrets, refusals)
@@ -61,7 +72,7 @@ def plan(node: str, cluster: Cluster, *, secrets: Secrets, router_id: str = "", 
         sessions=tuple(sorted(sessions, key=lambda session: session.name)),
         blocks=cluster.blocks,
         services=services(cluster, me),
-        pools=pools(cluster.pools, has_ipip, refusals),
+        pools=pools(cluster.pools, has_ipip, own_dataplane, refusals),
         advertisements=advertisements(cluster, refusals),
         filters={name: cluster.filters[name] for name in sorted(named)},
         ignored_interfaces=ignored_interfaces(cluster, refusals),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final, NamedTuple
 
 from tortie.dataplane.things import Concern, Desired
+from tortie.health.exposition import Metric, Sample
 
 _SHOWN: Final = 5
 
@@ -44,3 +45,16 @@ def as_json(view: DataplaneView) -> dict[str, Any]:
         "last_error": view.wrong._asdict() if view.wrong else None,
         "notes": list(view.notes[:_SHOWN]),
     }
+
+
+def metrics(view: DataplaneView) -> tuple[Metric, ...]:
+    """Felix's names where they mean the same."""
+    told = (
+        ("felix_active_local_endpoints", "Pods of this node.", view.endpoints),
+        ("felix_cluster_num_hosts", "Nodes that the dataplane knows.", view.nodes),
+        ("felix_route_table_num_routes", "Routes that shall be in the kernel.", len(view.wish.routes)),
+        ("tortie_dataplane_failures", "What could not be done the last time.", len(view.failures)),
+    )
+    gauges = (Metric(name, text, "gauge", (Sample(value),)) for name, text, value in told)
+    changes = "What was changed in the kernel since the start."
+    return (*gauges, Metric("tortie_dataplane_changes_total", changes, "counter", (Sample(view.changes),)))

@@ -144,7 +144,14 @@ class Mesh:
         if not self._outdated and secrets == self._secrets:
             return
         router_id = self._settings().router_id.value or ""
-        decided = plan(self._name, cluster, secrets=secrets, router_id=router_id, has_ipip=self._has_ipip is not False)
+        decided = plan(
+            self._name,
+            cluster,
+            secrets=secrets,
+            router_id=router_id,
+            has_ipip=self._has_ipip is not False,
+            own_dataplane=not self._settings().disable_felix.value,
+        )
         decided = writable(decided)
         self._bird.want(bird_text(decided))
         self._plan, self._secrets, self._outdated = decided, secrets, False

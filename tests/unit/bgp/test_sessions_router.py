@@ -120,7 +120,7 @@ def test_a_kernel_without_ipip_is_named_and_the_pool_stays() -> None:
     assert [found.name for found in made.pools] == ["p", "q"]
     refusal = refused(made, "IPPool(p)")
     assert "CONFIG_NET_IPIP" in refusal.why
-    assert "vxlanMode: Always" in refusal.fix
+    assert "vxlanMode to Always" in refusal.fix
 
 
 def test_ipip_is_for_ipv4_only() -> None:

@@ -70,7 +70,12 @@ names, and an old one goes last. Exit code 0: done, or nothing to do; 4: done, b
                     "CNI_NETWORK_CONFIG_FILE, or a built-in one.",
                     "FILE",
                 ),
-                Option(("--python",), "python", "Interpreter that runs the plugins. Default: the machine's, else ours.", "PATH"),
+                Option(
+                    ("--python",),
+                    "python",
+                    "Interpreter that runs the plugins. Default: the machine's, else ours.",
+                    "PATH",
+                ),
                 Option(("--mtu",), "mtu", "MTU of pods; CNI_MTU. Default: as the node finds it out.", "N"),
                 Option(
                     ("--kubeconfig",),

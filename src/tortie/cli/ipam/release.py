@@ -25,6 +25,7 @@ from tortie.model.wire import to_json
 from tortie.store.contract import Store
 
 _TIMEOUT_S = 120.0
+_LEFT_ALONE = 4
 _EXAMPLE = "tortie ipam release --ip=10.244.1.5"
 
 
@@ -167,7 +168,7 @@ def repair(*, settings: Settings, files: tuple[str, ...], force: bool, output: s
     for note in notes:
         sys.stderr.write(f"WARNING: {note}\n")
     _tell_repairs(done, output, locked=locked)
-    return 0
+    return _LEFT_ALONE if any(each.why_not for each in done) else 0
 
 
 def _judge(census: Census, wishes: list[Wishes], *, force: bool) -> list[str]:

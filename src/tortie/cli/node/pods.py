@@ -14,6 +14,7 @@ from tortie.ipam.allocator import Allocator
 from tortie.node.agent import Loop
 from tortie.node.dataplane import DataplaneLoop
 from tortie.node.dataplane_view import as_json
+from tortie.node.dataplane_view import metrics as dataplane_metrics
 from tortie.node.log import Log
 from tortie.node.paths import Paths
 from tortie.node.phases import Phases
@@ -66,7 +67,8 @@ class Pods:
             self._dataplane.begin()
 
     def metrics(self) -> tuple[Metric, ...]:
-        return self._cni.metrics()
+        view = self._dataplane.view if self._dataplane else None
+        return (*self._cni.metrics(), *(dataplane_metrics(view) if view else ()))
 
     def status(self) -> dict[str, Any] | None:
         """Of the dataplane; None where another program does its work, and before the first look."""
