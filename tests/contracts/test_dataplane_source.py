@@ -152,7 +152,7 @@ def test_what_goes_while_the_datastore_is_away_is_known_to_be_gone_afterwards(tm
         world.store.gone = False
         state = await world.until(lambda state: len(state.nodes) == 1)
         assert list(state.nodes) == ["a"]
-        assert "The datastore answers again" in world.written.getvalue()
+        assert "The dataplane hears the datastore again" in world.written.getvalue()
 
     play(tmp_path / "store.db", scenario)
 

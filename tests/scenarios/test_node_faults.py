@@ -297,7 +297,7 @@ def mounted(folder: Path, options: str, filled: int) -> Iterator[Callable[..., N
     ("options", "filled", "mended", "why"),
     [
         ("size=64k,ro", 0, "rw", "ead-only"),
-        ("size=4k,nr_inodes=1", 0, "nr_inodes=9", "o space"),
+        ("size=64k,nr_inodes=1", 0, "nr_inodes=9", "o space"),
         ("size=4k", 4096, "size=64k", "o space"),
     ],
 )
@@ -314,7 +314,7 @@ def test_a_folder_that_cannot_be_written(
         remount(mended)
         agent.wait_ready()
         wait_one_story(agent)
-        assert {path.name for path in folder.iterdir()} - {"full"} == {"nodename"}
+        assert {path.name for path in folder.iterdir()} - {"full"} == {"nodename", "mtu"}
         assert (folder / "nodename").read_bytes() == b"n1"
 
 

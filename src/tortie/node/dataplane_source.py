@@ -90,4 +90,4 @@ class DataplaneSource:
         if self._away:
             self._away = False
             self._health.drop(COMPONENT)
-            self._log.info("The datastore answers again")
+            self._log.info("The dataplane hears the datastore again")
