@@ -1,10 +1,11 @@
 """How many addresses per second, next to bare compare-and-set commits of the same store by the same client?
 
-Nodes are tasks of one process that share a client, each with its own allocator. The floor writes one key of its own,
-of the size of a block, again and again; an assignment writes block and handle, and a new block every so often. Single:
-each node waits for one address before it asks for the next. Gathered: each node has sixteen requests in flight, and
-so has the floor. Runs alternate. Then: what a new block costs where nearly all are taken, and how `tortie ipam check`
-grows with the cluster.
+Nodes are tasks of one process that share a client, each with its own allocator and its watches. The floor writes what
+one address has to write, without a thought: a key of the size of a block, at the revision that it has, and a small new
+one. An assignment plans and encodes block and handle, and claims a new block every so often. Both run beside the same
+watches. Single: each node waits for one address before it asks for the next. Gathered: each node has sixteen requests
+in flight, and so has the floor. Runs alternate; processor time is this process's alone. Then: what a new block costs
+where nearly all are taken, and how `tortie ipam check` grows with the cluster.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
 from ipaddress import ip_network
 from pathlib import Path
+from typing import NamedTuple
 
 from ipam_clusters import checked, crowded, with_nodes
 from table import print_table
@@ -34,6 +36,7 @@ from tortie.store.metered import Metered
 _SINGLE_TARGET, _GATHERED_TARGET = 0.8, 1.0
 _IN_FLIGHT = 16
 _VALUE = b"v" * 6_000  # as many bytes as a block with half of its addresses given out
+_SMALL = b"h" * 50  # and a handle
 _LINEAR = 2.4  # twice the addresses: at most so many times the seconds
 
 _fresh = itertools.count()
@@ -47,15 +50,20 @@ async def bare(store: Store, until: float) -> int:
     key, count = f"/bare/{next(_fresh)}", 0
     expecting: Expectation = ABSENT
     while time.perf_counter() < until:
-        expecting = await store.commit([Put(key, _VALUE, expecting)])
+        expecting = await store.commit([Put(key, _VALUE, expecting), Put(f"{key}/{count}", _SMALL, ABSENT)])
         count += 1
     return count
 
 
-async def bare_rate(store: Store, writers: int, seconds: float) -> float:
-    began = time.perf_counter()
-    done = await asyncio.gather(*(bare(store, began + seconds) for _ in range(writers)))
-    return sum(done) / (time.perf_counter() - began)
+class Rate(NamedTuple):
+    per_s: float
+    cpu_ms: float  # for each
+
+
+async def rated(work: Sequence[Awaitable[int]]) -> Rate:
+    began, used = time.perf_counter(), time.process_time()
+    done = sum(await asyncio.gather(*work))
+    return Rate(done / (time.perf_counter() - began), (time.process_time() - used) / done * 1000)
 
 
 async def assigning(allocator: Allocator, node: str, until: float) -> int:
@@ -72,7 +80,7 @@ def request(node: str) -> Request:
     return Request(node, f"k8s-pod-network.{name}", attributes, v4=1, blocks_max=10_000)
 
 
-async def our_rate(store: Store, nodes: int, in_flight: int, seconds: float) -> float:
+async def both(store: Store, nodes: int, in_flight: int, seconds: float) -> tuple[Rate, Rate]:
     """From empty; each node's first address, for which it has to read everything, is not in the count."""
     names = await with_nodes(store, nodes)
     allocators = [Allocator(store, name, clock=now, keep=True) for name in names]
@@ -80,14 +88,11 @@ async def our_rate(store: Store, nodes: int, in_flight: int, seconds: float) -> 
     try:
         for allocator, name in zip(allocators, names, strict=True):
             await allocator.assign(request(name))
-        began = time.perf_counter()
-        work = [
-            assigning(allocator, name, began + seconds)
-            for allocator, name in zip(allocators, names, strict=True)
-            for _ in range(in_flight)
-        ]
-        done = await asyncio.gather(*work)
-        return sum(done) / (time.perf_counter() - began)
+        until = time.perf_counter() + seconds
+        floor = await rated([bare(store, until) for _ in range(nodes * in_flight)])
+        until = time.perf_counter() + seconds
+        pairs = list(zip(allocators, names, strict=True)) * in_flight
+        return floor, await rated([assigning(allocator, name, until) for allocator, name in pairs])
     finally:
         for task in news:
             task.cancel()
@@ -100,14 +105,14 @@ async def rates(store: Store, nodes: Sequence[int], seconds: float, rounds: int)
         for count in nodes:
             pairs = []
             for number in range(rounds + 1):
-                pair = (
-                    await bare_rate(store, count * in_flight, seconds),
-                    await our_rate(store, count, in_flight, seconds),
-                )
+                pair = await both(store, count, in_flight, seconds)
                 if number:  # the first round warms up
                     pairs.append(pair)
-            ratio = statistics.median(mine / floor for floor, mine in pairs)
-            floor_rate, our = (statistics.median(column) for column in zip(*pairs, strict=True))
+            ratio = statistics.median(mine.per_s / floor.per_s for floor, mine in pairs)
+            floor_rate, our = (statistics.median(rate.per_s for rate in column) for column in zip(*pairs, strict=True))
+            floor_ms, our_ms = (
+                statistics.median(rate.cpu_ms for rate in column) for column in zip(*pairs, strict=True)
+            )
             is_met = ratio >= target if in_flight == 1 else ratio > target
             sign = ">=" if in_flight == 1 else ">"
             rows.append(
@@ -116,6 +121,7 @@ async def rates(store: Store, nodes: Sequence[int], seconds: float, rounds: int)
                     "single" if in_flight == 1 else f"gathered, {in_flight} each",
                     f"{floor_rate:,.0f}",
                     f"{our:,.0f}",
+                    f"{floor_ms:.2f} / {our_ms:.2f}",
                     f"{ratio:.2f}",
                     f"{'PASS' if is_met else 'FAIL'} ({sign} {target:.1f})",
                 )
@@ -212,7 +218,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         etcd_rates, etcd_block = asyncio.run(on_etcd(etcd.endpoint, options))
     with tempfile.TemporaryDirectory(prefix="bench-ipam-") as folder:
         embedded_rates, embedded_block = asyncio.run(on_embedded(folder, options))
-    header = ["nodes", "requests", "bare CAS/s", "addresses/s", "ratio", "target"]
+    header = ["nodes", "requests", "bare CAS/s", "addresses/s", "CPU ms each", "ratio", "target"]
     rounds = f"({options.rounds} alternating rounds, medians)"
     print_table(f"Addresses per second over etcd {rounds}", header, etcd_rates)
     print_table(f"Addresses per second over the embedded store {rounds}", header, embedded_rates)

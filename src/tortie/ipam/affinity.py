@@ -75,7 +75,7 @@ async def claim_block(
         if block is None:
             block = claim(trial, owner, cidr)
         elif block.affinity == owner:
-            confirm(trial, owner, cidr)
+            confirm(trial, owner, cidr, block)
         else:
             raise _somebody_elses(node, cidr, block.affinity)
         return trial, block

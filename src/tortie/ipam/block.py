@@ -73,6 +73,11 @@ class Block(NamedTuple):
         """Nobody holds anything; what Windows reserves for itself does not count, what cools down does."""
         return all(index is None or self.attributes[index].handle == WINDOWS_HANDLE for index in self.allocations)
 
+    @property
+    def is_cooling(self) -> bool:
+        """Some of its addresses are free, but not to be given out yet."""
+        return any(attribute.released_at for attribute in self.attributes)
+
     def ip(self, ordinal: int) -> IP:
         return _ip(self.cidr, int(self.cidr.network_address) + ordinal)
 
@@ -132,10 +137,9 @@ class Block(NamedTuple):
         allocations = list(self.allocations)
         for ordinal in ordinals:
             allocations[ordinal] = index
-        taken = frozenset(ordinals)
         return self._replace(
             allocations=tuple(allocations),
-            unallocated=tuple(ordinal for ordinal in self.unallocated if ordinal not in taken),
+            unallocated=_without(self.unallocated, ordinals),
             attributes=attributes,
             sequences={**self.sequences, **dict.fromkeys(ordinals, self.sequence)},
         )
@@ -168,7 +172,7 @@ class Block(NamedTuple):
 
     def settled(self, now: datetime, cooldown_s: int) -> Block:
         """What has cooled down long enough is free again."""
-        if not any(attribute.released_at for attribute in self.attributes):
+        if not self.is_cooling:
             return self
         over = {
             index
@@ -220,6 +224,13 @@ def clean_handle(handle: str) -> str:
 
 def _ip(cidr: Network, number: int) -> IP:
     return IPv4Address(number) if cidr.version == 4 else IPv6Address(number)
+
+
+def _without(queue: tuple[int, ...], ordinals: Sequence[int]) -> tuple[int, ...]:
+    if queue[: len(ordinals)] == tuple(ordinals) and len(set(queue)) == len(queue):
+        return queue[len(ordinals) :]
+    taken = frozenset(ordinals)
+    return tuple(ordinal for ordinal in queue if ordinal not in taken)
 
 
 def _without_unused(

@@ -6,8 +6,10 @@ hundred thousand, so of each only what is asked for later is kept, and the raw e
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from ipaddress import ip_address, ip_network
+import gc
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from ipaddress import IPv4Address, ip_address, ip_network
 from sys import intern
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -58,8 +60,6 @@ _TUNNELS: Final = (
     (("wireguard", "interfaceIPv4Address"), "wireguardTunnelAddress"),
     (("wireguard", "interfaceIPv6Address"), "wireguardV6TunnelAddress"),
 )
-
-_NOTHING: Final[Mapping[str, Any]] = {}
 
 # All of a large cluster may take its time.
 _TIMEOUT_S: Final = 120.0
@@ -124,7 +124,21 @@ class Census(NamedTuple):
 
 async def take_census(store: Store, *, timeout_s: float = _TIMEOUT_S) -> Census:
     """One question to the store, however much there is."""
-    return census_of(await store.snapshot(KEYS, PREFIXES, timeout_s=timeout_s))
+    snapshot = await store.snapshot(KEYS, PREFIXES, timeout_s=timeout_s)
+    with _all_kept():
+        return census_of(snapshot)
+
+
+@contextmanager
+def _all_kept() -> Iterator[None]:
+    """Nothing of what is read becomes garbage, and looking for it again and again would take a fifth of the time."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def census_of(snapshot: Snapshot) -> Census:
@@ -132,13 +146,14 @@ def census_of(snapshot: Snapshot) -> Census:
     lost: list[Unreadable] = []
     take = snapshot.listings.pop
 
+    # The largest first, while there is little else.
+    endpoints = tuple(_read(take(ENDPOINTS, ()), _endpoint, lost))
     blocks = dict(_read(take(BLOCKS, ()), _block, lost))
     affinities = dict(_read((*take(HOSTS, ()), *take(VIRTUALS, ())), _affinity, lost))
     handles = _handles(take(HANDLES, ()), lost)
     pools = dict(_read(take(POOLS, ()), _pool, lost))
     nodes = dict(_read(take(NODES, ()), _node, lost))
     reservations = dict(_read(take(RESERVATIONS, ()), _reservation, lost))
-    endpoints = tuple(_read(take(ENDPOINTS, ()), _endpoint, lost))
     cluster = _single(snapshot.get(CLUSTER), _cluster, lost)
     settings = _single(snapshot.get(IPAM_CONFIG), _settings, lost)
     configuration = _single(snapshot.get(CONFIGURATION), _document, lost)
@@ -204,15 +219,20 @@ def _affinity(entry: Entry) -> tuple[str, tuple[Affinity, int]] | None:
 
 
 def _handles(entries: Iterable[Entry], lost: list[Unreadable]) -> dict[str, tuple[Handle, int]]:
-    """Most handles say the same, one address in one block: those share what they say."""
-    shared: dict[tuple[tuple[str, int], ...], Mapping[str, int]] = {}
+    """Most handles say the same, one address in one block: that is read once, and they share it."""
+    read: dict[bytes, Handle] = {}
     handles: dict[str, tuple[Handle, int]] = {}
     for entry in entries:
-        handle = _attempt(entry, lambda entry: read_handle(entry.key, entry.value), lost)
-        if handle is not None:
-            counts = shared.setdefault(tuple(handle.blocks.items()), handle.blocks)
-            handles[handle.handle] = (handle._replace(blocks=counts, rest=handle.rest or _NOTHING), entry.revision)
+        known = read.get(entry.value) or _attempt(entry, _handle, lost)
+        if known is not None:
+            read[entry.value] = known
+            name = entry.key[len(HANDLES) :]
+            handles[name] = (Handle(name, known.blocks, known.deleted, known.rest), entry.revision)
     return handles
+
+
+def _handle(entry: Entry) -> Handle:
+    return read_handle(entry.key, entry.value)
 
 
 def _settings(entry: Entry) -> tuple[IpamSettings, int]:
@@ -272,10 +292,22 @@ class _Endpoint(msgspec.Struct):
 _ENDPOINT: Final = msgspec.json.Decoder(_Endpoint)
 
 
+_OCTETS: Final = {str(number): number for number in range(256)}
+
+
+def _address(text: str) -> IP:
+    """What `ip_address` says, at a fraction of its price."""
+    try:
+        a, b, c, d = text.split(".")
+        return IPv4Address(_OCTETS[a] << 24 | _OCTETS[b] << 16 | _OCTETS[c] << 8 | _OCTETS[d])
+    except (ValueError, KeyError):
+        return ip_address(text)
+
+
 def _endpoint(entry: Entry) -> Endpoint:
     spec = _ENDPOINT.decode(entry.value).spec
     namespace, _, name = entry.key[len(ENDPOINTS) :].partition("/")
     # Each is a whole address with all of its bits; only what stands before the slash has to be read.
-    ips = tuple(ip_address(text.partition("/")[0]) for text in spec.ipNetworks or ())
+    ips = tuple([_address(text.partition("/")[0]) for text in spec.ipNetworks or ()])
     pod = spec.pod or spec.workload or spec.containerID
     return Endpoint(entry.key, intern(namespace), name, intern(spec.node), pod, spec.containerID, ips, entry.revision)

@@ -60,6 +60,7 @@ def check(census: Census, now: datetime) -> Report:
     per_node: dict[str, int] = {}
     allocations = cooling = borrowed = 0
     for block in census.blocks.values():
+        host = block.host or ""
         for index in block.allocations:
             if index is None:
                 continue
@@ -68,9 +69,10 @@ def check(census: Census, now: datetime) -> Report:
                 cooling += 1
                 continue
             allocations += 1
-            node = attribute.node or block.host or ""
+            node = attribute.node
+            borrowed += bool(node) and node != host
+            node = node or host
             per_node[node] = per_node.get(node, 0) + 1
-            borrowed += bool(attribute.node) and attribute.node != (block.host or "")
     totals = Totals(
         len(census.blocks),
         allocations,

@@ -14,12 +14,14 @@ from tortie.ipam.usage import Users, container_of, held_for
 def owner_problems(census: Census, users: Users) -> Iterator[Problem]:
     # What one cannot read might be the very pod that has the address.
     blind = any(lost.key.startswith((ENDPOINTS, NODES)) for lost in census.unreadable)
+    strict = census.settings.strict_affinity
     held: set[object] = set()
     for block in census.blocks.values():
         for holding in block.holdings():
             if not holding.attribute.released_at:
                 held.add(holding.ip)
-                yield from _holding_problems(holding, block, users, strict=census.settings.strict_affinity, blind=blind)
+                if strict or not users.as_noted(holding):
+                    yield from _holding_problems(holding, block, users, strict=strict, blind=blind)
     yield from _use_problems(census, users, held)
 
 
@@ -65,8 +67,8 @@ def _other_owner(holding: Holding, users: Users) -> Iterator[Problem]:
 def _use_problems(census: Census, users: Users, held: set[object]) -> Iterator[Problem]:
     active = Pools(census.pools, active_only=True)
     blind = any(lost.key.startswith(POOLS) for lost in census.unreadable)
-    for ip in users.ips:
-        if users.count(ip) == 1 and ip in held:
+    for ip, count in users.counts():
+        if count == 1 and ip in held:
             continue
         uses = users.of(ip)
         owners = ", ".join(use.owner for use in uses)

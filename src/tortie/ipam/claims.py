@@ -17,17 +17,27 @@ GivenUp = Literal["released", "not empty", "not theirs"]
 
 
 def claim(trial: Trial, owner: str, cidr: Network) -> Block:
-    """A new block for the owner, with its affinity."""
+    """A new block for the owner, with its affinity. A row that is known is written all the same: it may have gone
+    together with the block, and whoever wants to remove it because there is no block must find it changed.
+    """
     block = new_block(cidr, owner, trial.now)
     trial.blocks[cidr] = block
-    confirm(trial, owner, cidr)
+    trial.rows[owner, cidr] = _row(owner, cidr)
     return block
 
 
-def confirm(trial: Trial, owner: str, cidr: Network) -> None:
+def confirm(trial: Trial, owner: str, cidr: Network, block: Block) -> None:
+    """The affinity of a block that is the owner's already. Both are written, or somebody else could take the block at
+    the same time.
+    """
     row = trial.row(owner, cidr)
     if row is None or not row.is_confirmed:
-        trial.rows[owner, cidr] = Affinity(owner.partition(":")[2], cidr, virtual=owner == VIRTUAL_OWNER)
+        trial.rows[owner, cidr] = _row(owner, cidr)
+        trial.blocks.setdefault(cidr, block)
+
+
+def _row(owner: str, cidr: Network) -> Affinity:
+    return Affinity(owner.partition(":")[2], cidr, virtual=owner == VIRTUAL_OWNER)
 
 
 def give_up(trial: Trial, owner: str, cidr: Network, *, must_be_empty: bool) -> GivenUp:

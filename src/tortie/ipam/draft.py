@@ -6,7 +6,7 @@ no request spoils its neighbours.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from datetime import datetime
 from typing import Final
 
@@ -60,16 +60,18 @@ class Draft:
 
     def take(self, trial: Trial) -> None:
         """`TooMuch` when it does not fit."""
-        keys = len({*self.blocks, *trial.blocks}) + len({*self.handles, *trial.handles})
-        keys += len({*self.rows, *trial.rows}) + len(self.along) + len(trial.along)
         grown = self._bytes + trial.size()
-        if self and (keys > OPERATIONS_MAX or grown > _BYTES_MAX or self._clashes(trial)):
+        if self and (self._keys_with(trial) > OPERATIONS_MAX or grown > _BYTES_MAX or self._clashes(trial)):
             raise TooMuch
         self.blocks |= trial.blocks
         self.handles |= trial.handles
         self.rows |= trial.rows
         self.along |= {operation.key: operation for operation in trial.along}
         self._bytes = grown
+
+    def _keys_with(self, trial: Trial) -> int:
+        keys = len({*self.blocks, *trial.blocks}) + len({*self.handles, *trial.handles})
+        return keys + len({*self.rows, *trial.rows}) + len(self.along) + len(trial.along)
 
     def __bool__(self) -> bool:
         return bool(self.blocks or self.handles or self.rows or self.along)
@@ -96,20 +98,13 @@ class Draft:
         """It has been written."""
         view = self.view
         for cidr, block in self.blocks.items():
-            view.blocks[cidr] = Stored(block.next_write(), revision) if block else None
-            view.read_at[cidr] = view.tick
+            view.learn_block(cidr, block.next_write() if block else None, revision)
         for name, handle in self.handles.items():
             view.handles[name] = Stored(handle, revision) if handle else None
             view.doubted.discard(name)
             view.read_at[name] = view.tick
         for (owner, cidr), affinity in self.rows.items():
-            rows = view.rows.get(owner)
-            if rows is not None:
-                if affinity:
-                    rows[cidr] = Stored(affinity, revision)
-                else:
-                    rows.pop(cidr, None)
-            view.learn_claim(cidr, owner if affinity else None, revision)
+            view.learn_row(owner, cidr, affinity, revision)
 
 
 class Trial:
@@ -131,9 +126,9 @@ class Trial:
     def block(self, cidr: Network) -> Block | None:
         """As it will be so far; what has cooled down is free in it."""
         for changed in (self.blocks, self._draft.blocks):
-            if cidr in changed:
+            if changed and cidr in changed:
                 return changed[cidr]
-        if cidr in self.view.broken:
+        if self.view.broken and cidr in self.view.broken:
             raise self.view.broken[cidr]
         try:
             known = self.view.blocks[cidr]
@@ -201,6 +196,13 @@ class Trial:
                 elif whose == owner:
                     rows.pop(cidr, None)
         return rows
+
+    def leaves_alone(self, family: int, but: Container[Network]) -> bool:
+        """Whether all affinities, and all blocks of a family but these, are still as the view knows them."""
+        if self.rows or self._draft.rows:
+            return False
+        changed = (*self.blocks, *self._draft.blocks)
+        return all(cidr.version != family or cidr in but for cidr in changed)
 
     def is_claimed(self, cidr: Network) -> bool:
         """By a request of the same commit."""

@@ -14,7 +14,7 @@ from tortie.ipam.block import HOST, Attribute, Block, Holding, block_cidr, clean
 from tortie.ipam.claims import claim
 from tortie.ipam.draft import Draft, Missing, Trial
 from tortie.ipam.errors import AlreadyAssigned, NotInPool, NotReady, foreign_block, no_such_node
-from tortie.ipam.pools import Labels, pool_with, usable
+from tortie.ipam.pools import Labels, pool_with
 from tortie.ipam.records import HOSTS, VIRTUALS, Handle
 from tortie.ipam.request import Assigned, Request, interface
 from tortie.ipam.search import Hunt
@@ -125,10 +125,9 @@ def _counted(
     for family, wanted in ((4, request.v4), (6, request.v6)):
         if wanted <= 0:
             continue
-        facts = trial.facts
         held = [holding.ip for holding in found.fitting if holding.ip.version == family]
         if len(held) < wanted or request.pools4 or request.pools6:
-            pools = usable(facts.pools, request, family, labels, facts.unreadable)
+            pools = trial.view.answers.pools(trial.view, request, family, labels)
             if request.pools4 if family == 4 else request.pools6:
                 held = [ip for ip in held if pool_with(pools, ip)]
         had = [_with_length(ip, found) for ip in held[:wanted]]

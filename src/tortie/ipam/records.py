@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import lru_cache
 from ipaddress import IPv4Network, IPv6Network, ip_network
+from operator import is_
 from typing import Any, Final, Literal, NamedTuple, cast
 
 import msgspec
@@ -177,33 +178,74 @@ def write_block(block: Block) -> bytes:
     """
     if block.rest:
         return encode(block_document(block))
-    sequences = block.sequences
-    numbers = ",".join([f'"{ordinal}":{sequences[ordinal]}' for ordinal in sorted(sequences, key=str)])
-    allocations = ",".join(["null" if index is None else str(index) for index in block.allocations])
-    claimed = f',"affinity_claim_time":{_text(block.claim_time)}' if block.claim_time is not None else ""
-    return (
-        f'{{"cidr":"{block.cidr}","affinity":{_text(block.affinity)}{claimed},"allocations":[{allocations}],'
-        f'"unallocated":[{",".join(map(str, block.unallocated))}],'
-        f'"attributes":[{",".join(map(_attribute_text, block.attributes))}],"sequenceNumber":{block.sequence},'
-        f'"sequenceNumberForAllocation":{{{numbers}}},"deleted":{"true" if block.deleted else "false"}}}'
-    ).encode(errors="backslashreplace")
+    try:
+        numbers = _numbers(_by_text(block.sequences, block.size))
+        allocations, unallocated = _numbers(block.allocations), _numbers(block.unallocated)
+    except OverflowError:  # a number that no program of Calico's has written
+        return encode(block_document(block))
+    claimed = b',"affinity_claim_time":' + _text(block.claim_time) if block.claim_time is not None else b""
+    return b"".join(
+        (
+            b'{"cidr":"%b","affinity":%b%b' % (str(block.cidr).encode(), _text(block.affinity), claimed),
+            b',"allocations":%b,"unallocated":%b,"attributes":[' % (allocations, unallocated),
+            _attributes_text(block.attributes),
+            b'],"sequenceNumber":%d,"sequenceNumberForAllocation":%b' % (block.sequence, numbers),
+            b',"deleted":true}' if block.deleted else b',"deleted":false}',
+        )
+    )
+
+
+_numbers: Final = msgspec.json.Encoder().encode
+
+
+def _by_text(sequences: Mapping[int, int], size: int) -> Mapping[int, int]:
+    """As Go orders the keys of a map: 1, 10, 11, 2."""
+    if len(sequences) > 1:
+        ordered = {ordinal: sequences[ordinal] for ordinal in _ordinals(size) if ordinal in sequences}
+        if len(ordered) < len(sequences):  # of addresses that the block does not have
+            ordered = {ordinal: sequences[ordinal] for ordinal in sorted(sequences, key=str)}
+        return ordered
+    return sequences
+
+
+@lru_cache(maxsize=16)
+def _ordinals(size: int) -> tuple[int, ...]:
+    return tuple(sorted(range(size), key=str))
 
 
 @lru_cache(maxsize=1024)
-def _text(value: str | None) -> str:
+def _text(value: str | None) -> bytes:
     """As JSON, spelled as Go does."""
-    return encode({"": value})[4:-1].decode()
+    return encode({"": value})[4:-1]
 
 
-_attribute_texts: dict[str | None, tuple[Attribute, str]] = {}
+_attribute_texts: dict[str | None, tuple[Attribute, bytes]] = {}
 _ATTRIBUTES_KEPT: Final = 8192
+_joined: dict[str | None, tuple[tuple[Attribute, ...], bytes]] = {}  # of whole blocks, by the first one's handle
+_JOINED_KEPT: Final = 64
 
 
-def _attribute_text(attribute: Attribute) -> str:
+def _attributes_text(attributes: tuple[Attribute, ...]) -> bytes:
+    """Mostly those of last time and one more."""
+    if not attributes:
+        return b""
+    first, rest = attributes[0].handle, attributes[:-1]
+    before = _joined.get(first)
+    if before is not None and len(before[0]) == len(rest) and all(map(is_, before[0], rest)):
+        text = before[1] + b"," + _attribute_text(attributes[-1])
+    else:
+        text = b",".join(map(_attribute_text, attributes))
+    if len(_joined) >= _JOINED_KEPT and first not in _joined:
+        _joined.clear()
+    _joined[first] = (attributes, text)
+    return text
+
+
+def _attribute_text(attribute: Attribute) -> bytes:
     known = _attribute_texts.get(attribute.handle)
     if known is not None and known[0] is attribute:
         return known[1]
-    text = encode(_attribute_document(attribute)).decode()
+    text = encode(_attribute_document(attribute))
     if len(_attribute_texts) >= _ATTRIBUTES_KEPT:
         _attribute_texts.clear()
     _attribute_texts[attribute.handle] = (attribute, text)
@@ -241,6 +283,8 @@ def read_affinity(key: str, value: bytes) -> Affinity:
     parsed = parse_affinity_key(key)
     if parsed is None:
         raise NotReadable(key, "its key is not that of an affinity")
+    if value == _CONFIRMED:
+        return parsed
     document = decode(value, key) if value else {}  # very old data has no value at all
     rest = {name: item for name, item in document.items() if name not in ("state", "deleted")}
     state, deleted = document.get("state") or "", document.get("deleted") in (True, "true")
@@ -249,12 +293,15 @@ def read_affinity(key: str, value: bytes) -> Affinity:
     return parsed._replace(state=cast(State, state), deleted=deleted, rest=rest)
 
 
+_CONFIRMED: Final = b'{"state":"confirmed","deleted":false}'  # as nearly all are
+
+
 def write_affinity(affinity: Affinity) -> bytes:
     return encode({"state": affinity.state, "deleted": affinity.deleted, **affinity.rest})
 
 
 def read_handle(key: str, value: bytes) -> Handle:
-    document = decode(value, key)
+    document = _decoded(value, key)
     blocks = document.get("block") or {}
     if not isinstance(blocks, dict) or not all(isinstance(count, int) for count in blocks.values()):
         raise NotReadable(key, "its counts of addresses are no numbers")
@@ -263,6 +310,9 @@ def read_handle(key: str, value: bytes) -> Handle:
 
 
 def write_handle(handle: Handle) -> bytes:
+    if len(handle.blocks) == 1 and not handle.rest and not handle.deleted:
+        ((cidr, count),) = handle.blocks.items()
+        return b'{"block":{%b:%d},"deleted":false}' % (_text(cidr), count)
     return encode({"block": dict(sorted(handle.blocks.items())), "deleted": handle.deleted, **handle.rest})
 
 

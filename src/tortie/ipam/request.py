@@ -18,8 +18,8 @@ Along = Callable[[Sequence[IP]], Sequence[Operation]]
 def interface(ip: IP, cidr: Network) -> CIDR:
     """An address with the length of its block's prefix."""
     if isinstance(ip, IPv4Address):
-        return IPv4Interface((ip, cidr.prefixlen))
-    return IPv6Interface((ip, cidr.prefixlen))
+        return IPv4Interface((int(ip), cidr.prefixlen))  # from an address it would be made by way of its text
+    return IPv6Interface((int(ip), cidr.prefixlen))
 
 
 class Request(NamedTuple):

@@ -14,6 +14,7 @@ from tortie.ipam.errors import BlockLimit, Exhausted, Fullness
 from tortie.ipam.pools import Pool
 from tortie.ipam.records import BLOCKS, HOSTS, VIRTUALS
 from tortie.ipam.request import interface
+from tortie.ipam.room import is_in
 from tortie.ipam.view import Need
 from tortie.model.keys import block_key
 from tortie.model.network import CIDR, Network
@@ -22,6 +23,7 @@ from tortie.model.network import CIDR, Network
 RECLAIM_AGE: Final = timedelta(minutes=1)
 
 _LOOK_AT: Final = 100  # blocks, in one read
+_LOOK_AGAIN: Final = 4  # own blocks for each new one, longest not looked at first; more than most nodes have
 _MANY: Final = 400  # blocks to look at: then all of them are read at once
 
 
@@ -36,7 +38,9 @@ class Hunt:
     def obtain(self, family: int, wanted: int, attribute: Attribute, *, had: int = 0) -> list[CIDR]:
         """So many addresses, each with the length of its block's prefix."""
         settings = self._trial.facts.settings
-        found: list[CIDR] = []
+        found = self._from_room(family, wanted, attribute)
+        if len(found) == wanted:
+            return found
         owned = self._own(family)
         for cidr, block in owned:
             found += self._take(cidr, block, wanted - len(found), attribute, own=True)
@@ -63,10 +67,24 @@ class Hunt:
             raise self._exhausted(family, had + len(found), had + wanted)
         return found
 
+    def _from_room(self, family: int, wanted: int, attribute: Attribute) -> list[CIDR]:
+        """The short way, which nearly all addresses come: from own blocks that are as they should be."""
+        trial = self._trial
+        room = trial.view.answers.room(trial.view, self._owner, family, self._pools)
+        found: list[CIDR] = []
+        if room is not None and trial.leaves_alone(family, room):
+            for cidr in room:
+                block = trial.block(cidr)
+                assert block is not None
+                found += self._take(cidr, block, wanted - len(found), attribute)
+                if len(found) == wanted:
+                    break
+        return found
+
     def _own(self, family: int) -> list[tuple[Network, Block]]:
         """The owner's blocks in these pools, in the order of their keys. A row without its block gets one."""
         trial = self._trial
-        rows = [cidr for cidr in trial.own_rows(self._owner) if cidr.version == family and self._is_ours(cidr)]
+        rows = [cidr for cidr in trial.own_rows(self._owner) if cidr.version == family and is_in(cidr, self._pools)]
         rows.sort(key=str)
         unknown = [block_key(str(cidr)) for cidr in rows if not trial.knows(cidr)]
         if unknown:
@@ -84,16 +102,6 @@ class Hunt:
             owned.append((cidr, block))
         return owned
 
-    def _is_ours(self, cidr: Network) -> bool:
-        start = int(cidr.network_address)
-        for pool in self._pools:
-            net = pool.cidr
-            if net.version == cidr.version and net.prefixlen <= cidr.prefixlen:
-                first = int(net.network_address)
-                if first <= start < first + net.num_addresses:
-                    return True
-        return False
-
     def _take(self, cidr: Network, block: Block, wanted: int, attribute: Attribute, *, own: bool = False) -> list[CIDR]:
         if not block.unallocated:
             return []
@@ -104,19 +112,18 @@ class Hunt:
             return []
         self._trial.blocks[cidr] = after
         if own:
-            confirm(self._trial, self._owner, cidr)
+            confirm(self._trial, self._owner, cidr, block)
         return [interface(ip, cidr) for ip in ips]
 
     def _new(self, family: int, own: Sequence[Network]) -> Block | None:
         """A block that nobody has."""
-        view = self._trial.view
-        stale = [
-            block_key(str(cidr)) for cidr in own if not self._trial.is_fresh(cidr) and not self._trial.is_claimed(cidr)
-        ]
+        trial = self._trial
+        view = trial.view
         if view.everything_taken is None:
             # Somebody may have freed addresses in our own blocks meanwhile: the same read tells.
-            raise Missing(Need(frozenset(stale[:_LOOK_AT]), frozenset({HOSTS, VIRTUALS})))
-        trial = self._trial
+            stale = {cidr for cidr in own if not trial.is_fresh(cidr) and not trial.is_claimed(cidr)}
+            again = [block_key(str(cidr)) for cidr in view.blocks if cidr in stale]
+            raise Missing(Need(frozenset(again[:_LOOK_AGAIN]), frozenset({HOSTS, VIRTUALS})))
         unknown: list[str] = []
         for cidr in self._free_places(family):
             if view.wary and not trial.knows(cidr):
@@ -128,7 +135,7 @@ class Hunt:
             if block is None and not unknown:
                 return claim(trial, self._owner, cidr)
             if block is not None and block.affinity == self._owner and block.unallocated and not unknown:
-                confirm(trial, self._owner, cidr)
+                confirm(trial, self._owner, cidr, block)
                 return block
             if block is None:
                 break
@@ -168,7 +175,7 @@ class Hunt:
         trial = self._trial
         view = trial.view
         places = [*(view.everything_taken or ()), *(cidr for cidr, known in view.blocks.items() if known)]
-        ours = [cidr for cidr in dict.fromkeys(places) if cidr.version == family and self._is_ours(cidr)]
+        ours = [cidr for cidr in dict.fromkeys(places) if cidr.version == family and is_in(cidr, self._pools)]
         unknown = [cidr for cidr in ours if not trial.knows(cidr)]
         if len(unknown) > _MANY:
             raise Missing(Need(prefixes=frozenset({f"{BLOCKS}ipv{family}/"})))

@@ -48,9 +48,7 @@ class _Writer:
         return await self._store.commit([operation], timeout_s=self._timeout_s)
 
     async def claim(self, owner: str, cidr: Network) -> None:
-        known = self._view.rows.get(owner, {}).get(cidr)
-        if known is None or known.value.state != "pending":
-            await self._row(owner, cidr, "pending")
+        await self._row(owner, cidr, "pending")
         block = self._view.blocks.get(cidr)
         if block is None:
             await self._block(cidr, new_block(cidr, owner, self._trial.now), None)
@@ -66,28 +64,24 @@ class _Writer:
             await self._row(owner, cidr, "pendingDeletion")
             if block.value.is_empty:
                 await self._commit(Delete(block_key(str(cidr)), block.revision))
-                self._view.blocks[cidr] = None
+                self._view.learn_block(cidr, None, 0)
             else:
                 await self._block(cidr, block.value.without_affinity().next_write(), block.revision)
         revision = row_revision(self._view, owner, cidr)
         if revision:
             await self._commit(Delete(row_key(owner, cidr), revision))
-        self._view.rows.get(owner, {}).pop(cidr, None)
-        self._view.learn_claim(cidr, None, 0)
+        self._view.learn_row(owner, cidr, None, 0)
 
     async def _row(self, owner: str, cidr: Network, state: State) -> None:
         affinity = Affinity(owner.partition(":")[2], cidr, state, virtual=owner == VIRTUAL_OWNER)
         expecting = row_revision(self._view, owner, cidr) or ABSENT
         revision = await self._commit(Put(row_key(owner, cidr), write_affinity(affinity), expecting))
-        if owner in self._view.rows:
-            self._view.rows[owner][cidr] = Stored(affinity, revision)
-        self._view.learn_claim(cidr, owner, revision)
+        self._view.learn_row(owner, cidr, affinity, revision)
 
     async def _block(self, cidr: Network, block: Block, expecting: Revision | None) -> None:
         put = Put(block_key(str(cidr)), write_block(block), ABSENT if expecting is None else expecting)
         revision = await self._commit(put)
-        self._view.blocks[cidr] = Stored(block, revision)
-        self._view.read_at[cidr] = self._view.tick
+        self._view.learn_block(cidr, block, revision)
 
     async def handles(self) -> None:
         for name, handle in self._trial.handles.items():
@@ -103,8 +97,7 @@ class _Writer:
             before = self._view.blocks.get(cidr)
             for operation in written_block(self._view, cidr, block):
                 revision = await self._commit(operation)
-                self._view.blocks[cidr] = Stored(block.next_write(), revision) if block else None
-                self._view.read_at[cidr] = self._view.tick
+                self._view.learn_block(cidr, block.next_write() if block else None, revision)
                 if self._job.written is not None and block:
                     had = {holding.ip for holding in before.value.holdings()} if before else set()
                     self._job.written |= {holding.ip for holding in block.held_by(self._job.giving)} - had

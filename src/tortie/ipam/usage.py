@@ -5,6 +5,7 @@ The two should agree. Where they do not, somebody crashed between two writes, or
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final, Literal, NamedTuple
 
 from tortie.ipam.block import WINDOWS_HANDLE, Attribute, Holding, clean_handle
@@ -52,26 +53,40 @@ class Users:
                 self._add(ip, _Tunnel(node.name, kind))
 
     def _add(self, ip: IP, user: Endpoint | _Tunnel) -> None:
-        before = self._by_ip.get(ip, ())
-        if user not in before:
+        alone = (user,)
+        before = self._by_ip.setdefault(ip, alone)
+        if before is not alone and user not in before:
             self._by_ip[ip] = (*before, user)
 
     def __len__(self) -> int:
         """How many addresses are used."""
         return len(self._by_ip)
 
-    @property
-    def ips(self) -> list[IP]:
-        return list(self._by_ip)
-
-    def count(self, ip: IP) -> int:
-        return len(self._by_ip.get(ip, ()))
+    def counts(self) -> Iterator[tuple[IP, int]]:
+        """Every address that is used, and by how many."""
+        return ((ip, len(users)) for ip, users in self._by_ip.items())
 
     def of(self, ip: IP) -> tuple[Use, ...]:
         return tuple(_use(ip, user) for user in self._by_ip.get(ip, ()))
 
     def endpoints_of(self, ip: IP) -> tuple[Endpoint, ...]:
-        return tuple(user for user in self._by_ip.get(ip, ()) if isinstance(user, Endpoint))
+        return tuple([user for user in self._by_ip.get(ip, ()) if isinstance(user, Endpoint)])
+
+    def as_noted(self, holding: Holding) -> bool:
+        """Used by just the pod that it is held for, as nearly all are."""
+        users = self._by_ip.get(holding.ip, ())
+        user = users[0] if len(users) == 1 else None
+        if not isinstance(user, Endpoint):
+            return False
+        attribute = holding.attribute
+        secondary = attribute.secondary or {}
+        return (
+            bool(user.pod)
+            and user.pod == secondary.get("pod")
+            and user.namespace == secondary.get("namespace", "")
+            and user.node in ("", secondary.get("node", ""))
+            and user.container_id in ("", container_of(attribute.handle))
+        )
 
     def pods_named(self, namespace: str, pod: str) -> tuple[Endpoint, ...]:
         """All endpoints of a pod, on whatever node."""

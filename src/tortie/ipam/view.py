@@ -31,6 +31,7 @@ from tortie.ipam.records import (
     read_settings,
 )
 from tortie.ipam.reservations import Reservations
+from tortie.ipam.room import Answers
 from tortie.model.errors import TortieError
 from tortie.model.keys import IPAM_CONFIG, ResourceKey, host_affinity_prefix, resource_prefix
 from tortie.model.kinds import API_VERSION, BY_NAME
@@ -97,7 +98,7 @@ class View:
         self.facts: Facts | None = None
         self.labels: dict[str, Mapping[str, str] | None] = {}  # of nodes; None: there is no such node
         self.rows: dict[str, dict[Network, Stored[Affinity]]] = {}  # affinities, all of an owner's
-        self.blocks: dict[Network, Stored[Block] | None] = {}  # None: there is no such block
+        self.blocks: dict[Network, Stored[Block] | None] = {}  # longest not looked at first; None: there is none
         self.broken: dict[Network, TortieError] = {}
         self.broken_handles: dict[str, TortieError] = {}
         self.handles: dict[str, Stored[Handle] | None] = {}
@@ -107,6 +108,7 @@ class View:
         self.everything_taken: dict[Network, tuple[str, Revision]] | None = None  # owner and revision of all affinities
         self.families_read: dict[int, int] = {}  # of which all blocks have been read, and when
         self.wary = False  # there are blocks that no affinity tells of
+        self.answers = Answers()
         self._taken: Taken | None = None
 
     def forget(self) -> None:
@@ -118,6 +120,7 @@ class View:
         self.facts = None
         self.labels = {}
         self.rows = {}
+        self.answers.forget()
 
     def age(self, owner: str) -> None:
         """What is not the owner's was looked at a while ago, and has to be looked at again."""
@@ -125,7 +128,10 @@ class View:
         self.everything_taken = self._taken = None
         self.families_read.clear()
         self.wary = False
-        for cidr in [cidr for cidr, known in self.blocks.items() if known is None or known.value.affinity != owner]:
+        others = [cidr for cidr, known in self.blocks.items() if known is None or known.value.affinity != owner]
+        if others or self.broken:
+            self.answers.forget_room()
+        for cidr in others:
             del self.blocks[cidr]
         self.broken.clear()
         self.broken_handles.clear()
@@ -134,6 +140,7 @@ class View:
 
     def doubt(self, keys: Iterable[str]) -> None:
         """Nobody knows whether these were written."""
+        self.answers.forget_room()
         for key in keys:
             if key.startswith(HANDLES):
                 handle = key[len(HANDLES) :]
@@ -152,6 +159,24 @@ class View:
         if self._taken is None:
             self._taken = Taken(self.everything_taken or ())
         return self._taken
+
+    def learn_block(self, cidr: Network, block: Block | None, revision: Revision) -> None:
+        """Written by us, or removed."""
+        before = self.blocks.get(cidr)
+        self.answers.block_changed(before.value if before else None, block)
+        self.blocks[cidr] = Stored(block, revision) if block else None
+        self.read_at[cidr] = self.tick
+
+    def learn_row(self, owner: str, cidr: Network, affinity: Affinity | None, revision: Revision) -> None:
+        """Written by us, or removed."""
+        self.answers.forget_room()
+        rows = self.rows.get(owner)
+        if rows is not None:
+            if affinity:
+                rows[cidr] = Stored(affinity, revision)
+            else:
+                rows.pop(cidr, None)
+        self.learn_claim(cidr, owner if affinity else None, revision)
 
     def learn_claim(self, cidr: Network, owner: str | None, revision: Revision) -> None:
         """A block has got another owner, by us."""
@@ -173,6 +198,7 @@ class View:
             self.everything_taken = self._taken = None
 
     def learn(self, need: Need, snapshot: Snapshot) -> None:
+        self.answers.forget_room()
         if FACTS.prefixes <= need.prefixes:
             self._learn_facts(snapshot)
         for key in need.keys - FACTS.keys:
@@ -202,6 +228,8 @@ class View:
             self.rows[owner] = {row.value.cidr: row for row in rows}
 
     def learn_entry(self, key: str, entry: Entry | None) -> None:
+        if not key.startswith(HANDLES):
+            self.answers.forget_room()
         if key.startswith(BLOCKS):
             cidr = parse_block_key(key)
             if cidr:
@@ -220,14 +248,18 @@ class View:
             self._learn_row(key, entry)
         elif key.startswith(NODES):
             self.labels[key[len(NODES) :]] = _labels(entry) if entry else None
+            self.answers.forget()
 
     def _learn_block(self, cidr: Network, entry: Entry | None) -> None:
         self.read_at[cidr] = self.tick
         self.broken.pop(cidr, None)
+        known = self.blocks.pop(cidr, None)
+        if known and entry and known.revision == entry.revision:
+            self.blocks[cidr] = known
+            return
         try:
             self.blocks[cidr] = Stored(read_block(entry.key, entry.value), entry.revision) if entry else None
         except TortieError as error:
-            self.blocks.pop(cidr, None)
             self.broken[cidr] = error
 
     def _learn_row(self, key: str, entry: Entry | None) -> None:
@@ -256,6 +288,7 @@ class View:
             # One that makes no sense reserves nothing: it must not keep every pod from its address.
             with suppress(TortieError):
                 reserved += _typed(entry, IPReservation).spec.reservedCIDRs
+        self.answers.forget()
         settings = snapshot.entries.get(IPAM_CONFIG)
         self.facts = Facts(
             read_settings(IPAM_CONFIG, settings.value) if settings else IpamSettings(),

@@ -32,10 +32,14 @@ class Undecodable(TortieError):
 
 
 def encode(document: Document) -> bytes:
-    text = json.dumps(_go_numbers(document), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    text = _ENCODER.encode(_go_numbers(document))
     # Outside of strings JSON has none of these characters, so one pass over the text is enough.
     # Half of a surrogate pair has no bytes of its own, but an escape that every reader of JSON knows.
     return text.translate(_ESCAPES).encode(errors="backslashreplace")
+
+
+# One for all, as below.
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
 def decode(value: bytes, key: str) -> Document:
@@ -60,6 +64,8 @@ _DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
 
 def _go_numbers(value: Any) -> Any:
     """Go writes the float 100 as 100 and 1e6 as 1000000, Python as 100.0 and 1000000.0."""
+    if isinstance(value, str):
+        return value
     if isinstance(value, float) and math.isfinite(value) and value.is_integer() and abs(value) < 1e21:
         return int(value)
     if isinstance(value, dict):
