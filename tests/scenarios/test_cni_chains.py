@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from tests.support.cni_node import CniNode, nothing_left
 from tests.support.netns import Namespace
-from tests.support.runtime import BANDWIDTH, CALICO, PORTMAP, CniNode, Pod, address, nothing_left
+from tests.support.runtime import BANDWIDTH, CALICO, PORTMAP, Pod, address
 
 pytestmark = pytest.mark.timeout(300)
 

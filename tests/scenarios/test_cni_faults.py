@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.support.cni_node import CLUSTER, ENDPOINTS, HANDLES, CniNode, nothing_left
 from tests.support.documents import document
-from tests.support.runtime import CLUSTER, ENDPOINTS, HANDLES, CniNode, Failed, Pod, address, nothing_left, pods
+from tests.support.runtime import Failed, Pod, address, pods
 
 from tortie.cni.shim import shim_text
 from tortie.model.wire import encode

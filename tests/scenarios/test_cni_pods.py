@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from datetime import UTC, datetime
+from ipaddress import ip_address
 from pathlib import Path
 
 import pytest
+from tests.support.cni_node import ENDPOINTS, HANDLES, CniNode, nothing_left
 from tests.support.netns import Namespace
-from tests.support.runtime import ENDPOINTS, HANDLES, NODE, CniNode, Failed, Network, Pod, address, nothing_left, pods
+from tests.support.runtime import NODE, Failed, Network, Pod, address, pods
+
+from tortie.ipam.allocator import Allocator
+from tortie.ipam.request import Request
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -211,6 +217,20 @@ def test_addresses_of_another_plugin(node: CniNode, pod: Pod, tmp_path: Path) ->
     network.check(pod)
     network.delete(pod)
     assert not list((tmp_path / "k8s-pod-network").glob("10.77.*"))
+    nothing_left(node, pod)
+
+
+def test_an_address_that_ipam_took_over_goes_with_its_pod(node: CniNode, pod: Pod, tmp_path: Path) -> None:
+    """A runtime that remembers the configuration of the pod's start asks for host-local's address to be freed."""
+    ranges = [[{"subnet": "10.65.9.0/24"}]]
+    network = node.network(ipam={"type": "host-local", "ranges": ranges, "dataDir": str(tmp_path)})
+    ip = ip_address(address(network.add(pod)))
+    handle = f"k8s-pod-network.{pod.container}"
+    wanted = Request(NODE, handle, {"node": NODE}, given=(ip,))
+    node.ask(lambda store: Allocator(store, NODE, clock=lambda: datetime.now(UTC)).assign(wanted))
+    assert node.value(HANDLES + handle)
+    network.delete(pod)
+    assert node.value(HANDLES + handle) is None
     nothing_left(node, pod)
 
 

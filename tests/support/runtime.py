@@ -1,4 +1,6 @@
-"""A container runtime in small: calls plugins as libcni does for containerd, and a node that serves the plugin.
+"""A container runtime in small: calls plugins as libcni does for containerd, for pods with a namespace of their own.
+
+The node is `tests.support.cni_node`, or a real agent:
 
 with CniNode(tmp_path) as node, Pod() as pod:
     node.network().add(pod)
@@ -6,39 +8,23 @@ with CniNode(tmp_path) as node, Pod() as pod:
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import json
 import os
 import secrets
-import signal
 import subprocess
-import sys
-import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from datetime import UTC, datetime
+from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any
 
-from tests.support.documents import document
 from tests.support.netns import NAMED, Namespace
 
 from tortie.cni.shim import shim_text
-from tortie.model.names import host_interface
-from tortie.model.wire import encode
-from tortie.store.contract import Store, put
-from tortie.store.resources import Resources
-
-T = TypeVar("T")
 
 DEBIAN = "/usr/lib/cni"
-ETCD = "http://127.0.0.1:2379"  # in the namespace of a node, where nobody else listens
 DEADLINE_S = 60.0
 NODE = "node-1"
-ENDPOINTS = "/calico/resources/v3/projectcalico.org/workloadendpoints/"
-HANDLES = "/calico/ipam/v2/handle/"
-CLUSTER = "/calico/resources/v3/projectcalico.org/clusterinformations/default"
 
 # As Calico's manifests have it, with its placeholders filled in.
 CALICO: dict[str, Any] = {
@@ -103,8 +89,12 @@ class Pod:
 class Network:
     """A conflist. `add` and the rest do what libcni's `AddNetworkList` and the rest do."""
 
-    def __init__(self, node: CniNode, conflist: dict[str, Any], extra: dict[str, str] | None = None) -> None:
-        self._node = node
+    def __init__(
+        self, net: Namespace, folders: str, conflist: dict[str, Any], extra: dict[str, str] | None = None
+    ) -> None:
+        """`net`: the node's; `folders`: where its plugins are."""
+        self._net = net
+        self._folders = folders
         self.conflist = conflist
         self.runtime: dict[str, Any] = {}  # what the runtime knows for capabilities
         self.variables = extra or {}
@@ -152,177 +142,42 @@ class Network:
             config["runtimeConfig"] = wanted
         if previous is not None:
             config["prevResult"] = previous
-        variables = {"CNI_COMMAND": command, "CNI_PATH": self._node.path}
+        variables = {"CNI_COMMAND": command, "CNI_PATH": self._folders}
         if pod is not None:
             variables |= {"CNI_CONTAINERID": pod.container, "CNI_IFNAME": pod.ifname, "CNI_ARGS": pod.arguments}
             variables["CNI_NETNS"] = pod.path if netns else ""
-        return self._node.plugin(plugin["type"], json.dumps(config).encode(), {**variables, **self.variables})
+        given = json.dumps(config).encode()
+        return called(self._net, self._folders, plugin["type"], given, {**variables, **self.variables})
 
 
-class CniNode:
-    """A node's namespace with a process in it that serves the plugin, over a store of its own."""
+def called(
+    net: Namespace, folders: str, name: str, config: bytes, variables: dict[str, str], deadline_s: float = DEADLINE_S
+) -> dict[str, Any]:
+    """A plugin found in one of the folders, with fork and exec, in the namespace of a node."""
+    programs = [os.path.join(folder, name) for folder in folders.split(":")]
+    done = subprocess.run(
+        ["ip", "netns", "exec", net.name, next(program for program in programs if os.path.exists(program))],
+        input=config,
+        capture_output=True,
+        env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", **variables},
+        timeout=deadline_s,
+        check=False,
+    )
+    answer: dict[str, Any] = json.loads(done.stdout) if done.stdout.strip() else {}
+    if done.returncode:
+        raise Failed(name, variables["CNI_COMMAND"], answer, done.stderr.decode())
+    return answer
 
-    def __init__(
-        self,
-        folder: Path,
-        *,
-        etcd: bool = False,
-        pools: tuple[str, ...] = ("10.65.0.0/16", "fd65::/112"),
-        registered: bool = True,
-    ) -> None:
-        self.net = Namespace("node")
-        self.root = folder / "node"
-        self.store = ETCD if etcd else str(folder / "store.db")
-        self.pools = pools
-        self.registered = registered
-        self._etcd: subprocess.Popen[str] | None = None
-        self._process: subprocess.Popen[str] | None = None
 
-    def __enter__(self) -> CniNode:
-        self.net.__enter__()
-        try:
-            self._prepare()
-        except BaseException:
-            self.__exit__(None, None, None)
-            raise
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self.kill()
-        self.stop_store()
-        self.net.delete()
-
-    def _prepare(self) -> None:
-        self.net.run("sysctl", "-qw", "net.ipv4.ip_forward=1", "net.ipv6.conf.all.forwarding=1")
-        self.net.dummy("up0")
-        self.net.ip("addr", "add", "192.0.2.1/24", "dev", "up0")
-        self.net.ip("addr", "add", "2001:db8::1/64", "dev", "up0", "nodad")
-        (self.root / "opt/cni/bin").mkdir(parents=True)
-        text = shim_text(str(self.socket), str(self.root / "var/lib/tortie/cni"))
-        for name in ("tortie", "calico", "calico-ipam"):
-            program = self.root / "opt/cni/bin" / name
-            program.write_text(text)
-            program.chmod(0o755)
-        if self.store == ETCD:
-            self.start_store()
-        self.ask(lambda store: seed(store, self.pools))
-        self.start()
-
-    @property
-    def socket(self) -> Path:
-        return self.root / "run/tortie/cni.sock"
-
-    @property
-    def path(self) -> str:
-        return f"{self.root}/opt/cni/bin:{DEBIAN}"
-
-    @property
-    def pending(self) -> list[str]:
-        folder = self.root / "var/lib/tortie/cni/pending"
-        return sorted(path.name for path in folder.iterdir()) if folder.exists() else []
-
-    @property
-    def log(self) -> str:
-        path = self.root / "log"
-        return path.read_text() if path.exists() else ""
-
-    def start(self) -> None:
-        with (self.root / "log").open("a") as log:
-            self._process = self.net.popen(
-                *(sys.executable, "-m", "tests.support.runtime", self.root, self.store, int(self.registered)),
-                stdout=log,
-                stderr=log,
-                cwd=Path(__file__).parent.parent.parent,
-            )
-        self.wait("the agent's socket", lambda: self.socket.exists() and self.answers())
-
-    def answers(self) -> bool:
-        try:
-            self.plugin("calico", b'{"cniVersion":"1.1.0","name":"n"}', {"CNI_COMMAND": "STATUS"})
-        except Failed as failure:
-            return "does not answer" not in failure.text
-        return True
-
-    def kill(self) -> None:
-        """kill -9, as for a process that ran out of memory."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-            self._process = None
-
-    def signal(self, number: signal.Signals) -> None:
-        assert self._process is not None
-        self._process.send_signal(number)
-
-    def start_store(self) -> None:
-        self._etcd = self.net.popen(
-            *("etcd", "--data-dir", self.root / "etcd", "--unsafe-no-fsync", "--log-level", "error"),
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-
-        def answers() -> bool:
-            with contextlib.suppress(Exception):
-                self.ask(lambda store: store.get("/", timeout_s=2))
-                return True
-            return False
-
-        self.wait("etcd", answers)
-
-    def stop_store(self) -> None:
-        if self._etcd is not None:
-            self._etcd.kill()
-            self._etcd.wait()
-            self._etcd = None
-
-    def ask(self, question: Callable[[Store], Awaitable[T]]) -> T:
-        """Something of the store, from within the node."""
-
-        async def asked() -> T:
-            async with opened(self.store) as store:
-                return await question(store)
-
-        return self.net.call(lambda: asyncio.run(asked()))
-
-    def keys(self, prefix: str) -> list[str]:
-        async def scanned(store: Store) -> list[str]:
-            return [entry.key for entry in (await store.scan(prefix)).entries]
-
-        return self.ask(scanned)
-
-    def value(self, key: str) -> Any:
-        async def read(store: Store) -> bytes | None:
-            entry = await store.get(key)
-            return entry.value if entry else None
-
-        value = self.ask(read)
-        return json.loads(value) if value is not None else None
-
-    def network(self, version: str = "1.0.0", *plugins: dict[str, Any], **calico: Any) -> Network:
-        own = {**CALICO, **calico}
-        return Network(self, {"name": "k8s-pod-network", "cniVersion": version, "plugins": list(plugins) or [own]})
-
-    def plugin(self, name: str, config: bytes, variables: dict[str, str]) -> dict[str, Any]:
-        folders = self.path.split(":")
-        program = next(os.path.join(folder, name) for folder in folders if os.path.exists(os.path.join(folder, name)))
-        done = subprocess.run(
-            ["ip", "netns", "exec", self.net.name, program],
-            input=config,
-            capture_output=True,
-            env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", **variables},
-            timeout=DEADLINE_S,
-            check=False,
-        )
-        answer: dict[str, Any] = json.loads(done.stdout) if done.stdout.strip() else {}
-        if done.returncode:
-            raise Failed(name, variables["CNI_COMMAND"], answer, done.stderr.decode())
-        return answer
-
-    def wait(self, what: str, is_so: Callable[[], bool]) -> None:
-        until = time.monotonic() + DEADLINE_S
-        while not is_so():
-            assert time.monotonic() < until, f"no {what}; the agent says:\n{self.log}"
-            time.sleep(0.02)
+def install(root: Path) -> str:
+    """The plugin's programs below a root; returns the folders to look for plugins in."""
+    folder = root / "opt/cni/bin"
+    folder.mkdir(parents=True)
+    text = shim_text(str(root / "run/tortie/cni.sock"), str(root / "var/lib/tortie/cni"))
+    for name in ("tortie", "calico", "calico-ipam"):
+        (folder / name).write_text(text)
+        (folder / name).chmod(0o755)
+    return f"{folder}:{DEBIAN}"
 
 
 @contextlib.contextmanager
@@ -335,64 +190,3 @@ def address(result: dict[str, Any], family: int = 4) -> str:
     """The first of a family in a result."""
     found = [str(ip["address"]).split("/")[0] for ip in result["ips"]]
     return next(ip for ip in found if (":" in ip) == (family == 6))
-
-
-def nothing_left(node: CniNode, pod: Pod) -> None:
-    """Neither in IPAM, nor an endpoint, nor a cable."""
-    assert not any(pod.container in key for key in node.keys(HANDLES))
-    assert not any(pod.name.replace("-", "--") in key for key in node.keys(ENDPOINTS))
-    assert host_interface(pod.namespace, pod.name) not in [link["ifname"] for link in node.net.json("link", "show")]
-
-
-async def seed(store: Store, pools: tuple[str, ...]) -> None:
-    resources = Resources(store)
-    await resources.create(document("Node", NODE, {"bgp": {"ipv4Address": "192.0.2.1/24"}}))
-    await put(store, CLUSTER, encode(document("ClusterInformation", "default", {"datastoreReady": True})))
-    for number, cidr in enumerate(pools):
-        await resources.create(document("IPPool", f"pool-{number}", {"cidr": cidr, "natOutgoing": True}))
-
-
-@contextlib.asynccontextmanager
-async def opened(where: str) -> AsyncIterator[Store]:
-    from tortie.store.embedded import EmbeddedStore
-    from tortie.store.embedded.offload import in_thread
-    from tortie.store.etcd import EtcdConfig, EtcdStore
-
-    store: Store = (
-        EtcdStore(EtcdConfig(endpoints=(where,))) if "://" in where else EmbeddedStore(where, offload=in_thread)
-    )
-    try:
-        yield store
-    finally:
-        await store.close()
-
-
-async def serve(root: str, where: str, registered: bool) -> None:
-    from tortie.cni.server import CniServer
-    from tortie.cni.service import CniService, Standing
-    from tortie.ipam.allocator import Allocator
-
-    def now() -> datetime:
-        return datetime.now(UTC)
-
-    def say(text: str) -> None:
-        print(text, flush=True)
-
-    async with opened(where) as store:
-        allocator = Allocator(store, NODE, clock=now, keep=True)
-        standing = Standing(registered, "" if registered else "the datastore has not answered yet")
-        service = CniService(NODE, store, allocator, clock=now, root=root, say=say, standing=lambda: standing)
-        server = CniServer(service, os.path.join(root, "run/tortie/cni.sock"), say=say)
-        await asyncio.gather(_for_ever(allocator.watch), service.tend(), server.run())
-
-
-async def _for_ever(work: Callable[[], Awaitable[None]]) -> None:
-    """As the agent does it with its loops: what fails begins anew."""
-    while True:
-        with contextlib.suppress(Exception):
-            await work()
-        await asyncio.sleep(0.2)
-
-
-if __name__ == "__main__":
-    asyncio.run(serve(sys.argv[1], sys.argv[2], sys.argv[3] == "1"))

@@ -6,10 +6,8 @@ is written down. A runtime that repeats an ADD gets the same addresses again.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from ipaddress import ip_network
-from typing import Any
 
 from tortie.cni import delegation
 from tortie.cni.config import Network
@@ -28,7 +26,7 @@ from tortie.cni.results import (
     routes_in,
 )
 from tortie.cni.wishes import Wishes, wishes_of
-from tortie.dataplane.workload import EVERYWHERE, GATEWAY4, GATEWAY6, HOST_MAC, Cable, begin, cut_outside, finish, lay
+from tortie.dataplane.workload import EVERYWHERE, GATEWAY4, GATEWAY6, HOST_MAC, Cable, lay
 from tortie.ipam.request import Request
 from tortie.model.errors import TortieError
 from tortie.model.network import CIDR, IP
@@ -47,33 +45,22 @@ async def add(means: Means, invocation: Invocation, network: Network, namespace:
         await pass_gates(network.readiness_gates)
     if not who.pod:
         await _make_profile(means, network)
-    cable = Cable(
-        *(who.host_interface, who.endpoint, mac, (), EVERYWHERE),
-        *(mtu, network.queues, network.forwarding),
-    )
-    # While the datastore works, the kernel can: the one needs the other only at the end.
-    side_by_side = network.owns_ipam and means.fortune.is_good
-    asking = asyncio.ensure_future(_addresses(means, invocation, network, who, wishes, mac))
     try:
-        if side_by_side:
-            await asyncio.sleep(0)
-            begin(cable, namespace, has6=wishes.has6, warn=means.say)
-        addresses, destinations, dns = await asking
-        ips = tuple(address.ip for address in addresses)
-        cable = cable._replace(ips=ips, destinations=destinations or EVERYWHERE)
-        (finish if side_by_side else lay)(cable, namespace, warn=means.say)
-    except asyncio.CancelledError:
-        asking.cancel()
-        raise
-    except Exception:
-        await asyncio.wait([asking])
-        if side_by_side and asking.exception():
-            await asyncio.to_thread(cut_outside, cable.host)
-        if _may_hold(network, asking):
+        addresses, destinations, dns = await _addresses(means, invocation, network, who, wishes, mac)
+    except Exception as error:
+        if _may_hold(network, error):
             await _undo(means, invocation, network, who, request)
         raise
-    finally:
-        means.fortune.is_good = asking.done() and not asking.cancelled() and asking.exception() is None
+    ips = tuple(address.ip for address in addresses)
+    cable = Cable(
+        *(who.host_interface, who.endpoint, mac, ips, destinations or EVERYWHERE),
+        *(mtu, network.queues, network.forwarding),
+    )
+    try:
+        lay(cable, namespace, warn=means.say)
+    except Exception:
+        await _undo(means, invocation, network, who, request)
+        raise
     attached = Attached(
         who.host_interface,
         HOST_MAC,
@@ -87,9 +74,8 @@ async def add(means: Means, invocation: Invocation, network: Network, namespace:
     return attached_document(attached, network.version, dns)
 
 
-def _may_hold(network: Network, asking: asyncio.Future[Any]) -> bool:
+def _may_hold(network: Network, error: Exception) -> bool:
     """Whoever was told for certain that nothing was written has nothing to give back."""
-    error = asking.exception()
     return not network.owns_ipam or not isinstance(error, TortieError) or error.code == "unreachable"
 
 

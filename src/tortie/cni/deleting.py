@@ -20,17 +20,16 @@ from tortie.dataplane.workload import cut_inside, cut_outside
 from tortie.ipam.request import Released
 from tortie.model.errors import TortieError
 from tortie.model.wire import Undecodable
-from tortie.store.contract import Conflict, Delete, Entry, Operation, delete
+from tortie.store.contract import Conflict, Delete, Entry, Operation
 
 _ATTEMPTS: Final = 6
 
 
 async def remove(means: Means, invocation: Invocation, network: Network, namespace: int | None, request: bytes) -> None:
     who = identify(invocation, network, means.node, means.prefix)
-    if not invocation.is_ipam:
-        await _cut(means, who, namespace)
+    cut = not invocation.is_ipam and await _cut(means, who, namespace)
     try:
-        await free(means, invocation, network, who)
+        await free(means, invocation, network, who, cut=cut)
     except TortieError as error:
         if not _is_temporary(error):
             raise
@@ -46,44 +45,43 @@ def _is_temporary(error: TortieError) -> bool:
     )
 
 
-async def _cut(means: Means, who: Identity, namespace: int | None) -> None:
-    """In a thread: the kernel takes a while until nobody uses the link any more, and others want to be served."""
+async def _cut(means: Means, who: Identity, namespace: int | None) -> bool:
+    """Whether there was one. In a thread: the kernel takes a while until nobody uses the link any more, and others
+    want to be served.
+    """
     if namespace is None:
-        return  # where the namespace is gone its links are, too
+        return False  # where the namespace is gone its links are, too
     try:
-        await asyncio.to_thread(cut_inside, who.endpoint, namespace)
+        return await asyncio.to_thread(cut_inside, who.endpoint, namespace)
     except TortieError as error:
         means.say(f"The cable of {who.spoken} cannot be removed from inside: {error}")
         raise
 
 
-async def free(means: Means, invocation: Invocation, network: Network, who: Identity) -> None:
-    """What the datastore has of an attachment, and what another IPAM plugin has."""
-    if network.ipam_type and not network.owns_ipam and not invocation.is_ipam:
-        await delegation.run("DEL", invocation, network)
-        await _free(means, who, with_addresses=False)
-    elif invocation.is_ipam:
+async def free(means: Means, invocation: Invocation, network: Network, who: Identity, *, cut: bool = False) -> None:
+    """What the datastore has of an attachment, and what another IPAM plugin has; and the cable, unless it is `cut`."""
+    if invocation.is_ipam:
         await _release(means, who, ())
-    else:
-        await _free(means, who, with_addresses=True)
+        return
+    if network.ipam_type and not network.owns_ipam:
+        await delegation.run("DEL", invocation, network)
+    # Also where another plugin gave the address: it may have been taken over by IPAM since.
+    await _free(means, who, cut=cut)
 
 
-async def _free(means: Means, who: Identity, *, with_addresses: bool) -> None:
+async def _free(means: Means, who: Identity, *, cut: bool) -> None:
     for attempt in range(_ATTEMPTS):
         entry = await means.store.get(who.key, timeout_s=DELETE_S)
         ours = entry is not None and _is_ours(means, who, entry)
         along: Sequence[Operation] = [Delete(who.key, entry.revision)] if entry is not None and ours else ()
         try:
-            if with_addresses:
-                await _release(means, who, along)
-            elif entry is not None and ours:
-                await delete(means.store, who.key, expecting=entry.revision, timeout_s=DELETE_S)
+            await _release(means, who, along)
         except Conflict as conflict:
             # Somebody wrote the endpoint meanwhile: whose it is now decides.
             if conflict.key != who.key or attempt == _ATTEMPTS - 1:
                 raise
             continue
-        if ours:
+        if ours and not cut:
             await asyncio.to_thread(_cut_rest, means, who)
         return
 

@@ -28,12 +28,6 @@ class Standing(NamedTuple):
     limited: str = ""  # what does not work although pods can be made: no BGP session, say
 
 
-class Fortune:
-    """Whether the last request got its addresses: then the next one will, most likely."""
-
-    is_good = True
-
-
 class Means(NamedTuple):
     node: str
     store: Store
@@ -46,7 +40,6 @@ class Means(NamedTuple):
     say: Callable[[str], None]
     standing: Callable[[], Standing]
     pending: Pending
-    fortune: Fortune
 
     def below(self, path: str) -> str:
         return path if self.root in ("", "/") else os.path.join(self.root, path.lstrip("/"))

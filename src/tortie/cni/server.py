@@ -22,7 +22,7 @@ _BACKLOG: Final = 512
 _READING_S: Final = 10.0  # until a plugin has sent all of its request
 _SENDING_S: Final = 10.0
 _LOOK_EVERY_S: Final = 5.0
-_RIGHTS_MAX: Final = 4
+_RIGHTS_ROOM: Final = socket.CMSG_SPACE(array.array("i").itemsize * 4)
 
 
 class CniServer:
@@ -120,23 +120,24 @@ class CniServer:
 
 
 class _Reading:
-    """One request on its way in. It is complete when the plugin has closed its side."""
+    """One request on its way in. It is complete when the plugin has closed its side: most often that is so already,
+    and then the event loop is not bothered with it.
+    """
 
     def __init__(self, connection: socket.socket, done: Callable[[socket.socket, bytes, list[int]], None]) -> None:
         self._connection = connection
         self._done = done
         self._data = bytearray()
         self._rights: list[int] = []
-        self._loop = asyncio.get_running_loop()
-        self._loop.add_reader(connection.fileno(), self._read)
-        self._late = self._loop.call_later(_READING_S, self._give_up)
+        self._late: asyncio.TimerHandle | None = None
+        self._read()
 
     def _read(self) -> None:
-        room = socket.CMSG_SPACE(array.array("i").itemsize * _RIGHTS_MAX)
         while True:
             try:
-                data, ancillary, _, _ = self._connection.recvmsg(1 << 16, room, socket.MSG_CMSG_CLOEXEC)
+                data, ancillary, _, _ = self._connection.recvmsg(1 << 16, _RIGHTS_ROOM, socket.MSG_CMSG_CLOEXEC)
             except BlockingIOError:
+                self._wait()
                 return
             except OSError:
                 self._give_up()
@@ -155,9 +156,16 @@ class _Reading:
                 self._give_up()
                 return
 
+    def _wait(self) -> None:
+        if self._late is None:
+            loop = asyncio.get_running_loop()
+            loop.add_reader(self._connection.fileno(), self._read)
+            self._late = loop.call_later(_READING_S, self._give_up)
+
     def _stop(self) -> None:
-        self._late.cancel()
-        self._loop.remove_reader(self._connection.fileno())
+        if self._late is not None:
+            self._late.cancel()
+            asyncio.get_running_loop().remove_reader(self._connection.fileno())
 
     def _give_up(self) -> None:
         self._stop()

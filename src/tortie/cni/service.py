@@ -23,7 +23,7 @@ from tortie.cni.config import Network, read_network, version_in
 from tortie.cni.deleting import remove
 from tortie.cni.errors import FAILED, NO_CONTAINER, SAME_NAMESPACE, CniError, as_cni
 from tortie.cni.invocation import Invocation, read_request
-from tortie.cni.means import Fortune, Means, Standing, refuse_too_early
+from tortie.cni.means import Means, Standing, refuse_too_early
 from tortie.cni.pending import Pending
 from tortie.cni.results import Answer, printed, refused, versions
 from tortie.cni.timing import Timing
@@ -55,7 +55,7 @@ class CniService:
         pending = Pending(os.path.join(folder, "pending"))
         self._means = Means(
             *(node, store, allocator, clock, _new_uid, _new_mac),
-            *(root, prefix, say, standing, pending, Fortune()),
+            *(root, prefix, say, standing, pending),
         )
         self._busy: dict[tuple[str, str], tuple[asyncio.Lock, list[None]]] = {}
         self._timing = Timing()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from ipaddress import IPv4Address, IPv6Address
+from socket import if_nametoindex
 from typing import Final, NamedTuple
 
 from tortie.dataplane.nat import TABLE
@@ -90,6 +91,29 @@ def carry_out(steps: Sequence[Step]) -> list[Failure]:
             if isinstance(group[0].thing, Device):
                 indexes = _Indexes(kernel)
     return failures
+
+
+def is_moot(step: Step) -> bool:
+    """Whether the link that a step is about has gone, as a pod's may at any moment: then nothing is left to be done,
+    and the kernel has told of it.
+    """
+    thing = step.thing
+    if isinstance(thing, Setting):
+        name = link_of(thing)
+    elif isinstance(thing, Route | Neighbour | Forwarding | DeviceAddress):
+        name = thing.device
+    else:
+        return False
+    try:
+        return bool(name) and if_nametoindex(name) == 0
+    except OSError:
+        return True
+
+
+def link_of(setting: Setting) -> str:
+    """net/ipv4/conf/NAME/forwarding; "" for settings of the whole machine."""
+    parts = setting.path.split("/")
+    return parts[3] if len(parts) == 5 else ""
 
 
 def _groups(steps: Sequence[Step]) -> Iterator[list[Step]]:

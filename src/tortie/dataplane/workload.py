@@ -18,8 +18,9 @@ from typing import Final, NamedTuple
 
 from tortie.host.namespaces import Inside
 from tortie.host.netlink import Netlink, NetlinkError, Request
-from tortie.host.pod_wires import add_pod_cable, link_named, route_for_pods, route_to
+from tortie.host.pod_wires import add_pod_cable, route_for_pods, route_to
 from tortie.host.wiring import (
+    GONE,
     add_address,
     add_route,
     delete_link,
@@ -77,14 +78,12 @@ class AddressTaken(TortieError):
 
 
 def lay(cable: Cable, namespace: int, *, warn: Warn, timeout_s: float = TIMEOUT_S) -> None:
-    """Makes the cable, whatever was there of that name before. Whole, or not at all."""
-    begin(cable, namespace, has6=any(ip.version == 6 for ip in cable.ips), warn=warn, timeout_s=timeout_s)
-    finish(cable, namespace, warn=warn, timeout_s=timeout_s)
+    """Makes the cable, whatever was there of that name before. Whole, or not at all.
 
-
-def begin(cable: Cable, namespace: int, *, has6: bool, warn: Warn, timeout_s: float = TIMEOUT_S) -> None:
-    """The link itself and its settings: all that does not depend on which addresses the pod gets."""
+    In one go: whoever else looks after links and routes on the same thread never meets a cable that is half laid.
+    """
     deadline = time.monotonic() + timeout_s
+    has6 = any(ip.version == 6 for ip in cable.ips)
     # With IPv6 it stays down until it is told not to look for duplicates of its own address.
     pair = add_pod_cable(
         *(cable.host, HOST_MAC, cable.inside, cable.mac, namespace),
@@ -93,55 +92,44 @@ def begin(cable: Cable, namespace: int, *, has6: bool, warn: Warn, timeout_s: fl
         up=not has6,
     )
     with Netlink() as host:
-        host.request_all([even_if_gone(delete_link(cable.host)), pair], deadline)
         try:
-            host.request_all([route_for_pods(cable.host)], deadline)
-            _set("ipv4/neigh", cable.host, "proxy_delay", "0", warn)
-            _set("ipv6/conf", cable.host, "accept_ra", "0", warn)
-            if has6:
-                for name, value in _SETTINGS6:
-                    _set("ipv6/conf", cable.host, name, value)
-                # The kernel makes the address of the MAC, unless the machine is told to make up other ones.
-                index = if_nametoindex(cable.host)
-                address = even_if_there(add_address(index, IPv6Interface((GATEWAY6, 64))))
-                host.request_all([set_link(index, up=True), address], deadline)
-        except BaseException:
-            _take_back(host, cable)
-            raise
-
-
-def finish(cable: Cable, namespace: int, *, warn: Warn, timeout_s: float = TIMEOUT_S) -> None:
-    """Addresses and routes on both sides. If that fails, nothing is left of the cable."""
-    deadline = time.monotonic() + timeout_s
-    with Netlink() as host:
-        try:
+            host.request_all([even_if_gone(delete_link(cable.host)), pair, route_for_pods(cable.host)], deadline)
+            index = _index_of(cable.host)
+            _settle_host(host, cable, index, has6, warn, deadline)
             if cable.host_routes:
-                _lead_there(host, cable, deadline)
-            _settle_pod(cable, namespace, warn, deadline)
+                _lead_there(host, cable, index, deadline)
+            _settle_pod(cable, namespace, has6, warn, deadline)
         except BaseException:
-            _take_back(host, cable)
+            with suppress(TortieError):
+                host.request_all([even_if_gone(delete_link(cable.host))], time.monotonic() + DELETE_TIMEOUT_S)
             raise
 
 
-def _take_back(host: Netlink, cable: Cable) -> None:
-    with suppress(TortieError):
-        host.request_all([even_if_gone(delete_link(cable.host))], time.monotonic() + DELETE_TIMEOUT_S)
+def _settle_host(host: Netlink, cable: Cable, index: int, has6: bool, warn: Warn, deadline: float) -> None:
+    _set("ipv4/neigh", cable.host, "proxy_delay", "0", warn)
+    _set("ipv6/conf", cable.host, "accept_ra", "0", warn)
+    if has6:
+        for name, value in _SETTINGS6:
+            _set("ipv6/conf", cable.host, name, value)
+        # The kernel makes the address of the MAC, unless the machine is told to make up other ones.
+        address = even_if_there(add_address(index, IPv6Interface((GATEWAY6, 64))))
+        host.request_all([set_link(index, up=True), address], deadline)
 
 
-def _lead_there(host: Netlink, cable: Cable, deadline: float) -> None:
-    index = _index_of(cable.host)
-    requests: list[Request] = []
-    for ip in cable.ips:
-        requests += (
-            add_route(_alone(ip), index=index, metric=METRIC, protocol=BOOT),
-            set_neighbour(index, ip, cable.mac),
-        )
+def _lead_there(host: Netlink, cable: Cable, index: int, deadline: float) -> None:
+    """Felix, or another agent, may have read of the pod in the datastore, and have written the same already."""
+    neighbours = [set_neighbour(index, ip, cable.mac) for ip in cable.ips]
     try:
-        host.request_all(requests, deadline)
+        host.request_all([*_routes(cable, index, replace=False), *neighbours], deadline)
     except NetlinkError as error:
-        if error.number == errno.EEXIST:
-            _blame(host, cable, index, deadline)
-        raise
+        if error.number != errno.EEXIST:
+            raise
+        _blame(host, cable, index, deadline)
+        host.request_all([*_routes(cable, index, replace=True), *neighbours], deadline)
+
+
+def _routes(cable: Cable, index: int, *, replace: bool) -> list[Request]:
+    return [add_route(_alone(ip), index=index, metric=METRIC, protocol=BOOT, replace=replace) for ip in cable.ips]
 
 
 def _index_of(name: str) -> int:
@@ -169,8 +157,7 @@ def _name_of(index: int | None) -> str:
         return str(index)
 
 
-def _settle_pod(cable: Cable, namespace: int, warn: Warn, deadline: float) -> None:
-    has6 = any(ip.version == 6 for ip in cable.ips)
+def _settle_pod(cable: Cable, namespace: int, has6: bool, warn: Warn, deadline: float) -> None:
     with Inside({"net": namespace}), Netlink() as pod:
         index = _index_of(cable.inside)
         if has6:
@@ -215,10 +202,12 @@ def cut_outside(host: str, *, timeout_s: float = DELETE_TIMEOUT_S) -> bool:
 
 
 def _delete(kernel: Netlink, name: str, timeout_s: float) -> bool:
-    deadline = time.monotonic() + timeout_s
-    if link_named(kernel, name, deadline) is None:
-        return False
-    kernel.request_all([even_if_gone(delete_link(name))], deadline)
+    try:
+        kernel.request_all([delete_link(name)], time.monotonic() + timeout_s)
+    except NetlinkError as error:
+        if error.number in GONE:
+            return False
+        raise
     return True
 
 

@@ -33,6 +33,8 @@ _SOL_NETLINK, _CAP_ACK, _EXT_ACK = 270, 10, 11
 
 # The kernel fills at most 32 KiB per datagram, unless a single message is larger; what does not fit here is lost.
 _BUFFER: Final = 1 << 18
+# An answer to a change is short, even with the change repeated in it. Room that is too large is mapped and unmapped.
+_ANSWER: Final = 1 << 15
 
 # A list that changes while it is read has to be read again. One reading takes milliseconds, so a machine on which ten
 # in a row are disturbed is in no state that would be worth knowing.
@@ -139,7 +141,7 @@ class Netlink:
         self._send(b"".join(parts), what, deadline)
         failure: NetlinkError | None = None
         while True:
-            datagram = self._receive(what, deadline)
+            datagram = self._receive(what, deadline, _ANSWER)
             if datagram is None:
                 raise NetlinkError(what, "the kernel's answer was lost", "try again")
             for message in messages_in(datagram):
@@ -192,12 +194,12 @@ class Netlink:
         except OSError as error:
             raise _refused(what, error.errno, "") from None
 
-    def _receive(self, what: str, deadline: float) -> bytes | None:
+    def _receive(self, what: str, deadline: float, room: int = _BUFFER) -> bytes | None:
         """The next datagram of the kernel; None if some were lost. `what` is what an error says."""
         while True:
             self._patiently(what, deadline)
             try:
-                datagram, _, flags, sender = self.socket.recvmsg(_BUFFER)
+                datagram, _, flags, sender = self.socket.recvmsg(room)
             except TimeoutError:
                 raise _late(what) from None
             except OSError as error:

@@ -16,7 +16,7 @@ from contextlib import suppress
 from typing import Final
 
 from tortie.dataplane.desired import Outward, desired, outward
-from tortie.dataplane.kernel import Failure, carry_out, look, look_at_links, look_at_tables
+from tortie.dataplane.kernel import Failure, carry_out, is_moot, link_of, look, look_at_links, look_at_tables
 from tortie.dataplane.known import State
 from tortie.dataplane.nat import TABLE
 from tortie.dataplane.plan import Plan, Step, plan
@@ -173,7 +173,7 @@ class DataplaneLoop:
         wish = desired(state, links, self._rp_filter, self._beyond(state, links))
         young = self._meet(links, wish, now)
         proven = {link.name for link in links if link.index in self._set}
-        paths = [setting.path for setting in wish.settings if _link_of(setting) not in proven]
+        paths = [setting.path for setting in wish.settings if link_of(setting) not in proven]
         tables = not self._tables_known or wish.tables != self._tables
         self._tables_known, self._tables = True, wish.tables
         seen = look(links, paths, tables=tables, mtu=read_text(self._paths.below(MTU_FILE)))
@@ -183,7 +183,7 @@ class DataplaneLoop:
             if table is not None and family not in changed:
                 self._loaded[family] = table.fingerprint
         # Settings of links are many, and the kernel tells nothing about them: looked at once, then now and then.
-        wrong = {_link_of(step.thing) for step in decided.steps if isinstance(step.thing, Setting)}
+        wrong = {link_of(step.thing) for step in decided.steps if isinstance(step.thing, Setting)}
         self._set |= {link.index for link in links if link.name in wish.workloads and link.name not in wrong}
         return wish, decided
 
@@ -228,7 +228,11 @@ class DataplaneLoop:
         self._changes += len(done)
         self._tell_steps(done)
         self._last = str(done[-1]) if done else self._last
-        told = tuple(Concern(failure.error.what, failure.error.why, failure.error.fix) for failure in failures)
+        told = tuple(
+            Concern(failure.error.what, failure.error.why, failure.error.fix)
+            for failure in failures
+            if not is_moot(failure.step)
+        )
         concerns = (*wish.concerns, *decided.concerns)
         endpoints, nodes = len(state.endpoints), len(state.nodes)
         self.view = DataplaneView(wish, nodes, endpoints, self._changes, told, concerns, state.notes, self._last)
@@ -277,9 +281,3 @@ class DataplaneLoop:
         left = [step for step in steps if step not in shown and not isinstance(step.thing, Setting)]
         if left:
             self._log.info(f"dataplane: and {len(left)} changes more")
-
-
-def _link_of(setting: Setting) -> str:
-    """net/ipv4/conf/NAME/forwarding; "" for settings of the whole machine."""
-    parts = setting.path.split("/")
-    return parts[3] if len(parts) == 5 else ""
