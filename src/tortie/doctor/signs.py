@@ -35,6 +35,8 @@ _TOKEN = re.compile(
     r"<(?P<hole>[a-z][a-z0-9_]*)>|(?P<gap>…)|(?P<group>[()|?])|(?P<space>\s+)|(?P<quote>[\"'`])"
     r"|(?P<text>[^<…()|?\s\"'`]+|.)"
 )
+# What an agent of Tortie says of a trouble that is over, the trouble's own words behind it.
+_OVER = "no longer so: "
 HITS_KEPT = 200  # of one sign in one source; the rest is only counted
 
 
@@ -159,6 +161,23 @@ class Searchable:
         self._text = "\n".join(pieces)
         # The only letter that is two in lower case; places in both texts have to be the same.
         self.low = self._text.replace("\n", " ").replace("\u0130", "i").lower()
+        self._over = self._find_over() if _OVER in self.low else ()
+
+    def _find_over(self) -> tuple[tuple[str, int, str], ...]:
+        """What was told to be over: source, row, the words."""
+        found = []
+        for row, (exhibit, index) in enumerate(self._rows):
+            _, said, words = " ".join(exhibit.lines[index].split()).lower().partition(_OVER)
+            if said and words:
+                found.append((exhibit.source, row, words))
+        return tuple(found)
+
+    def _is_over(self, match: re.Match[str]) -> bool:
+        """Whether the line says that it is over, or a later line of the same log does."""
+        row = bisect_right(self._starts, match.start()) - 1
+        exhibit, index = self._rows[row]
+        line = " ".join(exhibit.lines[index].split()).lower()
+        return any(source == exhibit.source and row <= at and words in line for source, at, words in self._over)
 
     def hits(self, signs: Iterable[Sign]) -> Iterator[Hit]:
         for sign in signs:
@@ -174,6 +193,8 @@ class Searchable:
             for match in sign.pattern.finditer(self._text, begin, end):
                 if match.start() > seen and match.start() <= at < match.end():
                     seen = match.start()
+                    if self._over and self._is_over(match):
+                        continue
                     count += 1
                     yield self._hit(sign, match)
             at = low.find(needle, at + 1)

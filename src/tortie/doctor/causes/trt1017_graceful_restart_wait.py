@@ -56,8 +56,10 @@ def judge(picture: Picture) -> Finding:
         if done and started:
             return ruled_out(Words("the graceful restart is done", "平滑重启已完成"), done[-1:])
         return cannot_tell(Words("what BIRD logs about a graceful restart", "BIRD 关于平滑重启的日志"))
-    if done and done[-1].place > waiting[-1].place and missing_peers(picture):
-        return ruled_out(Words("it is done, and peers are still missing", "已完成，但对端仍然缺失"), done[-1:])
+    if done and done[-1].place > waiting[-1].place:
+        if missing_peers(picture):
+            return ruled_out(Words("it is done, and peers are still missing", "已完成，但对端仍然缺失"), done[-1:])
+        return ruled_out(Words("the graceful restart is done", "平滑重启已完成"), done[-1:])
     lasting = _lasting(picture)
     peers = list(dict.fromkeys(peer.address for peer in missing_peers(picture)))
     node = node_at(picture, waiting[0].place, waiting[0].host)
