@@ -91,7 +91,7 @@ def _lines(found: Found) -> list[tuple[str, str]]:
             lines.append(("Last work", f"{work.get('at', '')}: {done}"))
     grace = span(config.grace_s) if config.grace_s else "0, leaks on nodes that exist are not looked for"
     source = "KubeControllersConfiguration default" if found.stored else "defaults, no KubeControllersConfiguration"
-    lines += [("Grace period", grace), ("Scan every", span(config.scan_every_s)), ("Settings from", source)]
+    lines += [("Grace period", grace), ("Scan every", span(config.scan_every_s)), ("Configured by", source)]
     if found.locked:
         lines.append(("Datastore", "locked, nothing is cleaned up"))
     return [(name, value) for name, value in lines if value]
