@@ -108,6 +108,8 @@ PURE = (
     "cli/formats.py",
     "cli/ipam/frame.py",
     *(f"cni/{name}.py" for name in ("errors", "invocation", "config", "wishes", "identity", "results", "timing")),
+    "cni/journal.py",
+    "cni/leftovers.py",
     *(f"cni/{name}.py" for name in ("install", "install_settings", "install_conflist", "install_kubeconfig")),
     *(f"controllers/{name}.py" for name in ("lease", "ripening", "leaks", "nodes", "plan", "recheck", "deeds")),
     *(f"controllers/{name}.py" for name in ("config", "metrics", "readiness")),

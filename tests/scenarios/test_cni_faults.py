@@ -8,6 +8,7 @@ import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.support.cni_node import CLUSTER, ENDPOINTS, HANDLES, CniNode, nothing_left
@@ -126,6 +127,67 @@ def test_deleting_without_namespace_or_for_a_pod_that_never_was(node: CniNode) -
     network.delete(pod)
     nothing_left(node, pod)
     network.delete(Pod("never"), netns=False)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"device_type": "netkit"},
+        {"mtu": "wide", "dataplane_options": {"type": "grpc"}, "args": {"cni": 1}, "readiness_gates": 7},
+        {"nodename": "somebody-else", "runtimeConfig": [], "ipam": {"type": "calico-ipam", "ipv4_pools": "none"}},
+        {"ipam": []},
+        {"ipam": {"type": "nixipam"}},
+        {"ipam": {"type": "../no\0thing"}},
+    ],
+)
+def test_a_pod_ends_under_a_configuration_with_which_none_could_start(
+    shared: CniNode, pod: Pod, changed: dict[str, Any]
+) -> None:
+    shared.network().add(pod)
+    with Pod() as other, pytest.raises(Failed):
+        shared.network(**changed).add(other)
+    shared.network("0.2.0", **changed).delete(pod)
+    nothing_left(shared, pod)
+    assert shared.pending == []
+    assert "eth0" not in [link["ifname"] for link in pod.net.json("link", "show")]
+
+
+def test_an_ipam_plugin_that_is_not_there_any_more(node: CniNode, pod: Pod, tmp_path: Path) -> None:
+    ipam = {"type": "host-local", "ranges": [[{"subnet": "10.77.0.0/24"}]], "dataDir": str(tmp_path / "leases")}
+    node.network(ipam=ipam).add(pod)
+    folder = node.root / "opt/cni/bin"
+    (folder / "no-program").write_bytes(b"\x7fELF of another machine")
+    (folder / "no-program").chmod(0o755)
+    (folder / "refuses").write_text('#!/bin/sh\necho \'{"code": 77, "msg": "the lease is locked"}\'\nexit 1\n')
+    (folder / "refuses").chmod(0o755)
+    # One that was asked and could not is another matter: the runtime has to come back.
+    with pytest.raises(Failed, match="the lease is locked"):
+        node.network(ipam={"type": "refuses"}).delete(pod)
+    node.network(ipam={**ipam, "type": "no-program"}).delete(pod)
+    nothing_left(node, pod)
+    assert f"no-program could not be asked to free what default/{pod.name} may have of it" in node.log
+    node.network(ipam={**ipam, "type": "nixipam"}).delete(pod)
+    assert "nixipam could not be asked" in node.log
+    assert node.pending == []
+
+
+def test_deleting_where_the_namespace_is_the_nodes_or_none(node: CniNode, pod: Pod, tmp_path: Path) -> None:
+    """Whoever could not start because of that has to be able to end; and the node keeps its own interfaces."""
+    node.net.dummy("eth0")
+    stale = tmp_path / "unmounted"
+    stale.touch()
+    network = node.network()
+    for path, code in ((f"/var/run/netns/{node.net.name}", 8), (str(stale), 3)):
+        network.variables = {"CNI_NETNS": path}
+        with pytest.raises(Failed) as failed:
+            network.add(pod)
+        assert failed.value.code == code
+        network.variables = {}
+        network.add(pod)
+        network.variables = {"CNI_NETNS": path, "CNI_ARGS": f"{pod.arguments};nonsense"}
+        network.delete(pod)
+        nothing_left(node, pod)
+    assert "eth0" in [link["ifname"] for link in node.net.json("link", "show")]
 
 
 def test_the_endpoint_of_a_newer_container_is_left_alone(node: CniNode) -> None:

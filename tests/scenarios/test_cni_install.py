@@ -273,6 +273,7 @@ def test_another_networks_configuration_that_comes_first_is_told(machine: Machin
     (machine.conf / "00-notes.txt").write_text("not read by runtimes")
     ran = machine.install("-o", "json")
     assert ran.code == 4
+    assert (ran.json["apiVersion"], ran.json["kind"]) == ("tortie/v1", "CNIInstalled")
     (warning,) = ran.json["warnings"]
     assert warning["what"] == "05-flannel.conflist is used instead of 10-calico.conflist"
     assert "'cbr0'" in warning["why"]
@@ -283,6 +284,13 @@ def test_plugins_that_the_configuration_names_and_nobody_has_are_told(machine: M
     ran = machine.install(CNI_NETWORK_CONFIG=TEMPLATE.replace("__SERVICEACCOUNT_TOKEN__", ""))
     assert ran.code == 4
     assert f"{machine.bin} has no portmap" in ran.stderr
+    assert "names it, so that every pod will fail until it is there" in ran.stderr
+    two = TEMPLATE.replace('"portmap"', '"portmap"}, {"type": "bandwidth"')
+    machine.install(CNI_NETWORK_CONFIG=two)
+    again = machine.install(CNI_NETWORK_CONFIG=two)
+    assert (again.code, again.stdout.splitlines()[-1]) == (4, "Nothing to change.")
+    assert "names them, so that every pod will fail until they are there" in again.stderr
+    assert "install them (Debian" in again.stderr
     machine.programs("portmap", "bandwidth")
     assert machine.install().code == 0
     chained = [plugin["type"] for plugin in machine.configuration()["plugins"]]
@@ -377,7 +385,7 @@ def test_uninstall_takes_back_what_is_ours_alone(machine: Machine) -> None:
     machine.install(*words, **machine.account())
     (machine.bin / "calico").write_text("somebody else's by now")
     ran = machine.shell("cni", "uninstall", "--root", str(machine.root), "-o", "json")
-    assert ran.code == 0
+    assert (ran.code, ran.json["apiVersion"], ran.json["kind"]) == (0, "tortie/v1", "CNIUninstalled")
     states = {os.path.basename(file["path"]): file["state"] for file in ran.json["files"]}
     assert states["calico"] == "skipped"
     assert {states[name] for name in ("tortie", "calico-ipam", "10-calico.conflist", "calico-kubeconfig")} == {
@@ -385,6 +393,11 @@ def test_uninstall_takes_back_what_is_ours_alone(machine: Machine) -> None:
     }
     assert sorted(path.name for path in machine.bin.iterdir()) == ["calico", "portmap"]
     assert list(machine.conf.iterdir()) == []
+
+
+def test_uninstall_where_nothing_is(machine: Machine) -> None:
+    ran = machine.shell("cni", "uninstall", "--root", str(machine.root))
+    assert (ran.code, ran.stdout, ran.stderr) == (0, "Nothing to remove.\n", "")
 
 
 def test_uninstall_leaves_a_real_calico_alone(machine: Machine) -> None:

@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 from tests.support.cni_node import ENDPOINTS, HANDLES, CniNode, nothing_left
 from tests.support.netns import Namespace
-from tests.support.runtime import NODE, Failed, Network, Pod, address, pods
+from tests.support.runtime import CALICO, NODE, Failed, Network, Pod, address, pods
 
 from tortie.ipam.allocator import Allocator
 from tortie.ipam.request import Request
 
 pytestmark = pytest.mark.timeout(300)
 
-VERSIONS = ("0.3.1", "0.4.0", "1.0.0", "1.1.0")
+VERSIONS = ("0.3.0", "0.3.1", "0.4.0", "1.0.0", "1.1.0")
 DUAL = {"type": "calico-ipam", "assign_ipv4": "true", "assign_ipv6": "true"}
 
 
@@ -46,7 +46,7 @@ def test_a_pod_lives_and_goes_in_every_version(node: CniNode, pod: Pod, version:
     assert (ip["interface"], ip["address"][-3:]) == (1, "/32")
     assert ip.get("version") == ("4" if version < "1.0.0" else None)
     assert pod.ping("192.0.2.1")
-    if version != "0.3.1":
+    if version >= "0.4.0":
         network.check(pod)
     network.delete(pod)
     nothing_left(node, pod)
@@ -245,6 +245,39 @@ def test_garbage_is_collected_and_nothing_else(node: CniNode) -> None:
         assert stays.ping("192.0.2.1")
         assert address(kept)
         network.delete(stays)
+
+
+def test_garbage_of_a_runtime_that_has_no_pod_at_all(node: CniNode, pod: Pod) -> None:
+    """libcni writes an empty list as null."""
+    network = node.network("1.1.0")
+    network.add(pod)
+    with pytest.raises(Failed, match="valid-attachments"):
+        network.call("GC", CALICO, None, None)
+    network.call("GC", CALICO, None, None, more={"cni.dev/valid-attachments": None, "cni.dev/attachments": None})
+    nothing_left(node, pod)
+
+
+def test_what_the_log_says(node: CniNode, pod: Pod) -> None:
+    network = node.network()
+    result = network.add(pod)
+    ip, link = address(result), result["interfaces"][0]["name"]
+    node.wait("a line about the pod", lambda: f"CNI ADD default/{pod.name}: {ip} on {link}\n" in node.log)
+    pod.net.ip("link", "set", "eth0", "down")
+    with pytest.raises(Failed):
+        network.check(pod)
+    network.delete(pod)
+    network.delete(pod)
+    with pytest.raises(Failed):
+        node.network(device_type="netkit").add(pod)
+    lines = [line for line in node.log.splitlines() if f"default/{pod.name}" in line][1:]
+    assert lines[0].startswith(f"CNI CHECK default/{pod.name} failed with code 103: ")
+    assert "eth0 in the pod is down" in lines[0]
+    assert lines[1:] == [
+        f"CNI DEL default/{pod.name}: {ip} freed",
+        f"CNI DEL default/{pod.name}: done, IPAM had no address of it",
+        f"CNI ADD default/{pod.name} failed with code 2: device_type 'netkit' is not supported: "
+        "pods are wired with veth",
+    ]
 
 
 def test_status_and_version(node: CniNode) -> None:

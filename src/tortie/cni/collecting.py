@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Final, NamedTuple
+from contextlib import suppress
+from typing import Any, Final
 
 from tortie.cni import delegation
 from tortie.cni.config import Network
 from tortie.cni.deleting import free
 from tortie.cni.errors import ENVIRONMENT, LIMITED, NO_ADDRESS, UNAVAILABLE, VERSION, CniError
-from tortie.cni.identity import DEFAULT_INTERFACE, handle_of, identify
+from tortie.cni.identity import Endpoint, endpoint_in, identify
 from tortie.cni.invocation import Invocation
+from tortie.cni.leftovers import Leftover, leftovers
 from tortie.cni.means import READ_S, Means
-from tortie.ipam.block import clean_handle
+from tortie.ipam.block import Block
 from tortie.ipam.records import BLOCKS, NotReadable, read_block
 from tortie.model.errors import TortieError
 from tortie.model.keys import ResourceKey, resource_prefix
@@ -20,14 +22,9 @@ from tortie.model.kinds import BY_NAME
 from tortie.model.wire import Undecodable, decode
 
 _CLUSTER: Final = str(ResourceKey(BY_NAME["ClusterInformation"], "default"))
+_ENDPOINTS: Final = resource_prefix(BY_NAME["WorkloadEndpoint"])
 _POOLS: Final = resource_prefix(BY_NAME["IPPool"])
 _SCAN_S: Final = 30.0
-
-
-class Leftover(NamedTuple):
-    container: str
-    interface: str
-    args: dict[str, str]
 
 
 async def collect(means: Means, invocation: Invocation, network: Network) -> None:
@@ -50,28 +47,19 @@ async def collect(means: Means, invocation: Invocation, network: Network) -> Non
 
 
 async def _leftovers(means: Means, network: Network) -> list[Leftover]:
-    """By what IPAM says: an address that a pod holds outlives everything else of it."""
-    valid = network.attachments or frozenset()
-    keep = {handle_of(network.name, container, interface) for container, interface in valid}
-    # Calico gives all interfaces of a pod the same handle.
-    keep |= {handle_of(network.name, container, DEFAULT_INTERFACE) for container, _ in valid}
-    listing = await means.store.scan(BLOCKS, timeout_s=_SCAN_S)
-    found: dict[str, Leftover] = {}
-    for entry in listing.entries:
+    snapshot = await means.store.snapshot([], [BLOCKS, _ENDPOINTS], timeout_s=_SCAN_S)
+    blocks: list[Block] = []
+    for entry in snapshot.listings[BLOCKS]:
         try:
-            block = read_block(entry.key, entry.value)
+            blocks.append(read_block(entry.key, entry.value))
         except (NotReadable, Undecodable) as error:
             means.say(f"{error}; what it holds is not looked at")
-            continue
-        for attribute in block.attributes:
-            handle = clean_handle(attribute.handle or "")
-            if attribute.node != means.node or handle in keep or not handle.startswith(f"{network.name}."):
-                continue
-            container, _, interface = handle[len(network.name) + 1 :].partition(".")
-            said = attribute.secondary or {}
-            args = {"K8S_POD_NAME": said.get("pod", ""), "K8S_POD_NAMESPACE": said.get("namespace", "")}
-            found[handle] = Leftover(container, interface or DEFAULT_INTERFACE, args)
-    return list(found.values())
+    endpoints: list[Endpoint] = []
+    for entry in snapshot.listings[_ENDPOINTS]:
+        with suppress(Undecodable):  # says nothing, and stays
+            endpoints.append(endpoint_in(entry.key, entry.value))
+    here = [endpoint for endpoint in endpoints if endpoint.node == means.node]
+    return leftovers(means.node, network.name, network.attachments or (), blocks, here)
 
 
 async def status(means: Means, invocation: Invocation, network: Network) -> None:

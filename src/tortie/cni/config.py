@@ -13,10 +13,14 @@ from typing import Any, Final, NamedTuple
 
 from tortie.cni.errors import CONFIG, DECODING, FIELD, VERSION, CniError
 
-VERSIONS: Final = ("0.3.1", "0.4.0", "1.0.0", "1.1.0")
+VERSIONS: Final = ("0.3.0", "0.3.1", "0.4.0", "1.0.0", "1.1.0")
 OWN_IPAM: Final = frozenset({"calico-ipam", "tortie-ipam"})
 _SINCE: Final = {"CHECK": "0.4.0", "GC": "1.1.0", "STATUS": "1.1.0"}
 _NAME: Final = re.compile(r"[A-Za-z0-9_.\-]+")
+
+_PAGE: Final = re.compile(r"https?://[!-~]+$")
+MTU_MAX: Final = 65535
+_QUEUES_MAX: Final = 4096  # of a link, in either direction
 
 _TEXTS: Final = frozenset(
     {
@@ -87,6 +91,15 @@ def version_in(config: bytes) -> str:
 
 
 def read_network(config: bytes, command: str) -> Network:
+    document = _read(config)
+    if command == "DEL":
+        return _to_be_left(document)
+    version = _version(document, command)
+    _check_types(document)
+    return _network(version, _name(document), document, command)
+
+
+def _read(config: bytes) -> Document:
     try:
         document = json.loads(config)
     except (ValueError, RecursionError) as error:
@@ -95,13 +108,29 @@ def read_network(config: bytes, command: str) -> Network:
         ) from None
     if not isinstance(document, dict):
         raise CniError(DECODING, "the network configuration is no JSON object", f"it is {type(document).__name__}")
-    version = _version(document, command)
-    _check_types(document)
-    name = document.get("name") or ""
+    return document
+
+
+def _to_be_left(document: Document) -> Network:
+    """For DEL only what tells whose attachment it is: a pod must be able to end under a configuration with which none
+    could start.
+    """
+    version, ipam = document.get("cniVersion"), document.get("ipam")
+    return Network(
+        str(version) if version in VERSIONS else VERSIONS[-1],
+        _name(document),
+        ipam=ipam if isinstance(ipam, dict) else EMPTY,
+        document=document,
+    )
+
+
+def _name(document: Document) -> str:
+    given = document.get("name")
+    name = given if isinstance(given, str) else ""
     if not _NAME.fullmatch(name):
         why = "it is missing" if not name else "it has other characters than letters, digits, '_', '.', '-'"
         raise CniError(CONFIG, f"invalid network name: {name!r}", why, "set `name` in /etc/cni/net.d")
-    return _network(version, name, document, command)
+    return name
 
 
 def _version(document: Document, command: str) -> str:
@@ -143,9 +172,10 @@ def _network(version: str, name: str, document: Document, command: str) -> Netwo
         raise CniError(
             FIELD, f"dataplane_options {document['dataplane_options']!r} are not supported", "", "leave it out"
         )
-    for field in ("mtu", "num_queues"):
-        if (document.get(field) or 0) < 0:
-            raise CniError(CONFIG, f"the field {field} is {document[field]}", "it cannot be negative")
+    for field, most in (("mtu", MTU_MAX), ("num_queues", _QUEUES_MAX)):
+        if not 0 <= (number := document.get(field) or 0) <= most:
+            why = "it cannot be negative" if number < 0 else f"the kernel takes at most {most}"
+            raise CniError(CONFIG, f"the field {field} is {number}", why)
     features = document.get("feature_control") or {}
     return Network(
         version,
@@ -158,7 +188,7 @@ def _network(version: str, name: str, document: Document, command: str) -> Netwo
         needs_mtu_file=bool(document.get("require_mtu_file")),
         ipam=document.get("ipam") or {},
         policy=str((document.get("policy") or {}).get("type") or ""),
-        readiness_gates=tuple(document.get("readiness_gates") or ()),
+        readiness_gates=_gates(document.get("readiness_gates")),
         addresses_without_ipam=bool(features.get("ip_addrs_no_ipam")),
         floating_ips=bool(features.get("floating_ips")),
         forwarding=bool((document.get("container_settings") or {}).get("allow_ip_forwarding")),
@@ -172,8 +202,9 @@ def _network(version: str, name: str, document: Document, command: str) -> Netwo
 
 
 def _attachments(document: Document) -> frozenset[tuple[str, str]]:
-    """Without the list nothing is freed: it would be everything."""
-    listed = document.get("cni.dev/valid-attachments", document.get("cni.dev/attachments"))
+    """Without the list nothing is freed: it would be everything. Go writes an empty one as null."""
+    given = [document[name] for name in ("cni.dev/valid-attachments", "cni.dev/attachments") if name in document]
+    listed: Any = next((each for each in given if each is not None), [] if given else None)
     if not isinstance(listed, list):
         raise CniError(
             CONFIG,
@@ -185,6 +216,15 @@ def _attachments(document: Document) -> frozenset[tuple[str, str]]:
         return frozenset((str(each["containerID"]), str(each["ifname"])) for each in listed)
     except (KeyError, TypeError) as error:
         raise CniError(CONFIG, "cni.dev/valid-attachments cannot be read", f"an item lacks {error}") from None
+
+
+def _gates(value: Any) -> tuple[str, ...]:
+    listed = value or []
+    if not isinstance(listed, list) or not all(isinstance(page, str) and _PAGE.match(page) for page in listed):
+        raise CniError(
+            CONFIG, f"the field readiness_gates is {str(value)[:200]}", "it should be a list of http or https URLs"
+        )
+    return tuple(listed)
 
 
 def _object(value: Any, field: str) -> Document:

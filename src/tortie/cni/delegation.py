@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import os
 from collections.abc import Mapping
@@ -14,10 +15,15 @@ from tortie.cni.errors import CONFIG, FAILED, INPUT, LATER, CniError
 from tortie.cni.invocation import Invocation
 
 TIMEOUT_S: Final = 30.0
+_SHORT_OF: Final = (errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE)  # what passes
+
+
+class NotAsked(CniError):
+    """There is no such plugin, or it is none that can be started: nobody has heard of the request."""
 
 
 async def run(command: str, invocation: Invocation, network: Network) -> Mapping[str, Any]:
-    """Its result. `CniError` with the plugin's own number and words if it fails."""
+    """Its result. `CniError` with the plugin's own number and words if it fails; `NotAsked` if it never began."""
     program = _find(network.ipam_type, invocation.path)
     variables = {name: value for name, value in invocation.variables.items() if name.startswith("CNI_")}
     environment = {**variables, "CNI_COMMAND": command, "PATH": os.environ.get("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")}
@@ -30,9 +36,10 @@ async def run(command: str, invocation: Invocation, network: Network) -> Mapping
             env=environment,
         )
     except OSError as error:
-        raise CniError(
-            INPUT, f"{program} cannot be started", os.strerror(error.errno or 0), "look at CNI_PATH"
-        ) from None
+        what, why = f"{program} cannot be started", os.strerror(error.errno or 0)
+        if error.errno in _SHORT_OF:
+            raise CniError(LATER, what, why, "try again") from None
+        raise NotAsked(INPUT, what, why, "look at CNI_PATH") from None
     try:
         async with asyncio.timeout(TIMEOUT_S):
             output, errors = await process.communicate(json.dumps(dict(network.document)).encode())
@@ -47,14 +54,14 @@ async def run(command: str, invocation: Invocation, network: Network) -> Mapping
 
 
 def _find(name: str, path: str) -> str:
-    if "/" in name or name.startswith("."):
-        raise CniError(CONFIG, f"`ipam.type` is {name!r}", "it is the name of a program, not a path")
+    if "/" in name or "\0" in name or name.startswith("."):
+        raise NotAsked(CONFIG, f"`ipam.type` is {name!r}", "it is the name of a program, not a path")
     for folder in path.split(":"):
         program = os.path.join(folder, name)
         if folder and os.access(program, os.X_OK):
             return program
     why = f"it is in none of the folders of CNI_PATH: {path or 'none given'}"
-    raise CniError(CONFIG, f'failed to find plugin "{name}" in path [{path}]', why, "install it, or use calico-ipam")
+    raise NotAsked(CONFIG, f'failed to find plugin "{name}" in path [{path}]', why, "install it, or use calico-ipam")
 
 
 def _read(name: str, code: int, output: bytes, errors: bytes) -> Mapping[str, Any]:

@@ -1,7 +1,8 @@
 """DEL: the cable at once, then addresses and WorkloadEndpoint in one commit. Asked twice, it is done twice.
 
 A pod must be able to end whatever state the cluster is in: no namespace, no endpoint, no handle are fine, and when the
-datastore is away, what is to be freed there is written down, and the runtime is told that all is well.
+datastore is away, what is to be freed there is written down, and the runtime is told that all is well. An IPAM plugin
+of others that is not there any more is not waited for.
 """
 
 from __future__ import annotations
@@ -25,18 +26,22 @@ from tortie.store.contract import Conflict, Delete, Entry, Operation
 _ATTEMPTS: Final = 6
 
 
-async def remove(means: Means, invocation: Invocation, network: Network, namespace: int | None, request: bytes) -> None:
+async def remove(
+    means: Means, invocation: Invocation, network: Network, namespace: int | None, request: bytes
+) -> Released | None:
+    """None if addresses are left for later."""
     who = identify(invocation, network, means.node, means.prefix)
-    cut = not invocation.is_ipam and await _cut(means, who, namespace)
+    cut = not invocation.is_ipam and await _cut(who, namespace)
     try:
-        await free(means, invocation, network, who, cut=cut)
+        released = await free(means, invocation, network, who, cut=cut)
     except TortieError as error:
         if not _is_temporary(error):
             raise
         means.pending.remember(invocation, request)
-        means.say(f"{who.spoken} is gone from this node; its addresses are freed later: {error}")
-        return
+        means.warn(f"{who.spoken} is gone from this node; its addresses are freed later: {error}")
+        return None
     means.pending.forget(means.pending.name_of(invocation))
+    return released
 
 
 def _is_temporary(error: TortieError) -> bool:
@@ -45,45 +50,46 @@ def _is_temporary(error: TortieError) -> bool:
     )
 
 
-async def _cut(means: Means, who: Identity, namespace: int | None) -> bool:
+async def _cut(who: Identity, namespace: int | None) -> bool:
     """Whether there was one. In a thread: the kernel takes a while until nobody uses the link any more, and others
     want to be served.
     """
     if namespace is None:
         return False  # where the namespace is gone its links are, too
-    try:
-        return await asyncio.to_thread(cut_inside, who.endpoint, namespace)
-    except TortieError as error:
-        means.say(f"The cable of {who.spoken} cannot be removed from inside: {error}")
-        raise
+    return await asyncio.to_thread(cut_inside, who.endpoint, namespace)
 
 
-async def free(means: Means, invocation: Invocation, network: Network, who: Identity, *, cut: bool = False) -> None:
+async def free(means: Means, invocation: Invocation, network: Network, who: Identity, *, cut: bool = False) -> Released:
     """What the datastore has of an attachment, and what another IPAM plugin has; and the cable, unless it is `cut`."""
     if invocation.is_ipam:
-        await _release(means, who, ())
-        return
+        return await _release(means, who, ())
     if network.ipam_type and not network.owns_ipam:
-        await delegation.run("DEL", invocation, network)
+        try:
+            await delegation.run("DEL", invocation, network)
+        except delegation.NotAsked as error:
+            # It may never come back, and the pod would never end.
+            means.warn(f"{network.ipam_type} could not be asked to free what {who.spoken} may have of it: {error}")
     # Also where another plugin gave the address: it may have been taken over by IPAM since.
-    await _free(means, who, cut=cut)
+    return await _free(means, who, cut=cut)
 
 
-async def _free(means: Means, who: Identity, *, cut: bool) -> None:
-    for attempt in range(_ATTEMPTS):
+async def _free(means: Means, who: Identity, *, cut: bool) -> Released:
+    attempt = 0
+    while True:
         entry = await means.store.get(who.key, timeout_s=DELETE_S)
         ours = entry is not None and _is_ours(means, who, entry)
         along: Sequence[Operation] = [Delete(who.key, entry.revision)] if entry is not None and ours else ()
         try:
-            await _release(means, who, along)
+            released = await _release(means, who, along)
         except Conflict as conflict:
             # Somebody wrote the endpoint meanwhile: whose it is now decides.
-            if conflict.key != who.key or attempt == _ATTEMPTS - 1:
+            attempt += 1
+            if conflict.key != who.key or attempt == _ATTEMPTS:
                 raise
             continue
         if ours and not cut:
             await asyncio.to_thread(_cut_rest, means, who)
-        return
+        return released
 
 
 def _cut_rest(means: Means, who: Identity) -> None:
@@ -91,7 +97,7 @@ def _cut_rest(means: Means, who: Identity) -> None:
     try:
         cut_outside(who.host_interface)
     except TortieError as error:
-        means.say(f"{who.host_interface} of {who.spoken} cannot be removed: {error}")
+        means.warn(f"{who.host_interface} of {who.spoken} cannot be removed: {error}")
 
 
 def _is_ours(means: Means, who: Identity, entry: Entry) -> bool:

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
 from tortie.cni.config import Network
+from tortie.cni.errors import CONFIG, CniError
 from tortie.cni.invocation import Invocation
 from tortie.cni.wishes import Wishes
 from tortie.model.keys import ResourceKey
@@ -16,6 +17,7 @@ from tortie.model.network import IP
 from tortie.model.wire import Document, decode, encode
 
 DEFAULT_INTERFACE: Final = "eth0"
+LINK_DIGITS: Final = 11  # of a container's id in the name of its host interface
 _ENDPOINT: Final = BY_NAME["WorkloadEndpoint"]
 _PROFILE: Final = BY_NAME["Profile"]
 _LABEL_MAX: Final = 63
@@ -67,19 +69,20 @@ def handle_of(network: str, container: str, interface: str) -> str:
 
 
 def identify(invocation: Invocation, network: Network, node: str, prefix: str = "cali") -> Identity:
-    pod = invocation.args.get("K8S_POD_NAME", "")
-    namespace = invocation.args.get("K8S_POD_NAMESPACE", "")
-    if not (pod and namespace):
-        pod, namespace = "", "default"
+    namespace, pod = invocation.pod
     interface = invocation.ifname or DEFAULT_INTERFACE
     second = interface != DEFAULT_INTERFACE
     if pod:
         # A second interface of the same pod needs a second name.
         name = host_interface(namespace, f"{pod}.{interface}" if second else pod, prefix)
+    elif second:
+        name = host_interface(invocation.container, interface, prefix)
     else:
-        name = host_interface(invocation.container, interface, prefix) if second else prefix + invocation.container[:11]
+        name = prefix + invocation.container[:LINK_DIGITS]
     account = network.args.get("serviceAccount")
-    return Identity(node, network.name, invocation.container, interface, namespace, pod, str(account or ""), name)
+    return Identity(
+        node, network.name, invocation.container, interface, namespace or "default", pod, str(account or ""), name
+    )
 
 
 def endpoint_value(
@@ -123,10 +126,35 @@ def profiles(who: Identity) -> list[str]:
 
 def labels_in(network: Network) -> dict[str, str]:
     """`args.cni.labels` is a list of `key` and `value`, by the conventions of CNI."""
-    listed = network.args.get("labels") or ()
+    listed = network.args.get("labels") or []
+    if not isinstance(listed, list):
+        raise CniError(CONFIG, f"the field args.cni.labels is {str(listed)[:100]!r}", "it should be a list")
     return {
         str(item["key"]): str(item.get("value", "")) for item in listed if isinstance(item, dict) and item.get("key")
     }
+
+
+class Endpoint(NamedTuple):
+    """What a WorkloadEndpoint in the datastore says of its attachment."""
+
+    node: str
+    container: str
+    interface: str
+    host_interface: str
+    ips: frozenset[str]
+
+
+def endpoint_in(key: str, value: bytes) -> Endpoint:
+    """`Undecodable` if it is none."""
+    spec = decode(value, key).get("spec") or {}
+    listed = spec.get("ipNetworks")
+    return Endpoint(
+        str(spec.get("node") or ""),
+        str(spec.get("containerID") or ""),
+        str(spec.get("endpoint") or ""),
+        str(spec.get("interfaceName") or ""),
+        frozenset(str(ip).partition("/")[0] for ip in (listed if isinstance(listed, list) else ())),
+    )
 
 
 def container_of(key: str, value: bytes) -> str:

@@ -111,6 +111,7 @@ def doubts(
     if missing := [plugin for plugin in plugins_named(document) if plugin not in plugins]:
         named = ", ".join(missing)
         what = f"{bin_folder} has no {named}"
-        why = f"{name} names {'it' if len(missing) == 1 else 'them'}, so that every pod will fail until it is there"
-        fix = f"install it (Debian: containernetworking-plugins), or take it out of the template: {named}"
+        it, is_there = ("it", "it is there") if len(missing) == 1 else ("them", "they are there")
+        why = f"{name} names {it}, so that every pod will fail until {is_there}"
+        fix = f"install {it} (Debian: containernetworking-plugins), or take {it} out of the template: {named}"
         yield TortieError(what, why, fix)

@@ -41,6 +41,16 @@ class Invocation(NamedTuple):
         """Called for addresses alone, by somebody else's main plugin."""
         return self.plugin in IPAM_PLUGINS
 
+    @property
+    def pod(self) -> tuple[str, str]:
+        """Namespace and name; empty without Kubernetes."""
+        namespace, name = self.args.get("K8S_POD_NAMESPACE", ""), self.args.get("K8S_POD_NAME", "")
+        return (namespace, name) if namespace and name else ("", "")
+
+    @property
+    def spoken(self) -> str:
+        return "/".join(self.pod) if self.pod[1] else f"container {self.container[:12]}"
+
 
 def read_request(data: bytes) -> Invocation:
     """`CniError` if it is no request, or lacks what its command needs."""
@@ -64,7 +74,7 @@ def read_request(data: bytes) -> Invocation:
         variables,
     )
     _check(given)
-    return given._replace(args=_arguments(variables.get("CNI_ARGS", "")))
+    return given._replace(args=_arguments(variables.get("CNI_ARGS", ""), given.command))
 
 
 def _check(given: Invocation) -> None:
@@ -90,19 +100,25 @@ def _check(given: Invocation) -> None:
 def _wrong_interface(name: str) -> str:
     if len(name.encode()) > _INTERFACE_MAX:
         return f"the kernel takes at most {_INTERFACE_MAX} bytes"
-    if name in (".", "..") or any(character in "/:" or character.isspace() for character in name):
-        return "it is '.' or '..', or has a slash, a colon or a blank in it"
+    if name in (".", "..", "lo"):
+        return "no interface of a pod's own can have that name"
+    if any(character in "/:%" or character.isspace() or not character.isprintable() for character in name):
+        return "it has a slash, a colon, a percent sign, a blank or a control character in it"
     return ""
 
 
-def _arguments(text: str) -> dict[str, str]:
-    """`K8S_POD_NAME=web;IgnoreUnknown=1`. What nobody here knows is passed over, whether that was asked for or not."""
+def _arguments(text: str, command: str) -> dict[str, str]:
+    """`K8S_POD_NAME=web;IgnoreUnknown=1`. What nobody here knows is passed over, whether that was asked for or not; and
+    whoever deletes is not held up by what makes no sense.
+    """
     found = {}
     for item in text.split(";"):
         if not item:
             continue
         name, separator, value = item.partition("=")
         if not separator or not name:
+            if command == "DEL":
+                continue
             raise CniError(ENVIRONMENT, f"ARGS: invalid pair {item!r}", "CNI_ARGS is NAME=VALUE, separated by ';'")
         found[name] = value
     return found

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Final, NamedTuple
 
-from tortie.cni.config import Network
+from tortie.cni.config import MTU_MAX, Network
 from tortie.cni.errors import CONFIG, LATER, CniError
 from tortie.cni.identity import Identity
 from tortie.cni.pending import Pending
@@ -38,6 +38,7 @@ class Means(NamedTuple):
     root: str
     prefix: str
     say: Callable[[str], None]
+    warn: Callable[[str], None]
     standing: Callable[[], Standing]
     pending: Pending
 
@@ -75,17 +76,20 @@ def mtu_for(means: Means, network: Network) -> int:
         return network.mtu
     path = means.below("/var/lib/calico/mtu")
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         try:
-            return int(os.read(descriptor, 32).strip() or b"0")
+            mtu = int(os.read(descriptor, 32).strip() or b"0")
         finally:
             os.close(descriptor)
+        if 0 <= mtu <= MTU_MAX:
+            return mtu
+        means.warn(f"{path} is of no use, going on without it: no link has an MTU of {mtu}")
     except FileNotFoundError:
         if network.needs_mtu_file:
             what = f"{path} is not there, and require_mtu_file is set"
             raise CniError(LATER, what, "the dataplane has not written it yet", "wait, or set `mtu`") from None
     except (OSError, ValueError) as error:
-        means.say(f"{path} is of no use, going on without it: {error}")
+        means.warn(f"{path} is of no use, going on without it: {error}")
     return 0
 
 

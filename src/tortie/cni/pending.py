@@ -7,10 +7,11 @@ name, so that a DEL that is repeated finds its own record.
 from __future__ import annotations
 
 import os
+import stat
 from contextlib import suppress
 from typing import Final
 
-from tortie.cni.invocation import Invocation
+from tortie.cni.invocation import REQUEST_MAX, Invocation
 from tortie.host.files import write_whole
 
 _NAME_MAX: Final = 200  # bytes; see plugin_alone.remember
@@ -53,9 +54,11 @@ class Pending:
         return waiting
 
     def read(self, name: str) -> bytes | None:
+        """None for what is no file, as a pipe that we would wait for. What is too long for a request is cut off."""
         try:
-            with open(self._path(name), "rb") as file:
-                return file.read()
+            descriptor = os.open(self._path(name), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+            with open(descriptor, "rb") as file:
+                return file.read(REQUEST_MAX) if stat.S_ISREG(os.fstat(descriptor).st_mode) else None
         except OSError:
             return None
 

@@ -16,16 +16,17 @@ PATIENCE_S = 90.0  # more than the agent takes in its worst case
 
 def run() -> None:
     variables = posix.environ
+    command = variables.get(b"CNI_COMMAND")
     request = b"TORTIE-CNI 1\0TORTIE_PLUGIN=" + sys.argv[0].rpartition("/")[2].encode()
     for name in variables:
         if name[:4] == b"CNI_":
             request += b"\0" + name + b"=" + variables[name]
     request += b"\0\0"
-    while chunk := posix.read(0, 65536):
+    while command and (chunk := posix.read(0, 65536)):
         request += chunk
     answer = b""
     why = "it hung up"
-    if variables.get(b"CNI_COMMAND") != b"VERSION":
+    if command and command != b"VERSION":
         try:
             answer = ask(request, variables.get(b"CNI_NETNS"))
         except OSError as error:
@@ -46,7 +47,7 @@ def ask(request: bytes, netns: bytes | None) -> bytes:
     if netns:
         # The agent may live where the runtime's paths lead nowhere.
         try:
-            namespace = posix.open(netns, posix.O_RDONLY | posix.O_CLOEXEC)
+            namespace = posix.open(netns, posix.O_RDONLY | posix.O_NONBLOCK | posix.O_CLOEXEC)
             rights = [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, namespace.to_bytes(4, sys.byteorder))]
         except OSError:
             pass

@@ -1,12 +1,15 @@
-"""What the plugin does when the agent does not answer. Part of the installed file, so it imports nothing of ours.
+"""What the plugin does when the agent does not answer or is not needed. Part of the installed file, so it imports
+nothing of ours.
 
 Nothing can be added without the agent, and the runtime is told to try again. Whoever deletes must not be held up: what
 is to be freed is written down, and the agent finishes it when it is back.
 """
 
 import posix
+import sys
 
-VERSIONS = '["0.3.1","0.4.0","1.0.0","1.1.0"]'
+RELEASE = "0"
+VERSIONS = '["0.3.0","0.3.1","0.4.0","1.0.0","1.1.0"]'
 
 
 def alone(request: bytes, socket: str, state: str, why: str) -> tuple[int, bytes]:
@@ -17,6 +20,8 @@ def alone(request: bytes, socket: str, state: str, why: str) -> tuple[int, bytes
     version = version_in(config)
     if command == "VERSION":
         return 0, f'{{"cniVersion":"{version}","supportedVersions":{VERSIONS}}}\n'.encode()
+    if not command and sys.argv[1:] in (["-v"], ["--version"]):
+        return 0, f"v{RELEASE}\n".encode()
     details = f"{socket}: {why}. Fix: start it, `tortie node run`; the runtime will try again"
     if command == "DEL":
         if not variables.get(b"CNI_CONTAINERID"):
@@ -30,7 +35,12 @@ def alone(request: bytes, socket: str, state: str, why: str) -> tuple[int, bytes
             )
         return 0, b""
     if command not in ("ADD", "CHECK", "GC", "STATUS"):
-        return failure(version, 4, f"unknown CNI_COMMAND: {command or 'none'}", "")
+        return failure(
+            version,
+            4,
+            f"unknown CNI_COMMAND: {command or 'none'}",
+            "container runtimes call this; -v prints its version",
+        )
     return failure(version, 50 if command == "STATUS" else 11, "the agent on this node does not answer", details)
 
 

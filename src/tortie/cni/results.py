@@ -52,7 +52,7 @@ def ipam_document(addresses: Sequence[CIDR], version: str) -> Document:
 
 
 def _ip(address: CIDR, version: str, interface: int | None) -> Document:
-    found: Document = {"version": str(address.version)} if version in ("0.3.1", "0.4.0") else {}
+    found: Document = {"version": str(address.version)} if version in ("0.3.0", "0.3.1", "0.4.0") else {}
     if interface is not None:
         found["interface"] = interface
     return found | {"address": str(address)}

@@ -22,6 +22,7 @@ _BACKLOG: Final = 512
 _READING_S: Final = 10.0  # until a plugin has sent all of its request
 _SENDING_S: Final = 10.0
 _LOOK_EVERY_S: Final = 5.0
+_REST_S: Final = 1.0  # while no call can be taken
 _RIGHTS_ROOM: Final = socket.CMSG_SPACE(array.array("i").itemsize * 4)
 
 
@@ -33,6 +34,7 @@ class CniServer:
         self._tasks: set[asyncio.Task[None]] = set()
         self._listener: socket.socket | None = None
         self._trouble = ""
+        self._short = False  # of something that taking calls needs
         self._place = (0, 0)
 
     async def run(self) -> None:
@@ -52,12 +54,15 @@ class CniServer:
 
     def _listen(self) -> None:
         folder = os.path.dirname(self._path)
-        listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC | socket.SOCK_NONBLOCK)
+        listener: socket.socket | None = None
         try:
             os.makedirs(folder, exist_ok=True)
+            listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC | socket.SOCK_NONBLOCK)
             _bind(listener, self._path)
+            made = os.stat(self._path)
         except OSError as error:
-            listener.close()
+            if listener is not None:
+                listener.close()
             why = os.strerror(error.errno or 0)
             if why != self._trouble:
                 self._say(f"The CNI plugin's socket {self._path} cannot be made, so no pod can start: {why}")
@@ -65,7 +70,6 @@ class CniServer:
             return
         self._trouble = ""
         self._listener = listener
-        made = os.stat(self._path)
         self._place = (made.st_dev, made.st_ino)
         asyncio.get_running_loop().add_reader(listener.fileno(), self._accept)
 
@@ -88,12 +92,28 @@ class CniServer:
             try:
                 connection, _ = listener.accept()
             except BlockingIOError:
+                self._short = False
                 return
+            except ConnectionAbortedError:
+                continue
             except OSError as error:
-                self._say(f"A call of the CNI plugin cannot be taken: {os.strerror(error.errno or 0)}")
+                self._rest(listener, os.strerror(error.errno or 0))
                 return
             connection.setblocking(False)
             _Reading(connection, self._begin)
+
+    def _rest(self, listener: socket.socket, why: str) -> None:
+        """The call stays where it is, and the loop would turn for nothing else: most often no descriptor is left."""
+        if not self._short:
+            self._say(f"Calls of the CNI plugin cannot be taken, and pods wait: {why}")
+        self._short = True
+        loop = asyncio.get_running_loop()
+        loop.remove_reader(listener.fileno())
+        loop.call_later(_REST_S, self._resume, listener)
+
+    def _resume(self, listener: socket.socket) -> None:
+        if listener is self._listener:
+            asyncio.get_running_loop().add_reader(listener.fileno(), self._accept)
 
     def _begin(self, connection: socket.socket, request: bytes, rights: list[int]) -> None:
         task = asyncio.get_running_loop().create_task(self._serve(connection, request, rights))

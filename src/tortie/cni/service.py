@@ -12,20 +12,24 @@ import random
 import time
 import uuid
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from datetime import datetime
 from typing import Final
 
+from tortie.cni import journal
 from tortie.cni.adding import add, add_addresses
 from tortie.cni.checking import check, check_addresses
 from tortie.cni.collecting import collect, status
 from tortie.cni.config import Network, read_network, version_in
 from tortie.cni.deleting import remove
-from tortie.cni.errors import FAILED, NO_CONTAINER, SAME_NAMESPACE, CniError, as_cni
+from tortie.cni.errors import CONFIG, FAILED, NO_CONTAINER, CniError, as_cni
+from tortie.cni.finishing import Finishing
+from tortie.cni.identity import LINK_DIGITS
 from tortie.cni.invocation import Invocation, read_request
 from tortie.cni.means import Means, Standing, refuse_too_early
 from tortie.cni.pending import Pending
-from tortie.cni.results import Answer, printed, refused, versions
+from tortie.cni.results import Answer, Document, printed, refused, versions
+from tortie.cni.sandbox import Sandbox
 from tortie.cni.timing import Timing
 from tortie.health.exposition import Metric, Sample
 from tortie.ipam.allocator import Allocator
@@ -49,23 +53,25 @@ class CniService:
         root: str = "/",
         prefix: str = "cali",  # of host interfaces: the first of FELIX_INTERFACEPREFIX
         say: Callable[[str], None] = lambda _: None,
+        warn: Callable[[str], None] | None = None,  # None: as `say`
         standing: Callable[[], Standing] = Standing,
     ) -> None:
         folder = STATE if root in ("", "/") else os.path.join(root, STATE.lstrip("/"))
         pending = Pending(os.path.join(folder, "pending"))
         self._means = Means(
             *(node, store, allocator, clock, _new_uid, _new_mac),
-            *(root, prefix, say, standing, pending),
+            *(root, prefix, say, warn or say, standing, pending),
         )
         self._busy: dict[tuple[str, str], tuple[asyncio.Lock, list[None]]] = {}
         self._timing = Timing()
-        self._own = os.stat("/proc/self/ns/net").st_ino
+        self._finishing = Finishing(self._means, self._alone, time.monotonic)
 
     async def answer(self, request: bytes, namespace: int | None = None) -> Answer:
         """`namespace`: a descriptor of the pod's, if the plugin could send one; it stays the caller's to close."""
         begun = time.perf_counter()
         command = "unknown"
         config = b""
+        invocation: Invocation | None = None
         try:
             invocation = read_request(request)
             command, config = invocation.command, invocation.config
@@ -74,13 +80,22 @@ class CniService:
             network = read_network(config, command)
             answer = await self._carry_out(invocation, network, namespace, request)
         except TortieError as error:
-            answer = refused(as_cni(error), version_in(config))
+            answer = self._refuse(invocation, as_cni(error), version_in(config))
+        except RecursionError:
+            deep = CniError(CONFIG, "the network's configuration is nested too deeply", "", "look at /etc/cni/net.d")
+            answer = self._refuse(invocation, deep, version_in(config))
         except Exception as error:
-            self._means.say(f"{command} failed for a reason that is not foreseen: {type(error).__name__}: {error}")
-            surprise = CniError(FAILED, f"{type(error).__name__}: {error}", "", "report this with the agent's log")
-            answer = refused(surprise, version_in(config))
+            what, why = f"{type(error).__name__}: {error}", "this is not foreseen"
+            surprise = CniError(FAILED, what, why, "report this with the agent's log")
+            answer = self._refuse(invocation, surprise, version_in(config))
         self._timing.count(command, time.perf_counter() - begun, answer.exit_code == 0)
         return answer
+
+    def _refuse(self, invocation: Invocation | None, error: CniError, version: str) -> Answer:
+        # Runtimes ask for the status every few seconds, and the node's own log says what is wrong with it.
+        if invocation is None or invocation.command != "STATUS":
+            self._means.warn(journal.failed(invocation, error))
+        return refused(error, version)
 
     async def _carry_out(
         self, invocation: Invocation, network: Network, namespace: int | None, request: bytes
@@ -95,13 +110,15 @@ class CniService:
             return Answer(0)
         async with self._alone(invocation):
             if invocation.command == "DEL":
-                with _Namespace(invocation, namespace, self._own) as descriptor:
-                    await remove(means, invocation, network, descriptor, request)
+                with Sandbox(invocation, namespace) as descriptor:
+                    released = await remove(means, invocation, network, descriptor, request)
+                if released is not None:
+                    means.say(journal.deleted(invocation, released))
                 return Answer(0)
             refuse_too_early(means, network)
             if invocation.is_ipam:
                 return await self._for_others(invocation, network)
-            with _Namespace(invocation, namespace, self._own) as descriptor:
+            with Sandbox(invocation, namespace) as descriptor:
                 if descriptor is None:
                     what = f"the namespace {invocation.netns} cannot be opened"
                     raise CniError(NO_CONTAINER, what, "it is gone, or the agent may not enter it")
@@ -109,25 +126,26 @@ class CniService:
                     await check(means, invocation, network, descriptor)
                     return Answer(0)
                 made = await add(means, invocation, network, descriptor, request)
-            self._not_pending(invocation)
-            return printed(made)
+            return self._added(invocation, made)
 
     async def _for_others(self, invocation: Invocation, network: Network) -> Answer:
         if invocation.command == "CHECK":
             await check_addresses(self._means, invocation, network)
             return Answer(0)
         made = await add_addresses(self._means, invocation, network)
-        self._not_pending(invocation)
-        return printed(made)
+        return self._added(invocation, made)
 
-    def _not_pending(self, invocation: Invocation) -> None:
-        """An older DEL of the same attachment would take away what was just given."""
+    def _added(self, invocation: Invocation, made: Document) -> Answer:
+        # An older DEL of the same attachment would take away what was just given.
         self._means.pending.forget(self._means.pending.name_of(invocation))
+        self._means.say(journal.added(invocation, made))
+        return printed(made)
 
     @asynccontextmanager
     async def _alone(self, invocation: Invocation) -> AsyncIterator[None]:
-        """The only one for its attachment."""
-        key = (invocation.container, invocation.ifname)
+        """The only one for its attachment; and, where there are no pods, for the node's end of the cable."""
+        container = invocation.container if invocation.pod[1] else invocation.container[:LINK_DIGITS]
+        key = (container, invocation.ifname)
         lock, waiting = self._busy.setdefault(key, (asyncio.Lock(), []))
         waiting.append(None)
         try:
@@ -140,46 +158,22 @@ class CniService:
 
     async def tend(self) -> None:
         """For ever: finishes what a DEL had to leave behind. A task of the agent."""
+        trouble = ""
         while True:
-            if self._means.standing().registered:
-                with suppress(TortieError, OSError):
+            try:
+                if self._means.standing().registered:
                     await self.finish_pending()
-            else:
-                self._means.pending.names()
+                else:
+                    self._means.pending.names()
+                trouble = ""
+            except Exception as error:
+                if trouble != (trouble := f"{type(error).__name__}: {error}"):
+                    self._means.warn(f"What is left of pods that are gone cannot be looked at: {trouble}")
             await asyncio.sleep(_TEND_EVERY_S)
 
     async def finish_pending(self) -> int:
         """How many are left."""
-        pending = self._means.pending
-        for name in pending.names():
-            request = pending.read(name)
-            if request is None:
-                continue
-            try:
-                invocation = read_request(request)
-                network = read_network(invocation.config, "DEL")
-            except CniError as error:
-                self._means.say(f"A record of what is to be freed makes no sense, and is set aside: {name}: {error}")
-                pending.set_aside(name)
-                continue
-            if await self._finish(name, invocation, network, request):
-                self._means.say(f"Finished what was left of container {invocation.container[:12]}")
-        return len(pending.names())
-
-    async def _finish(self, name: str, invocation: Invocation, network: Network, request: bytes) -> bool:
-        pending = self._means.pending
-        async with self._alone(invocation):
-            if pending.read(name) != request:
-                return False  # an ADD has made it void, or a DEL has done it
-            try:
-                with _Namespace(invocation, None, self._own) as descriptor:
-                    await remove(self._means, invocation, network, descriptor, request)
-            except (TortieError, OSError) as error:
-                self._means.say(f"What is left of container {invocation.container[:12]} cannot be freed yet: {error}")
-                return False
-            if name != pending.name_of(invocation):
-                pending.forget(name)
-            return pending.read(name) is None
+        return await self._finishing.finish()
 
     def metrics(self) -> tuple[Metric, ...]:
         waiting = Sample(self._means.pending.count)
@@ -187,32 +181,6 @@ class CniService:
             *self._timing.metrics(),
             Metric("tortie_cni_pending", "Attachments that are still to be freed.", "gauge", (waiting,)),
         )
-
-
-class _Namespace:
-    """A descriptor of the pod's namespace: the plugin's, or by the path it was told; None if there is none."""
-
-    def __init__(self, invocation: Invocation, given: int | None, own: int) -> None:
-        self._path = invocation.netns
-        self._given = given
-        self._own = own
-        self._opened: int | None = None
-
-    def __enter__(self) -> int | None:
-        descriptor = self._given
-        if descriptor is None and self._path:
-            with suppress(OSError):
-                descriptor = self._opened = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
-        if descriptor is not None and os.fstat(descriptor).st_ino == self._own:
-            self.__exit__()
-            why = "a cable from the node to the node is of no use, and its address would be the node's"
-            raise CniError(SAME_NAMESPACE, f"{self._path} is the node's own network namespace", why)
-        return descriptor
-
-    def __exit__(self, *_: object) -> None:
-        if self._opened is not None:
-            os.close(self._opened)
-            self._opened = None
 
 
 def _new_uid() -> str:

@@ -10,6 +10,8 @@ import ast
 from importlib.resources import files
 from typing import Final
 
+from tortie import __version__
+
 PYTHON: Final = "/usr/bin/python3"
 _NOTE: Final = "# Tortie's CNI plugin: hands the request to the agent. Written by `tortie cni install`."
 
@@ -20,7 +22,7 @@ def shim_text(socket: str, state: str, python: str = PYTHON) -> str:
     -I and -S: nothing of the caller's environment or of site-packages has a say, and nothing of it is loaded. -X utf8:
     nor has the locale, which a runtime seldom sets, and which Python would spend most of a millisecond to replace.
     """
-    alone = "".join(f"#|{line}\n" for line in _lean("plugin_alone.py").splitlines())
+    alone = "".join(f"#|{line}\n" for line in _lean("plugin_alone.py", RELEASE=__version__).splitlines())
     text = _lean("plugin.py", SOCKET=socket, STATE=state)
     return f"#!{python} -ISXutf8\n{_NOTE}\n{text}\n{alone}"
 

@@ -18,6 +18,8 @@ from tortie.model.network import CIDR, IP
 
 PREFIX: Final = "cni.projectcalico.org/"
 CRI_ANNOTATIONS: Final = "io.kubernetes.cri.pod-annotations"
+_BROADCAST: Final = ip_address("255.255.255.255")
+_SHOWN: Final = 200  # characters of what makes no sense
 
 Annotations = Mapping[str, str]
 
@@ -59,7 +61,7 @@ def pool_wishes(pod: Annotations, namespace: Annotations, network: Network) -> W
         if unknown := [family for family in families if family not in ("IPv4", "IPv6")]:
             raise _wrong("ipFamilies", unknown[0], "it is neither IPv4 nor IPv6")
         v4, v6 = "IPv4" in families, "IPv6" in families
-    given, bypassing = _addresses(pod, "ipAddrs"), _addresses(pod, "ipAddrsNoIpam")
+    given, bypassing = _addresses(pod, "ipAddrs"), _addresses(pod, "ipAddrsNoIpam", of_a_pod=True)
     if given and bypassing:
         raise _wrong("ipAddrs", pod[f"{PREFIX}ipAddrs"], "ipAddrsNoIpam is given as well, and only one can be meant")
     if bypassing and not network.addresses_without_ipam:
@@ -85,7 +87,7 @@ def pool_wishes(pod: Annotations, namespace: Annotations, network: Network) -> W
         given,
         bypassing,
         floating,
-        _mac(pod.get(f"{PREFIX}hwAddr", "")),
+        _mac(str(pod.get(f"{PREFIX}hwAddr") or "")),
         tuple(_cidr("allowedSourcePrefixes", text) for text in _texts(pod, "allowedSourcePrefixes")),
     )
 
@@ -125,7 +127,7 @@ def _texts(annotations: Annotations, name: str) -> tuple[str, ...]:
         return ()
     try:
         listed = json.loads(text) if isinstance(text, str) else text
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise _wrong(name, text, f"it is no JSON list: {error}") from None
     if not isinstance(listed, list) or not all(isinstance(item, str) for item in listed):
         raise _wrong(name, text, "it is no JSON list of texts")
@@ -139,8 +141,13 @@ def _list(document: Mapping[str, Any], field: str) -> tuple[str, ...]:
     return tuple(value)
 
 
-def _addresses(pod: Annotations, name: str) -> tuple[IP, ...]:
-    return _one_of_each(name, tuple(_ip(name, text) for text in _texts(pod, name)))
+def _addresses(pod: Annotations, name: str, *, of_a_pod: bool = False) -> tuple[IP, ...]:
+    """`of_a_pod`: nobody else looks at them, and they go to the kernel as they are."""
+    ips = _one_of_each(name, tuple(_ip(name, text) for text in _texts(pod, name)))
+    for ip in ips if of_a_pod else ():
+        if ip.is_unspecified or ip.is_multicast or ip.is_loopback or ip.is_link_local or ip == _BROADCAST:
+            raise _wrong(name, str(ip), "no pod can be reached by such an address")
+    return ips
 
 
 def _one_of_each(name: str, ips: tuple[IP, ...]) -> tuple[IP, ...]:
@@ -175,4 +182,5 @@ def _mac(text: str) -> str:
 
 
 def _wrong(name: str, value: object, why: str) -> CniError:
-    return CniError(CONFIG, f"{PREFIX}{name} is {value!r}", why, "correct the annotation; nothing was allocated")
+    what = f"{PREFIX}{name} is {str(value)[:_SHOWN]!r}"
+    return CniError(CONFIG, what, why, "correct the annotation; nothing was allocated")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tortie import __version__
 from tortie.cni.config import VERSIONS, Network
 from tortie.cni.errors import CniError, as_cni
 from tortie.cni.identity import endpoint_value, go_time, handle_of, identify, labels_in
@@ -146,4 +147,10 @@ def test_the_installed_file_is_one_program_that_needs_nothing_of_ours(tmp_path: 
         assert (code, json.loads(answer)["code"]) == (1, number)
     assert call("DEL") == (0, b"")
     assert (tmp_path / "state/pending/c1-eth0-calico").read_bytes().startswith(b"TORTIE-CNI 1\0TORTIE_PLUGIN=calico\0")
+    for word in ("-v", "--version"):
+        # Nobody closes the standard input of who asks at a terminal.
+        with subprocess.Popen([program, word], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={}) as asked:
+            assert asked.stdout
+            assert asked.stdout.read() == f"v{__version__}\n".encode()
+    assert json.loads(subprocess.run([program], capture_output=True, env={}, check=False).stdout)["code"] == 4
     assert json.loads(SPOKEN_ALONE) == list(VERSIONS)

@@ -146,6 +146,26 @@ def test_configurations_that_are_refused(config: dict[str, Any], number: int, sa
     assert said in error.what
 
 
+def test_deleting_needs_only_what_tells_whose_it_is() -> None:
+    spoilt = {
+        **OLD,
+        "cniVersion": 7,
+        "mtu": "x",
+        "device_type": "netkit",
+        "args": {"cni": []},
+        "ipam": {"type": "other"},
+    }
+    network = read_network(json.dumps(spoilt).encode(), "DEL")
+    assert (network.name, network.ipam_type, network.document["mtu"]) == ("k8s-pod-network", "other", "x")
+    assert refused({**OLD, "name": ["k8s-pod-network"]}, "DEL").number == 7
+    assert refused({"cniVersion": "1.0.0"}, "DEL").number == 7
+    with pytest.raises(CniError) as found:
+        read_network(b"", "DEL")
+    assert found.value.number == 6
+    given = read_request(request(CNI_COMMAND="DEL", CNI_ARGS="nonsense;K8S_POD_NAMESPACE=default;K8S_POD_NAME=web-1"))
+    assert given.pod == ("default", "web-1")
+
+
 def test_what_is_no_json() -> None:
     for config in (b"", b"{", b"[]", b"null", b"[" * 100_000):
         with pytest.raises(CniError) as found:
@@ -167,4 +187,8 @@ def test_nothing_is_collected_without_a_list_of_what_is_in_use() -> None:
     assert refused({**new, "cni.dev/valid-attachments": [{"containerID": "a"}]}, "GC").number == 7
     listed = {**new, "cni.dev/valid-attachments": [{"containerID": "a", "ifname": "eth0"}]}
     assert read_network(json.dumps(listed).encode(), "GC").attachments == frozenset({("a", "eth0")})
-    assert read_network(json.dumps({**new, "cni.dev/valid-attachments": []}).encode(), "GC").attachments == frozenset()
+    for empty in ("[]", "null"):
+        none = json.dumps({**new, "cni.dev/valid-attachments": "?"}).replace('"?"', empty)
+        assert read_network(none.encode(), "GC").attachments == frozenset()
+    both = {**listed, "cni.dev/attachments": listed["cni.dev/valid-attachments"], "cni.dev/valid-attachments": None}
+    assert read_network(json.dumps(both).encode(), "GC").attachments == frozenset({("a", "eth0")})

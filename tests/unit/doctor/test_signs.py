@@ -42,7 +42,7 @@ def test_what_an_agent_has_told_to_be_over_is_no_sign_any_more() -> None:
 2026-11-16 13:12:07.655 [WARNING][19] confd/mesh.py 250: BIRD is not ready: BGP not established with 10.0.0.1: it waits
 2026-11-16 13:12:09.100 [INFO][19] confd/mesh.py 255: No longer so: BIRD is not ready: BGP not established with 10.0.0.1
 """
-    again = "2026-11-16 13:14:00.000 [WARNING][19] confd/mesh.py 250: BIRD is not ready: BGP not established with 10.0.0.1\n"
+    again = "2026-11-16 13:14:00.000 [WARNING][19] confd/mesh.py 250: BIRD: BGP not established with 10.0.0.1\n"
     assert not hits("BGP not established with <ip>", log)
     assert [hit.place.first for hit in hits("BGP not established with <ip>", log + again)] == [3]
 

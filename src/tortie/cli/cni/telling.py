@@ -27,21 +27,15 @@ _WOULD: Final[dict[Verb, str]] = {
 
 
 def show(
-    placed: Sequence[Placed], notes: Sequence[TortieError], *, dry_run: bool, output: str, done: str = "configuring"
+    placed: Sequence[Placed], notes: Sequence[TortieError], *, dry_run: bool, output: str, removing: bool = False
 ) -> None:
     words = _DONE | (_WOULD if dry_run else {})
     if output == "json":
-        sys.stdout.write(_as_json(placed, notes, words, dry_run=dry_run) + "\n")
+        sys.stdout.write(_as_json(placed, notes, words, dry_run=dry_run, removing=removing) + "\n")
         return
-    rows = [("STATE", "MODE", "FILE", "")]
-    for step, _ in placed:
-        mode = f"{step.wanted.mode:04o}" if step.wanted else ""
-        rows.append((words[step.verb], mode, step.path, step.why))
-    widths = [max(len(row[column]) for row in rows) for column in range(3)]
-    for row in rows:
-        text = "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[3]])
-        sys.stdout.write(text.rstrip() + "\n")
-    sys.stdout.write("\n" + _verdict(placed, dry_run=dry_run, done=done) + "\n")
+    if placed:
+        _tabulate(placed, words)
+    sys.stdout.write(_verdict(placed, notes, dry_run=dry_run, removing=removing) + "\n")
     sys.stdout.flush()
     for note in notes:
         sys.stderr.write(f"warning: {note.what}\n")
@@ -50,17 +44,38 @@ def show(
                 sys.stderr.write(f"  {label}: {told}\n")
 
 
-def _verdict(placed: Sequence[Placed], *, dry_run: bool, done: str) -> str:
+def _tabulate(placed: Sequence[Placed], words: dict[Verb, str]) -> None:
+    rows = [("STATE", "MODE", "FILE", "")]
+    for step, _ in placed:
+        mode = f"{step.wanted.mode:04o}" if step.wanted else ""
+        rows.append((words[step.verb], mode, step.path, step.why))
+    widths = [max(len(row[column]) for row in rows) for column in range(3)]
+    for row in rows:
+        text = "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[3]])
+        sys.stdout.write(text.rstrip() + "\n")
+    sys.stdout.write("\n")
+
+
+def _verdict(placed: Sequence[Placed], notes: Sequence[TortieError], *, dry_run: bool, removing: bool) -> str:
     changed = sum(step.changes for step, _ in placed)
     files = "1 file" if changed == 1 else f"{changed} files"
+    if not changed and removing:
+        return "Nothing to remove."
     if not changed:
-        return "Nothing to change: all is as it should be."
+        return "Nothing to change." if notes else "Nothing to change: all is as it should be."
     if dry_run:
         return f"Dry run: {files} would change, nothing was written."
-    return f"Done {done} CNI: {files} changed."
+    return f"Done {'removing' if removing else 'configuring'} CNI: {files} changed."
 
 
-def _as_json(placed: Sequence[Placed], notes: Sequence[TortieError], words: dict[Verb, str], *, dry_run: bool) -> str:
+def _as_json(
+    placed: Sequence[Placed],
+    notes: Sequence[TortieError],
+    words: dict[Verb, str],
+    *,
+    dry_run: bool,
+    removing: bool,
+) -> str:
     import json
 
     files = [
@@ -74,6 +89,8 @@ def _as_json(placed: Sequence[Placed], notes: Sequence[TortieError], words: dict
         for step, _ in placed
     ]
     body = {
+        "apiVersion": "tortie/v1",
+        "kind": "CNIUninstalled" if removing else "CNIInstalled",
         "dryRun": dry_run,
         "changed": sum(step.changes for step, _ in placed),
         "files": files,

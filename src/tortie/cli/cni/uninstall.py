@@ -44,7 +44,7 @@ def uninstall(*, root: str, dry_run: bool, output: str, **flags: Any) -> int:
     # Runtimes must not find a configuration whose plugins are gone: it goes first.
     steps = [step for step in (configuration, kubeconfig, *plugins) if step]
     placed = [Placed(step) for step in steps] if dry_run else place(steps)
-    show(placed, [], dry_run=dry_run, output=output, done="removing")
+    show(placed, [], dry_run=dry_run, output=output, removing=True)
     return 0
 
 
