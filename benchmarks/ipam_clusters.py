@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from ipaddress import IPv4Network
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from tortie.ipam.block import Attribute, Block, new_block
 from tortie.ipam.records import Affinity, Handle, write_affinity, write_block, write_handle
@@ -28,6 +28,24 @@ from tortie.store.embedded import EmbeddedStore
 _BATCH = 100
 _WHEN = datetime(2026, 1, 1, tzinfo=UTC)
 _BLOCK_SIZE = 26
+
+
+def secondary(node: str, pod: str) -> dict[str, str]:
+    """What is noted with each address of a pod."""
+    return {"node": node, "namespace": "default", "pod": pod, "timestamp": "2026-01-01 00:00:00 +0000 UTC"}
+
+
+def _half_block() -> bytes:
+    block = new_block(IPv4Network(f"10.0.0.0/{_BLOCK_SIZE}"), "host:node-0", _WHEN)
+    for number in range(block.cidr.num_addresses // 2):
+        pod = f"pod-{number}"
+        block, _ = block.assign(1, Attribute(f"k8s-pod-network.node-0.{pod}", secondary("node-0", pod)))
+    return write_block(block)
+
+
+# What an assignment writes on average: a block with half of its addresses given out, and a handle.
+HALF_BLOCK: Final = _half_block()
+HANDLE: Final = write_handle(Handle("k8s-pod-network.node-0.pod-0", {f"10.0.0.0/{_BLOCK_SIZE}": 1}))
 
 
 class Checked(NamedTuple):
@@ -92,14 +110,8 @@ def _populated(nodes: int, addresses: int) -> Iterator[Operation]:
         block = new_block(next(cidrs), f"host:{node}", _WHEN)
         for pod in range(addresses // nodes):
             name = f"pod-{number}-{pod}"
-            secondary = {
-                "node": node,
-                "namespace": "default",
-                "pod": name,
-                "timestamp": "2026-01-01 00:00:00 +0000 UTC",
-            }
             handle = f"k8s-pod-network.{name}"
-            block, (ip,) = block.assign(1, Attribute(handle, secondary))
+            block, (ip,) = block.assign(1, Attribute(handle, secondary(node, name)))
             yield Put(handle_key(handle), write_handle(Handle(handle, {str(block.cidr): 1})))
             yield _endpoint(node, name, ip)
         yield from _claimed(block.next_write(), node)

@@ -18,7 +18,7 @@ SMALL = {
     "bench_etcd_store.py": ["--rounds", "1", "--seconds", "0.1"],
     "bench_fabric.py": ["--rounds", "1", "--nodes", "3"],
     "bench_ipam.py": [
-        *("--rounds", "1", "--seconds", "0.1", "--nodes", "1", "2", "--blocks", "16", "--taken", "10", "--new", "2"),
+        *("--rounds", "1", "--seconds", "0.03", "--nodes", "2", "--blocks", "16", "--taken", "10", "--new", "2"),
         *("--check-nodes", "8", "--check-addresses", "80"),
     ],
     "bench_lab.py": ["--rounds", "1", "--nodes", "3", "--changes", "2", "--changes-at", "3"],
