@@ -117,7 +117,7 @@ PURE = (
     *(f"dataplane/{name}.py" for name in ("tunnelling", "desired", "plan")),
     *(f"ipam/{name}.py" for name in ("block", "records", "request", "census", "usage", "problems", "check")),
     *(f"ipam/{name}.py" for name in ("errors", "choice", "go_random", "pools", "reservations", "view", "draft")),
-    *(f"ipam/{name}.py" for name in ("claims", "search", "planning", "releasing", "room")),
+    *(f"ipam/{name}.py" for name in ("claims", "search", "planning", "releasing", "room", "encoding", "facts")),
     *(f"ipam/{name}.py" for name in ("check_blocks", "check_owners", "check_records", "figures", "report")),
     *(f"ipam/{name}.py" for name in ("migration", "migration_files", "migration_pods", "migration_tunnel")),
     "node/dataplane_view.py",

@@ -607,6 +607,36 @@ def test_what_people_change_is_noticed_by_who_watches(play: Play) -> None:
     play(scenario)
 
 
+def test_who_watches_does_not_take_its_own_writes_for_somebody_elses(play: Play) -> None:
+    """A new block's affinity is heard of, often before the commit that wrote it has returned."""
+
+    async def scenario(store: Store, _prefix: str) -> None:
+        await set_up(store)
+        counted = Counted(store)
+        ours = allocator(counted.store, keep=True)
+        watch = asyncio.create_task(ours.watch())
+        try:
+            await ours.assign(request("pod"))
+            gone = Delete(pool("default", "10.0.0.0/24").key)
+            await store.commit([gone, pool("new", "10.7.0.0/16", blockSize=26)])
+            number = 0
+            while (await ours.assign(request(f"before-{number}"))).ips[0] not in ip_network("10.7.0.0/16"):
+                number += 1
+                await asyncio.sleep(0.05)
+            counted.take()
+            for number in range(200):
+                await ours.assign(request(f"pod-{number}"))
+            seen = counted.take()
+            assert seen.count("commit") == 200
+            assert seen.count("snapshot") == 3  # 201 addresses are in four blocks, one of which was there
+            assert await faults(store) == []
+        finally:
+            watch.cancel()
+            await asyncio.gather(watch, return_exceptions=True)
+
+    play(scenario)
+
+
 def test_handles_with_a_carriage_return_and_entries_of_windows(play: Play) -> None:
     async def scenario(store: Store, _prefix: str) -> None:
         await set_up(store)

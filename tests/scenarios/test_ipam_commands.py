@@ -12,7 +12,7 @@ from tests.support.address_records import GUID, Records, healthy
 from tests.support.cli import Tortie, assert_three_lines, key_of
 from tests.support.etcd_server import running_etcd
 
-from tortie.ipam.census import CLUSTER, ENDPOINTS, POOLS, RESERVATIONS
+from tortie.ipam.census import CLUSTER, CONFIGURATION, ENDPOINTS, POOLS, RESERVATIONS
 from tortie.model.keys import IPAM_CONFIG, block_key, handle_key, host_affinity_key
 
 ONE, TWO, SIX = "192.168.36.64/26", "192.168.104.0/26", "fd00:10:244::a680/122"
@@ -317,6 +317,43 @@ def test_settings_are_kept_in_both_places_or_in_none(tortie: Tortie) -> None:
     changed = tortie("ipam", "configure", "--strictaffinity=0", "--max-blocks-per-host=0", "-o", "json").json
     assert (changed["before"]["strictAffinity"], changed["after"]["strictAffinity"]) == (True, False)
     assert problems(tortie) == []
+
+
+@pytest.mark.parametrize("value", [b"garbage", b"null", b'{"maxBlocksPerHost":"abc"}', b'{"ipCooldownSeconds":"x"}'])
+def test_settings_that_cannot_be_read_are_set_anew(tortie: Tortie, value: bytes) -> None:
+    records = healthy()
+    records[IPAM_CONFIG] = records[CONFIGURATION] = value
+    stored(tortie, records)
+    ran = tortie("ipam", "configure", "--strictaffinity=true")
+    assert ran.code == 0
+    assert "Successfully set StrictAffinity to: true (before: cannot be read)\n" in ran.stdout
+    assert f"The value of {IPAM_CONFIG} could not be read: " in ran.stdout
+    shown = tortie("ipam", "show", "--show-configuration")
+    assert shown.code == 0
+    assert "cannot be read" not in shown.stderr
+    again = tortie("ipam", "configure", "--strictaffinity=true", "-o", "json").json
+    assert again["before"] == again["after"]
+    assert "unreadable" not in again
+
+
+def test_settings_that_cannot_be_read_are_told_to_programs_too(tmp_path: Path) -> None:
+    tortie = Tortie(tmp_path)
+    records = healthy()
+    records[IPAM_CONFIG] = b"[]"
+    stored(tortie, records)
+    told = tortie("ipam", "configure", "--strictaffinity=true", "--max-blocks-per-host=4", "-o", "json").json
+    assert told["before"] is None
+    assert told["after"]["maxBlocksPerHost"] == 4
+    assert told["unreadable"]
+
+
+def test_a_lock_that_cannot_be_read_is_written_anew(tmp_path: Path) -> None:
+    tortie = Tortie(tmp_path)
+    records = healthy()
+    records[CLUSTER] = b"null"
+    stored(tortie, records)
+    assert tortie("datastore", "unlock").code == 0
+    assert tortie("get", "clusterinformations", "-o", "json").json["items"][0]["spec"]["datastoreReady"] is True
 
 
 def test_configure_keeps_what_a_newer_calico_wrote(tortie: Tortie) -> None:

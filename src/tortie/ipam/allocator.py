@@ -11,17 +11,16 @@ from datetime import datetime
 from typing import Any, Final
 
 from tortie.ipam.block import HOST, clean_handle
+from tortie.ipam.facts import CLUSTER, NODES, POOLS, RESERVATIONS
 from tortie.ipam.gather import Gatherer
 from tortie.ipam.job import Plan
 from tortie.ipam.planning import plan_assignment
-from tortie.ipam.records import parse_affinity_key
 from tortie.ipam.releasing import blocks_to_tidy, plan_give_up, plan_release_handle, plan_release_ips
 from tortie.ipam.request import Assigned, Expected, Released, Request
-from tortie.ipam.view import CLUSTER, NODES, POOLS, RESERVATIONS
 from tortie.model.errors import TortieError, UsageError
 from tortie.model.keys import IPAM_CONFIG, host_affinity_prefix
 from tortie.model.network import IP, Network
-from tortie.store.contract import Change, Operation, Store
+from tortie.store.contract import Operation, Store
 
 # So many blocks and handles go into one commit, with some room.
 _PORTION: Final = 50
@@ -134,22 +133,10 @@ class Allocator:
                 first = True
                 async for news in follow_all(self._store, prefixes):
                     if first:
-                        self._gatherer.news = news.revision
-                        self._gatherer.view.forget_facts()
-                        self._gatherer.blind = first = False
-                        continue
-                    if any(self._matters(change) for change in news.changes):
-                        self._gatherer.news = max(self._gatherer.news, news.revision)
-                        self._gatherer.view.forget_facts()
+                        self._gatherer.begin_hearing(news.revision)
+                        first = False
+                    else:
+                        self._gatherer.hear(news.changes)
             except TortieError:  # whoever asks for an address is told what is wrong with the store
                 self._gatherer.blind = True
                 await asyncio.sleep(_RECONNECT_S)
-
-    def _matters(self, change: Change) -> bool:
-        if change.key.startswith(NODES):
-            return change.key == NODES + self._node
-        affinity = parse_affinity_key(change.key)
-        if affinity is None:
-            return True
-        known = self._gatherer.view.rows.get(HOST + self._node, {}).get(affinity.cidr)
-        return change.revision != (known.revision if known else 0)

@@ -115,6 +115,9 @@ class Block(NamedTuple):
         for ordinal in self.unallocated:
             if len(taken) == count:
                 break
+            # A queue that was spoilt must not give an address to two.
+            if not 0 <= ordinal < self.size or self.allocations[ordinal] is not None or ordinal in taken:
+                continue
             if is_reserved is None or not is_reserved(self.ip(ordinal)):
                 taken.append(ordinal)
         return self._with(taken, attribute), [self.ip(ordinal) for ordinal in taken]
@@ -249,6 +252,6 @@ def _without_unused(
 def _is_cooling(released_at: str, now: datetime, cooldown_s: int) -> bool:
     try:
         since = datetime.fromisoformat(released_at)
-    except ValueError:
+        return (now - since).total_seconds() < cooldown_s
+    except (ValueError, TypeError):  # no time, or one of nobody knows which zone
         return False
-    return (now - since).total_seconds() < cooldown_s

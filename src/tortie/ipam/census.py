@@ -38,7 +38,7 @@ from tortie.model.network import IP, Network
 from tortie.model.resources.ippool import IPPoolSpec
 from tortie.model.shape import value_of
 from tortie.model.wire import Document, decode
-from tortie.store.contract import Entry, Snapshot, Store
+from tortie.store.contract import TIMEOUT_S, Entry, Snapshot, Store
 
 T = TypeVar("T")
 
@@ -123,7 +123,11 @@ class Census(NamedTuple):
 
 
 async def take_census(store: Store, *, timeout_s: float = _TIMEOUT_S) -> Census:
-    """One question to the store, however much there is."""
+    """One question to the store, however much there is.
+
+    A store that is not there is told at once: only one that answers may take its time.
+    """
+    await store.get(CLUSTER, timeout_s=min(TIMEOUT_S, timeout_s))
     snapshot = await store.snapshot(KEYS, PREFIXES, timeout_s=timeout_s)
     with _all_kept():
         return census_of(snapshot)
@@ -197,17 +201,7 @@ def _block(entry: Entry) -> tuple[Network, tuple[Block, int]]:
     named = parse_block_key(entry.key)
     if named is None:
         raise ValueError("its key is not that of a block")
-    block = read_block(entry.key, entry.value)
-    if block.cidr != named:
-        raise ValueError(f"it says that it is {block.cidr}, but stands under the key of {named}")
-    if not all(type(ordinal) is int for ordinal in block.unallocated):
-        raise ValueError("its queue of free addresses holds what is no number")
-    for attribute in block.attributes:
-        if not isinstance(attribute.handle, str | None) or not isinstance(attribute.secondary, dict | None):
-            raise ValueError("an attribute has no handle and fields of its own")
-    if block.affinity is not None and not isinstance(block.affinity, str):
-        raise ValueError("its affinity is no text")
-    return named, (block, entry.revision)
+    return named, (read_block(entry.key, entry.value), entry.revision)
 
 
 def _affinity(entry: Entry) -> tuple[str, tuple[Affinity, int]] | None:

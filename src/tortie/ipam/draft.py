@@ -11,8 +11,10 @@ from datetime import datetime
 from typing import Final
 
 from tortie.ipam.block import HOST, Block
-from tortie.ipam.records import Affinity, Handle, write_affinity, write_block, write_handle
-from tortie.ipam.view import VIRTUAL_OWNER, Facts, Need, Stored, View
+from tortie.ipam.encoding import write_affinity, write_block, write_handle
+from tortie.ipam.facts import Facts
+from tortie.ipam.records import Affinity, Handle
+from tortie.ipam.view import VIRTUAL_OWNER, Need, View
 from tortie.model.keys import block_key, handle_key, host_affinity_key, virtual_affinity_key
 from tortie.model.network import Network
 from tortie.store.contract import ABSENT, COMMIT_BYTES_MAX, OPERATIONS_MAX, Delete, Operation, Put, Revision
@@ -100,9 +102,7 @@ class Draft:
         for cidr, block in self.blocks.items():
             view.learn_block(cidr, block.next_write() if block else None, revision)
         for name, handle in self.handles.items():
-            view.handles[name] = Stored(handle, revision) if handle else None
-            view.doubted.discard(name)
-            view.read_at[name] = view.tick
+            view.learn_handle(name, handle, revision)
         for (owner, cidr), affinity in self.rows.items():
             view.learn_row(owner, cidr, affinity, revision)
 
@@ -139,6 +139,8 @@ class Trial:
         if known is None:
             return None
         facts = self.view.facts
+        if facts and facts.trouble:  # nobody knows how long addresses cool down
+            return known.value
         return known.value.settled(self.now, facts.settings.cooldown_s if facts else 0)
 
     def knows(self, cidr: Network) -> bool:
@@ -156,6 +158,10 @@ class Trial:
         if when is None and not isinstance(what, str):
             when = self.view.families_read.get(what.version)
         return when is not None and when >= self._draft.tick
+
+    def is_family_fresh(self, family: int) -> bool:
+        """Whether all blocks of it were."""
+        return self.view.families_read.get(family, -1) >= self._draft.tick
 
     def sure_handle(self, name: str) -> Handle | None:
         """One that is not there was looked for."""

@@ -97,6 +97,7 @@ class Exhausted(IpamError):
         *,
         strict: bool = False,
         no_new_blocks: bool = False,
+        unreadable: Sequence[Network] = (),
     ) -> None:
         self.node = node
         self.family = family
@@ -104,6 +105,8 @@ class Exhausted(IpamError):
         self.wanted = wanted
         self.pools = tuple(pools)
         self.strict = strict
+        self.unreadable = tuple(unreadable)  # blocks in these pools that were passed over
+        lost = [f"the block {cidr} cannot be read, so nothing of it is given out" for cidr in unreadable]
         cidrs = " ".join(str(pool.cidr) for pool in pools)
         reasons = [f"No IPs available in pools: [{cidrs}]"]
         if no_new_blocks:
@@ -113,9 +116,11 @@ class Exhausted(IpamError):
         fix = "add a pool, or find addresses that nobody uses: `tortie ipam check`, `tortie ipam show --show-blocks`"
         if strict:
             fix += "; without strictAffinity nodes may use each other's free addresses: `tortie ipam configure`"
+        if unreadable:
+            fix += "; `tortie datastore export` shows the blocks that cannot be read"
         super().__init__(
             f"Assigned {assigned} out of {wanted} requested IPv{family} addresses; {'; '.join(reasons)}",
-            "; ".join(map(str, pools)),
+            "; ".join([*map(str, pools), *lost]),
             fix,
         )
 
@@ -201,6 +206,16 @@ class NotReady(IpamError):
             "datastoreReady is false in ClusterInformation/default: the datastore is locked",
             "wait until whoever locked it is done; `tortie get clusterinformations -o yaml` shows it",
         )
+
+
+class SettingsUnreadable(IpamError):
+    """Nobody can tell how addresses are to be given out: a record that says it makes no sense."""
+
+    code = "damaged"
+
+    def __init__(self, key: str, why: str, fix: str) -> None:
+        self.key = key
+        super().__init__(f"no address is given out: the value of {key} cannot be read", why, fix)
 
 
 def no_such_node(node: str) -> WrongNode:

@@ -8,18 +8,21 @@ So a single caller needs no event loop and no second task, and a hundred need a 
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Any, Final
 
+from tortie.ipam.block import HOST
 from tortie.ipam.draft import Draft, Missing, TooMuch, Trial
+from tortie.ipam.facts import NODES
 from tortie.ipam.job import Job, Plan
+from tortie.ipam.records import parse_affinity_key
 from tortie.ipam.releasing import plan_release_handle
 from tortie.ipam.steps import carry_out
 from tortie.ipam.view import FACTS, Need, View
 from tortie.model.errors import TortieError, UsageError
 from tortie.model.network import IP
-from tortie.store.contract import OPERATIONS_MAX, Absent, Conflict, Store, Unreachable
+from tortie.store.contract import OPERATIONS_MAX, Absent, Change, Conflict, Revision, Store, Unreachable
 from tortie.store.retry import pause_for, random_chance
 
 _FIRST_PAUSE_S: Final = 0.002
@@ -49,7 +52,9 @@ class Gatherer:
         self._atomic = atomic
         self._keep = keep
         self.blind = False  # whoever should tell us of changes has lost the store
-        self.news = 0  # the newest revision that changed what people set up
+        self._news = 0  # the newest revision that changed what people set up
+        self._writing: frozenset[str] = frozenset()  # keys of the commit that is under way
+        self._heard: list[Change] = []  # of these, meanwhile
         self.view = View()
         self._since = -1  # since which request nothing older is known
         self._facts_at = 0.0
@@ -71,6 +76,33 @@ class Gatherer:
             job.over = True
             raise
         return job.outcome()
+
+    def begin_hearing(self, revision: Revision) -> None:
+        """From that revision on, which may be lower than before: a store can be set back."""
+        self._news = revision
+        self.view.forget_facts()
+        self.blind = False
+
+    def hear(self, changes: Iterable[Change]) -> None:
+        """Of what is watched. Our own writes are heard of as well, perhaps before the store has answered us: these are
+        judged when it has.
+        """
+        self._heard += [change for change in changes if change.key in self._writing]
+        self._judge([change for change in changes if change.key not in self._writing])
+
+    def _judge(self, changes: Sequence[Change]) -> None:
+        if any(self._matters(change) for change in changes):
+            self._news = max(self._news, *(change.revision for change in changes))
+            self.view.forget_facts()
+
+    def _matters(self, change: Change) -> bool:
+        if change.key.startswith(NODES):
+            return change.key == NODES + self._owner[len(HOST) :]
+        affinity = parse_affinity_key(change.key)
+        if affinity is None:
+            return True
+        known = self.view.rows.get(self._owner, {}).get(affinity.cidr)
+        return known is None or change.revision > known.revision
 
     async def _wait(self, job: Job) -> None:
         import asyncio
@@ -165,12 +197,14 @@ class Gatherer:
             if self._atomic:
                 operations = draft.operations()
                 keys = [operation.key for operation in operations]
+                self._writing = frozenset(keys)
                 if operations:
                     draft.learn(await self._store.commit(operations, timeout_s=timeout_s))
                 finished = True
             else:
                 (job, trial, _) = ready[0]
                 keys = trial.keys()
+                self._writing = frozenset(keys)
                 finished = await carry_out(self._store, self.view, job, trial, timeout_s)
         except Conflict as conflict:
             await self._conflicted(conflict, ready)
@@ -193,6 +227,9 @@ class Gatherer:
             if finished:
                 for job, _, result in ready:
                     job.settle(result)
+        finally:
+            heard, self._heard, self._writing = self._heard, [], frozenset()
+            self._judge(heard)
 
     async def _conflicted(self, conflict: Conflict, ready: list[tuple[Job, Trial, Any]]) -> None:
         found = conflict.found
@@ -213,7 +250,7 @@ class Gatherer:
                 snapshot = await self._store.snapshot(
                     sorted(portion.keys), sorted(portion.prefixes), timeout_s=self._remaining_s(jobs)
                 )
-                if portion.prefixes and snapshot.revision < self.news:
+                if portion.prefixes and snapshot.revision < self._news:
                     return  # meanwhile it has changed; the next round reads again
                 if FACTS.prefixes <= portion.prefixes:
                     self._facts_at = time.monotonic()

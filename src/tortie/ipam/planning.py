@@ -14,11 +14,12 @@ from tortie.ipam.block import HOST, Attribute, Block, Holding, block_cidr, clean
 from tortie.ipam.claims import claim
 from tortie.ipam.draft import Draft, Missing, Trial
 from tortie.ipam.errors import AlreadyAssigned, NotInPool, NotReady, foreign_block, no_such_node
+from tortie.ipam.facts import NODES
 from tortie.ipam.pools import Labels, pool_with
 from tortie.ipam.records import HOSTS, VIRTUALS, Handle
 from tortie.ipam.request import Assigned, Request, interface
 from tortie.ipam.search import Hunt
-from tortie.ipam.view import FACTS, NODES, VIRTUAL_OWNER, Need, owner_prefix
+from tortie.ipam.view import FACTS, VIRTUAL_OWNER, Need, owner_prefix
 from tortie.model.keys import block_key, handle_key
 from tortie.model.network import CIDR, IP, Network
 from tortie.store.contract import check_operations
@@ -77,8 +78,12 @@ def _labels(trial: Trial, request: Request) -> Labels:
     virtual = request.use == LOAD_BALANCER
     if view.facts is None or owner_of(request) not in view.rows or not (virtual or request.node in view.labels):
         raise Missing(first_need(request))
+    if view.facts.trouble:
+        raise view.facts.trouble
     if not view.facts.ready:
         raise NotReady
+    if not virtual and request.node in view.broken_nodes:
+        raise view.broken_nodes[request.node]
     labels = {} if virtual else view.labels[request.node]
     if labels is None:
         raise no_such_node(request.node)

@@ -1,7 +1,7 @@
-"""Blocks, affinities, handles and the settings of IPAM to and from the bytes that Calico keeps; what their keys say.
+"""Blocks, affinities, handles and the settings of IPAM from the bytes that Calico keeps; what their keys say.
 
-What a newer Calico writes beside the fields that we know is kept. `NotReadable` is raised for what makes no sense; it
-never takes anything else with it.
+What a newer Calico writes beside the fields that we know is kept. A `TortieError` is raised for what makes no sense,
+wrong types among it, as Calico itself would not read them; it never takes anything else with it.
 """
 
 from __future__ import annotations
@@ -9,16 +9,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import lru_cache
 from ipaddress import IPv4Network, IPv6Network, ip_network
-from operator import is_
-from typing import Any, Final, Literal, NamedTuple, cast
+from typing import Any, Final, Literal, NamedTuple, TypeVar, cast
 
 import msgspec
 
 from tortie.ipam.block import Attribute, Block
+from tortie.ipam.encoding import block_document as block_document
+from tortie.ipam.encoding import write_affinity as write_affinity
+from tortie.ipam.encoding import write_block as write_block
+from tortie.ipam.encoding import write_handle as write_handle
+from tortie.ipam.encoding import write_settings as write_settings
 from tortie.model.errors import TortieError
 from tortie.model.keys import IPAM
 from tortie.model.network import Network
-from tortie.model.wire import Document, decode, encode
+from tortie.model.wire import Document, decode
 
 BLOCKS: Final = f"{IPAM}assignment/"
 HOSTS: Final = f"{IPAM}host/"
@@ -33,6 +37,8 @@ TUNNEL_HANDLES: Final[Mapping[str, str]] = {
     "wireguardTunnelAddress": "wireguard-tunnel-addr-",
     "wireguardV6TunnelAddress": "wireguard-v6-tunnel-addr-",
 }
+
+T = TypeVar("T")
 
 State = Literal["", "pending", "confirmed", "pendingDeletion"]
 
@@ -109,9 +115,13 @@ class IpamSettings(NamedTuple):
 def read_block(key: str, value: bytes) -> Block:
     document = _decoded(value, key)
     try:
-        return _block(document)
-    except (KeyError, TypeError, ValueError, IndexError) as error:
+        block = _block(document)
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
         raise NotReadable(key, f"it is no block: {type(error).__name__}: {error}") from None
+    named = parse_block_key(key)
+    if named is not None and named != block.cidr:
+        raise NotReadable(key, f"it says that it is {block.cidr}, but stands under the key of {named}")
+    return block
 
 
 def _decoded(value: bytes, key: str) -> Document:
@@ -129,27 +139,47 @@ _DECODER: Final = msgspec.json.Decoder()
 def _block(document: Document) -> Block:
     rest = {name: value for name, value in document.items() if name not in _BLOCK_FIELDS}
     attributes = tuple([_attribute(raw) for raw in document.get("attributes") or ()])
-    allocations = tuple(document["allocations"])
-    cidr = _network(document["cidr"])
+    allocations, unallocated = tuple(document["allocations"]), tuple(document.get("unallocated") or ())
+    cidr = _network(document["cidr"]) if isinstance(document["cidr"], str) else None
     if cidr is None:
         raise ValueError(f"no CIDR: {document['cidr']}")
     if len(allocations) != cidr.num_addresses:
         raise ValueError(f"{len(allocations)} allocations for {cidr.num_addresses} addresses")
+    if not {*map(type, allocations)} <= _INDEXES or not {*map(type, unallocated)} <= {int}:
+        raise ValueError("what is given out and what is free are not told by numbers")
     used = set(allocations) - {None}
     if used and (min(used) < 0 or max(used) >= len(attributes)):
         raise ValueError(f"attributes {min(used)} to {max(used)} of {len(attributes)}")
+    affinity, host = _of(document, "affinity", str), _of(document, "hostAffinity", str)
+    numbers = _of(document, "sequenceNumberForAllocation", dict) or {}
+    if not {*map(type, numbers.values())} <= {int}:
+        raise ValueError("sequenceNumberForAllocation has what is no number")
     return Block(
         cidr,
-        document.get("affinity") or (f"host:{document['hostAffinity']}" if document.get("hostAffinity") else None),
-        document.get("affinity_claim_time"),
+        affinity or (f"host:{host}" if host else None),
+        _of(document, "affinity_claim_time", str),
         allocations,
-        tuple(document.get("unallocated") or ()),
+        unallocated,
         attributes,
-        int(document.get("sequenceNumber") or 0),
-        {int(ordinal): int(number) for ordinal, number in (document.get("sequenceNumberForAllocation") or {}).items()},
+        _of(document, "sequenceNumber", int) or 0,
+        {int(ordinal): number for ordinal, number in numbers.items()},
         bool(document.get("deleted")),
         rest,
     )
+
+
+_INDEXES: Final = {int, type(None)}
+
+
+def _of(document: Document, field: str, kind: type[T]) -> T | None:
+    """None where it is not set. What is of another type is refused, and never made to fit."""
+    value = document.get(field)
+    if value is None or type(value) is kind:
+        return value
+    raise ValueError(f"{field} is {value!r:.40}, which is no {_CALLED[kind]}")
+
+
+_CALLED: Final[Mapping[type, str]] = {str: "text", int: "number", bool: "truth value", dict: "map"}
 
 
 _BLOCK_FIELDS: Final = frozenset(
@@ -162,121 +192,17 @@ _ATTRIBUTE_FIELDS: Final = frozenset({"handle_id", "secondary", "releasedAt"})
 
 
 def _attribute(raw: Document) -> Attribute:
+    if type(raw) is not dict:
+        raise ValueError(f"an attribute is {raw!r:.40}")
     known = ("handle_id" in raw) + ("secondary" in raw) + ("releasedAt" in raw)
     rest = _NOTHING if known == len(raw) else {name: raw[name] for name in raw if name not in _ATTRIBUTE_FIELDS}
-    return Attribute(raw.get("handle_id"), raw.get("secondary"), raw.get("releasedAt"), rest)
+    secondary = _of(raw, "secondary", dict)
+    if secondary and not {*map(type, secondary.values())} <= {str}:
+        raise ValueError("a field of an attribute is no text")
+    return Attribute(_of(raw, "handle_id", str), secondary, _of(raw, "releasedAt", str), rest)
 
 
 _NOTHING: Final[Mapping[str, Any]] = {}
-
-
-def write_block(block: Block) -> bytes:
-    """As Go writes it: its order of fields, maps by key.
-
-    Put together from its parts, because this is done for every address that is given out, and most of a block is
-    attributes that are the same as last time.
-    """
-    if block.rest:
-        return encode(block_document(block))
-    try:
-        numbers = _numbers(_by_text(block.sequences, block.size))
-        allocations, unallocated = _numbers(block.allocations), _numbers(block.unallocated)
-    except OverflowError:  # a number that no program of Calico's has written
-        return encode(block_document(block))
-    claimed = b',"affinity_claim_time":' + _text(block.claim_time) if block.claim_time is not None else b""
-    return b"".join(
-        (
-            b'{"cidr":"%b","affinity":%b%b' % (str(block.cidr).encode(), _text(block.affinity), claimed),
-            b',"allocations":%b,"unallocated":%b,"attributes":[' % (allocations, unallocated),
-            _attributes_text(block.attributes),
-            b'],"sequenceNumber":%d,"sequenceNumberForAllocation":%b' % (block.sequence, numbers),
-            b',"deleted":true}' if block.deleted else b',"deleted":false}',
-        )
-    )
-
-
-_numbers: Final = msgspec.json.Encoder().encode
-
-
-def _by_text(sequences: Mapping[int, int], size: int) -> Mapping[int, int]:
-    """As Go orders the keys of a map: 1, 10, 11, 2."""
-    if len(sequences) > 1:
-        ordered = {ordinal: sequences[ordinal] for ordinal in _ordinals(size) if ordinal in sequences}
-        if len(ordered) < len(sequences):  # of addresses that the block does not have
-            ordered = {ordinal: sequences[ordinal] for ordinal in sorted(sequences, key=str)}
-        return ordered
-    return sequences
-
-
-@lru_cache(maxsize=16)
-def _ordinals(size: int) -> tuple[int, ...]:
-    return tuple(sorted(range(size), key=str))
-
-
-@lru_cache(maxsize=1024)
-def _text(value: str | None) -> bytes:
-    """As JSON, spelled as Go does."""
-    return encode({"": value})[4:-1]
-
-
-_attribute_texts: dict[str | None, tuple[Attribute, bytes]] = {}
-_ATTRIBUTES_KEPT: Final = 8192
-_joined: dict[str | None, tuple[tuple[Attribute, ...], bytes]] = {}  # of whole blocks, by the first one's handle
-_JOINED_KEPT: Final = 64
-
-
-def _attributes_text(attributes: tuple[Attribute, ...]) -> bytes:
-    """Mostly those of last time and one more."""
-    if not attributes:
-        return b""
-    first, rest = attributes[0].handle, attributes[:-1]
-    before = _joined.get(first)
-    if before is not None and len(before[0]) == len(rest) and all(map(is_, before[0], rest)):
-        text = before[1] + b"," + _attribute_text(attributes[-1])
-    else:
-        text = b",".join(map(_attribute_text, attributes))
-    if len(_joined) >= _JOINED_KEPT and first not in _joined:
-        _joined.clear()
-    _joined[first] = (attributes, text)
-    return text
-
-
-def _attribute_text(attribute: Attribute) -> bytes:
-    known = _attribute_texts.get(attribute.handle)
-    if known is not None and known[0] is attribute:
-        return known[1]
-    text = encode(_attribute_document(attribute))
-    if len(_attribute_texts) >= _ATTRIBUTES_KEPT:
-        _attribute_texts.clear()
-    _attribute_texts[attribute.handle] = (attribute, text)
-    return text
-
-
-def block_document(block: Block) -> Document:
-    document: Document = {"cidr": str(block.cidr), "affinity": block.affinity}
-    if block.claim_time is not None:
-        document["affinity_claim_time"] = block.claim_time
-    sequences = sorted((str(ordinal), number) for ordinal, number in block.sequences.items())
-    return document | {
-        "allocations": list(block.allocations),
-        "unallocated": list(block.unallocated),
-        "attributes": [_attribute_document(attribute) for attribute in block.attributes],
-        "sequenceNumber": block.sequence,
-        "sequenceNumberForAllocation": dict(sequences),
-        "deleted": block.deleted,
-        **block.rest,
-    }
-
-
-def _attribute_document(attribute: Attribute) -> Document:
-    """Go leaves out what is empty."""
-    document: Document = {}
-    if attribute.handle is not None:
-        document["handle_id"] = attribute.handle
-    if attribute.secondary:
-        document["secondary"] = dict(sorted(attribute.secondary.items()))
-    document |= attribute.rest
-    return document | ({"releasedAt": attribute.released_at} if attribute.released_at else {})
 
 
 def read_affinity(key: str, value: bytes) -> Affinity:
@@ -296,47 +222,33 @@ def read_affinity(key: str, value: bytes) -> Affinity:
 _CONFIRMED: Final = b'{"state":"confirmed","deleted":false}'  # as nearly all are
 
 
-def write_affinity(affinity: Affinity) -> bytes:
-    return encode({"state": affinity.state, "deleted": affinity.deleted, **affinity.rest})
-
-
 def read_handle(key: str, value: bytes) -> Handle:
     document = _decoded(value, key)
     blocks = document.get("block") or {}
-    if not isinstance(blocks, dict) or not all(isinstance(count, int) for count in blocks.values()):
+    if not isinstance(blocks, dict) or not all(type(count) is int for count in blocks.values()):
         raise NotReadable(key, "its counts of addresses are no numbers")
     rest = {name: item for name, item in document.items() if name not in ("block", "deleted")}
     return Handle(key.removeprefix(HANDLES), blocks, bool(document.get("deleted")), rest)
 
 
-def write_handle(handle: Handle) -> bytes:
-    if len(handle.blocks) == 1 and not handle.rest and not handle.deleted:
-        ((cidr, count),) = handle.blocks.items()
-        return b'{"block":{%b:%d},"deleted":false}' % (_text(cidr), count)
-    return encode({"block": dict(sorted(handle.blocks.items())), "deleted": handle.deleted, **handle.rest})
-
-
 def read_settings(key: str, value: bytes) -> IpamSettings:
     document = decode(value, key)
-    known = ("strict_affinity", "auto_allocate_blocks", "maxBlocksPerHost", "ipCooldownSeconds")
-    return IpamSettings(
-        bool(document.get("strict_affinity")),
-        bool(document.get("auto_allocate_blocks")),
-        int(document.get("maxBlocksPerHost") or 0),
-        int(document.get("ipCooldownSeconds") or 0),
-        {name: item for name, item in document.items() if name not in known},
-    )
+    try:
+        settings = IpamSettings(
+            _of(document, "strict_affinity", bool) or False,
+            _of(document, "auto_allocate_blocks", bool) or False,
+            _of(document, "maxBlocksPerHost", int) or 0,
+            _of(document, "ipCooldownSeconds", int) or 0,
+            {name: item for name, item in document.items() if name not in _SETTINGS_FIELDS},
+        )
+    except ValueError as error:
+        raise NotReadable(key, str(error)) from None
+    return settings
 
 
-def write_settings(settings: IpamSettings) -> bytes:
-    """Go leaves out what is false or 0."""
-    fields = {
-        "strict_affinity": settings.strict_affinity,
-        "auto_allocate_blocks": settings.auto_allocate_blocks,
-        "maxBlocksPerHost": settings.max_blocks_per_host,
-        "ipCooldownSeconds": settings.cooldown_s,
-    }
-    return encode({**{name: value for name, value in fields.items() if value}, **settings.rest})
+_SETTINGS_FIELDS: Final = frozenset(
+    {"strict_affinity", "auto_allocate_blocks", "maxBlocksPerHost", "ipCooldownSeconds"}
+)
 
 
 def parse_block_key(key: str) -> Network | None:

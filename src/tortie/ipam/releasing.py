@@ -6,17 +6,18 @@ nothing any more is deleted; one whose pool does not select its node any more is
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC
 
 from tortie.ipam.block import HOST, Block, Holding, block_cidr, clean_handle
 from tortie.ipam.claims import give_up
 from tortie.ipam.draft import Draft, Missing, Trial
+from tortie.ipam.facts import NODES
 from tortie.ipam.planning import blocks_of
 from tortie.ipam.pools import pool_with
-from tortie.ipam.records import BLOCKS
+from tortie.ipam.records import BLOCKS, Handle
 from tortie.ipam.request import Expected, Released
-from tortie.ipam.view import FACTS, NODES, Need, owner_prefix
+from tortie.ipam.view import FACTS, Need, owner_prefix
 from tortie.model.keys import block_key, handle_key
 from tortie.model.network import IP, Network
 from tortie.store.contract import Operation, check_operations
@@ -28,7 +29,7 @@ def plan_release_handle(
     """`only`: just these of its addresses; the others stay."""
     trial = Trial(draft)
     _need_facts(trial, {handle_key(handle)})
-    known = trial.sure_handle(handle)
+    known = _whole(trial, handle) if handle in trial.view.broken_handles else trial.sure_handle(handle)
     trial.along = list(along)
     if trial.along:
         check_operations(trial.along)
@@ -54,6 +55,19 @@ def plan_release_handle(
     return trial, Released(tuple(released))
 
 
+def _whole(trial: Trial, name: str) -> Handle:
+    """A handle whose record cannot be read, put together again from the blocks, which say what it holds."""
+    unread = {f"{BLOCKS}ipv{family}/" for family in (4, 6) if not trial.is_family_fresh(family)}
+    if unread:
+        raise Missing(Need(prefixes=frozenset(unread)))
+    counts: dict[str, int] = {}
+    for cidr in list(trial.view.blocks):
+        block = None if cidr in trial.view.broken else trial.block(cidr)
+        if block and (holdings := block.held_by(name)):
+            counts[str(cidr)] = len(holdings)
+    return Handle(name, counts)
+
+
 def plan_release_ips(draft: Draft, wanted: Sequence[Expected]) -> tuple[Trial, Released]:
     trial = Trial(draft)
     _need_facts(trial, set())
@@ -62,6 +76,9 @@ def plan_release_ips(draft: Draft, wanted: Sequence[Expected]) -> tuple[Trial, R
     kept: list[tuple[IP, str]] = []
     gone: dict[str, dict[Network, int]] = {}
     for cidr, expected in _by_block(trial, wanted):
+        if cidr and cidr in trial.view.broken:
+            kept += [(item.ip, f"its block {cidr} cannot be read") for item in expected]
+            continue
         block = trial.block(cidr) if cidr else None
         going: list[IP] = []
         for item in expected:
@@ -112,15 +129,19 @@ def _by_block(trial: Trial, wanted: Sequence[Expected]) -> list[tuple[Network | 
     if missing or unknown:
         raise Missing(Need(frozenset(unknown), frozenset(missing)))
     # A pool may have had another block size once: what its own block does not have, another one may.
-    odd = [cidr for cidr in places if cidr and trial.block(cidr) is None]
+    odd = [cidr for cidr in places if cidr and cidr not in trial.view.broken and trial.block(cidr) is None]
     lost += [item for cidr in odd for item in places.pop(cidr)]
     missing = {f"{BLOCKS}ipv{item.ip.version}/" for item in lost if item.ip.version not in trial.view.families_read}
     if missing:
         raise Missing(Need(prefixes=frozenset(missing)))
     for item in lost:
-        there = (cidr for cidr, known in trial.view.blocks.items() if known and item.ip in cidr)
+        there = (cidr for cidr in (*_blocks_there(trial), *trial.view.broken) if item.ip in cidr)
         places.setdefault(next(there, None), []).append(item)
     return list(places.items())
+
+
+def _blocks_there(trial: Trial) -> Iterator[Network]:
+    return (cidr for cidr, known in trial.view.blocks.items() if known)
 
 
 def _why_kept(holding: Holding, wanted: Expected) -> str:
@@ -141,17 +162,20 @@ def _without(trial: Trial, block: Block, ips: Sequence[IP]) -> Block | None:
 
 
 def _count_down(trial: Trial, gone: dict[str, dict[Network, int]]) -> None:
-    """A handle that nothing is left of goes. One that is not there at all is no error: it is as wanted."""
+    """A handle that nothing is left of goes. One that is not there at all is no error: it is as wanted. One that cannot
+    be read counts nothing any more, and goes when its owner does.
+    """
     unknown = Need()
     for name in gone:
         try:
-            trial.sure_handle(name)
+            if name not in trial.view.broken_handles:
+                trial.sure_handle(name)
         except Missing as missing:
             unknown |= missing.need
     if unknown != Need():
         raise Missing(unknown)
     for name, counts in gone.items():
-        handle = trial.sure_handle(name)
+        handle = None if name in trial.view.broken_handles else trial.sure_handle(name)
         if handle is None:
             continue
         for cidr, count in counts.items():
@@ -186,7 +210,7 @@ def blocks_to_tidy(draft: Draft, ips: Sequence[IP]) -> tuple[Trial, list[tuple[s
     _need_facts(trial, ())
     found: list[tuple[str, Network]] = []
     for cidr, _ in _by_block(trial, [Expected(ip) for ip in ips]):
-        owner = _unwanted(trial, trial.block(cidr)) if cidr else None
+        owner = _unwanted(trial, trial.block(cidr)) if cidr and cidr not in trial.view.broken else None
         if cidr and owner:
             found.append((owner, cidr))
     return trial, found
@@ -195,7 +219,7 @@ def blocks_to_tidy(draft: Draft, ips: Sequence[IP]) -> tuple[Trial, list[tuple[s
 def plan_give_up(
     draft: Draft, owned: Sequence[tuple[str, Network]], *, must_be_empty: bool
 ) -> tuple[Trial, list[Network]]:
-    """The blocks that their owners had and have no more."""
+    """The blocks that their owners had and have no more. One that cannot be read stays with its affinity."""
     trial = Trial(draft)
     keys = {block_key(str(cidr)) for _, cidr in owned if not trial.knows(cidr)}
     prefixes = {owner_prefix(owner) for owner, _ in owned if owner not in trial.view.rows}
@@ -204,6 +228,8 @@ def plan_give_up(
     given = [
         cidr
         for owner, cidr in owned
-        if trial.row(owner, cidr) and give_up(trial, owner, cidr, must_be_empty=must_be_empty) == "released"
+        if cidr not in trial.view.broken
+        and trial.row(owner, cidr)
+        and give_up(trial, owner, cidr, must_be_empty=must_be_empty) == "released"
     ]
     return trial, given

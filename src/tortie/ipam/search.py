@@ -219,6 +219,7 @@ class Hunt:
             fullness,
             strict=settings.strict_affinity,
             no_new_blocks=not settings.auto_allocate_blocks,
+            unreadable=[cidr for cidr in view.broken if is_in(cidr, self._pools) and cidr.version == family],
         )
 
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from tortie.ipam.block import Block, new_block
 from tortie.ipam.draft import Trial, row_key, row_revision, written_block, written_handle
+from tortie.ipam.encoding import write_affinity, write_block
 from tortie.ipam.job import Job
-from tortie.ipam.records import Affinity, State, write_affinity, write_block
-from tortie.ipam.view import VIRTUAL_OWNER, Stored, View
+from tortie.ipam.records import Affinity, State
+from tortie.ipam.view import VIRTUAL_OWNER, View
 from tortie.model.keys import block_key
 from tortie.model.network import Network
 from tortie.store.contract import ABSENT, Delete, Operation, Put, Revision, Store
@@ -89,8 +90,7 @@ class _Writer:
                 if self._job.giving and self._job.written is None:
                     self._job.written = set()
                 revision = await self._commit(operation)
-                self._view.handles[name] = Stored(handle, revision) if handle else None
-                self._view.read_at[name] = self._view.tick
+                self._view.learn_handle(name, handle, revision)
 
     async def blocks(self) -> None:
         for cidr, block in self._trial.blocks.items():

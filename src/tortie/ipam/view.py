@@ -7,14 +7,15 @@ revisions that it names, so an outdated view costs a conflict, never an address.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
-from ipaddress import ip_network
 from typing import Final, Generic, NamedTuple, TypeVar
 
 from tortie.ipam.block import HOST, Block
 from tortie.ipam.choice import Taken
-from tortie.ipam.errors import NotUsed
-from tortie.ipam.pools import Pool, pool_of
+from tortie.ipam.facts import CLUSTER as CLUSTER
+from tortie.ipam.facts import NODES as NODES
+from tortie.ipam.facts import POOLS as POOLS
+from tortie.ipam.facts import RESERVATIONS as RESERVATIONS
+from tortie.ipam.facts import Facts, facts_of, labels_of
 from tortie.ipam.records import (
     BLOCKS,
     HANDLES,
@@ -22,32 +23,19 @@ from tortie.ipam.records import (
     VIRTUALS,
     Affinity,
     Handle,
-    IpamSettings,
     parse_affinity_key,
     parse_block_key,
     read_affinity,
     read_block,
     read_handle,
-    read_settings,
 )
-from tortie.ipam.reservations import Reservations
 from tortie.ipam.room import Answers
 from tortie.model.errors import TortieError
-from tortie.model.keys import IPAM_CONFIG, ResourceKey, host_affinity_prefix, resource_prefix
-from tortie.model.kinds import API_VERSION, BY_NAME
-from tortie.model.network import CIDR, Network
-from tortie.model.resource import typed
-from tortie.model.resources.ipam import IPReservation
-from tortie.model.resources.ippool import IPPool
-from tortie.model.wire import decode
+from tortie.model.keys import IPAM_CONFIG, host_affinity_prefix
+from tortie.model.network import Network
 from tortie.store.contract import Entry, Revision, Snapshot
 
 T = TypeVar("T")
-
-POOLS: Final = resource_prefix(BY_NAME["IPPool"])
-RESERVATIONS: Final = resource_prefix(BY_NAME["IPReservation"])
-CLUSTER: Final = str(ResourceKey(BY_NAME["ClusterInformation"], "default"))
-NODES: Final = resource_prefix(BY_NAME["Node"])
 
 VIRTUAL_OWNER: Final = "virtual:load-balancer"
 
@@ -75,16 +63,6 @@ class Need(NamedTuple):
             yield Need(portion & self.keys, portion & self.prefixes)
 
 
-class Facts(NamedTuple):
-    """What people have set up."""
-
-    settings: IpamSettings
-    pools: tuple[Pool, ...]
-    unreadable: tuple[NotUsed, ...]  # pools that make no sense
-    reservations: Reservations
-    ready: bool
-
-
 FACTS: Final = Need(frozenset({IPAM_CONFIG, CLUSTER}), frozenset({POOLS, RESERVATIONS}))
 _TOGETHER: Final = FACTS.prefixes | {HOSTS, VIRTUALS}
 
@@ -101,6 +79,7 @@ class View:
         self.blocks: dict[Network, Stored[Block] | None] = {}  # longest not looked at first; None: there is none
         self.broken: dict[Network, TortieError] = {}
         self.broken_handles: dict[str, TortieError] = {}
+        self.broken_nodes: dict[str, TortieError] = {}
         self.handles: dict[str, Stored[Handle] | None] = {}
         self.doubted: set[str] = set()  # handles that may have been written by us
         self.tick = 0  # counts the requests: what is read now was read after all of them had come
@@ -134,6 +113,8 @@ class View:
         for cidr in others:
             del self.blocks[cidr]
         self.broken.clear()
+        for handle in self.broken_handles:
+            self.handles.pop(handle, None)
         self.broken_handles.clear()
         if len(self.handles) > _HANDLES_KEPT:
             self.handles.clear()
@@ -166,6 +147,13 @@ class View:
         self.answers.block_changed(before.value if before else None, block)
         self.blocks[cidr] = Stored(block, revision) if block else None
         self.read_at[cidr] = self.tick
+
+    def learn_handle(self, name: str, handle: Handle | None, revision: Revision) -> None:
+        """Written by us, or removed."""
+        self.handles[name] = Stored(handle, revision) if handle else None
+        self.broken_handles.pop(name, None)
+        self.doubted.discard(name)
+        self.read_at[name] = self.tick
 
     def learn_row(self, owner: str, cidr: Network, affinity: Affinity | None, revision: Revision) -> None:
         """Written by us, or removed."""
@@ -200,7 +188,8 @@ class View:
     def learn(self, need: Need, snapshot: Snapshot) -> None:
         self.answers.forget_room()
         if FACTS.prefixes <= need.prefixes:
-            self._learn_facts(snapshot)
+            self.facts = facts_of(snapshot)
+            self.answers.forget()
         for key in need.keys - FACTS.keys:
             self.learn_entry(key, snapshot.entries.get(key))
         for prefix in need.prefixes - FACTS.prefixes:
@@ -242,13 +231,22 @@ class View:
             try:
                 self.handles[handle] = Stored(read_handle(key, entry.value), entry.revision) if entry else None
             except TortieError as error:
-                self.handles.pop(handle, None)
+                assert entry is not None
+                self.handles[handle] = Stored(Handle(handle, {}), entry.revision)
                 self.broken_handles[handle] = error
         elif key.startswith((HOSTS, VIRTUALS)):
             self._learn_row(key, entry)
         elif key.startswith(NODES):
-            self.labels[key[len(NODES) :]] = _labels(entry) if entry else None
+            self._learn_labels(key[len(NODES) :], entry)
             self.answers.forget()
+
+    def _learn_labels(self, node: str, entry: Entry | None) -> None:
+        self.broken_nodes.pop(node, None)
+        try:
+            self.labels[node] = labels_of(entry) if entry else None
+        except TortieError as error:
+            self.labels[node] = None
+            self.broken_nodes[node] = error
 
     def _learn_block(self, cidr: Network, entry: Entry | None) -> None:
         self.read_at[cidr] = self.tick
@@ -275,62 +273,9 @@ class View:
         else:
             owned.pop(row.value.cidr, None)
 
-    def _learn_facts(self, snapshot: Snapshot) -> None:
-        pools, unreadable = [], []
-        for entry in snapshot.listings[POOLS]:
-            try:
-                pools.append(pool_of(_typed(entry, IPPool)))
-            except TortieError as error:
-                if cidr := _cidr_of(entry):
-                    unreadable.append(NotUsed(entry.key[len(POOLS) :], cidr, f"it cannot be read: {error}"))
-        reserved: list[CIDR] = []
-        for entry in snapshot.listings[RESERVATIONS]:
-            # One that makes no sense reserves nothing: it must not keep every pod from its address.
-            with suppress(TortieError):
-                reserved += _typed(entry, IPReservation).spec.reservedCIDRs
-        self.answers.forget()
-        settings = snapshot.entries.get(IPAM_CONFIG)
-        self.facts = Facts(
-            read_settings(IPAM_CONFIG, settings.value) if settings else IpamSettings(),
-            tuple(sorted(pools, key=lambda pool: pool.name)),
-            tuple(unreadable),
-            Reservations(reserved),
-            _ready(snapshot.entries.get(CLUSTER)),
-        )
-
 
 # More than the pods of a node; what is beyond is read again when it is asked for.
 _HANDLES_KEPT: Final = 2000
-
-
-def _typed(entry: Entry, kind: type[T]) -> T:
-    document = decode(entry.value, entry.key)
-    metadata = document.get("metadata")
-    name = entry.key.rpartition("/")[2]
-    named = {**metadata, "name": metadata.get("name") or name} if isinstance(metadata, dict) else {"name": name}
-    resource = typed({"kind": kind.__name__, "apiVersion": API_VERSION, **document, "metadata": named})
-    assert isinstance(resource, kind)
-    return resource
-
-
-def _cidr_of(entry: Entry) -> Network | None:
-    try:
-        spec = decode(entry.value, entry.key).get("spec")
-        return ip_network(str(spec.get("cidr"))) if isinstance(spec, dict) else None
-    except (ValueError, TortieError):
-        return None
-
-
-def _ready(entry: Entry | None) -> bool:
-    """Only who says no is locked: very old records, and none at all, say nothing."""
-    spec = decode(entry.value, entry.key).get("spec") if entry else None
-    return not (isinstance(spec, dict) and spec.get("datastoreReady") is False)
-
-
-def _labels(entry: Entry) -> Mapping[str, str]:
-    metadata = decode(entry.value, entry.key).get("metadata")
-    labels = metadata.get("labels") if isinstance(metadata, dict) else None
-    return labels if isinstance(labels, dict) else {}
 
 
 def _row(entry: Entry) -> Stored[Affinity] | None:

@@ -15,12 +15,13 @@ from tortie.cli.ipam.show import spoken
 from tortie.cli.session import with_store
 from tortie.cli.settings import Settings
 from tortie.ipam.census import CONFIGURATION
-from tortie.ipam.records import IpamSettings, read_settings, write_settings
+from tortie.ipam.encoding import write_settings
+from tortie.ipam.records import IpamSettings, read_settings
 from tortie.model.errors import Invalid, TortieError, UsageError
 from tortie.model.keys import IPAM_CONFIG
 from tortie.model.kinds import API_VERSION
 from tortie.model.resources.ipam import IPAMConfigurationSpec
-from tortie.model.wire import Document, decode, encode, to_json
+from tortie.model.wire import Document, Undecodable, decode, encode, to_json
 from tortie.store.contract import ABSENT, Conflict, Entry, Put, Store
 
 _ATTEMPTS_MAX = 20
@@ -66,16 +67,25 @@ def configure(
     if all(each is None for each in wanted):
         fix = "for example: tortie ipam configure --strictaffinity=true"
         raise UsageError("at least one configuration option must be specified", "nothing is to be changed", fix)
-    before, after = with_store(settings, lambda store: _bring(store, wanted))
-    _tell(before, after, wanted, output)
+    _tell(with_store(settings, lambda store: _bring(store, wanted)), wanted, output)
     return 0
 
 
-async def _bring(store: Store, wanted: Wanted) -> tuple[IpamSettings, IpamSettings]:
+class Brought(NamedTuple):
+    before: IpamSettings  # the defaults, where they could not be read
+    after: IpamSettings
+    unreadable: str = ""  # why not
+
+
+async def _bring(store: Store, wanted: Wanted) -> Brought:
     for _ in range(_ATTEMPTS_MAX):
         snapshot = await store.snapshot([IPAM_CONFIG, CONFIGURATION])
         entry, resource = snapshot.get(IPAM_CONFIG), snapshot.get(CONFIGURATION)
-        before = read_settings(IPAM_CONFIG, entry.value) if entry else IpamSettings()
+        before, unreadable = IpamSettings(), ""
+        try:
+            before = read_settings(IPAM_CONFIG, entry.value) if entry else before
+        except TortieError as error:  # what nobody can read is what has to be replaced
+            unreadable = error.why
         after = wanted.applied_to(before)
         _refuse_contradictions(after)
         operations = [
@@ -91,7 +101,7 @@ async def _bring(store: Store, wanted: Wanted) -> tuple[IpamSettings, IpamSettin
                 await store.commit(operations)
         except Conflict:
             continue
-        return before, after
+        return Brought(before, after, unreadable)
     what = "the settings of IPAM could not be written"
     raise TortieError(what, f"{_ATTEMPTS_MAX} attempts were overtaken by other writers", "try again")
 
@@ -109,7 +119,10 @@ def _refuse_contradictions(settings: IpamSettings) -> None:
 
 def _resource(entry: Entry | None, settings: IpamSettings) -> bytes:
     """Fields that we do not know stay as they are."""
-    document: Document = decode(entry.value, entry.key) if entry else _new_resource()
+    try:
+        document = decode(entry.value, entry.key) if entry else _new_resource()
+    except Undecodable:
+        document = _new_resource()
     spec: Any = document.get("spec")
     spec = dict(spec) if isinstance(spec, dict) else {}
     spec |= {
@@ -130,7 +143,8 @@ def _new_resource() -> Document:
     return {"kind": "IPAMConfiguration", "apiVersion": API_VERSION, "metadata": metadata}
 
 
-def _tell(before: IpamSettings, after: IpamSettings, wanted: Wanted, output: str) -> None:
+def _tell(brought: Brought, wanted: Wanted, output: str) -> None:
+    before, after, unreadable = brought
     rows = (
         ("StrictAffinity", wanted.strict_affinity, before.strict_affinity),
         ("AutoAllocateBlocks", wanted.auto_allocate_blocks, before.auto_allocate_blocks),
@@ -139,13 +153,22 @@ def _tell(before: IpamSettings, after: IpamSettings, wanted: Wanted, output: str
         ("KubeVirtVMAddressPersistence", wanted.persistence, before.rest.get(_PERSISTENCE)),
     )
     if output == "json":
-        body = {"apiVersion": "tortie/v1", "kind": "IPAMConfigured", "before": _named(before), "after": _named(after)}
+        body: Document = {"apiVersion": "tortie/v1", "kind": "IPAMConfigured"}
+        body |= {"before": None if unreadable else _named(before), "after": _named(after)}
+        body |= {"unreadable": unreadable} if unreadable else {}
         sys.stdout.write(to_json(body) + "\n")
         return
     for name, value, was in rows:
         if value is not None:
+            if unreadable:
+                sys.stdout.write(f"Successfully set {name} to: {spoken(value)} (before: cannot be read)\n")
+                continue
             note = "it was so before" if value == was else f"it was {spoken(was) if was is not None else 'not set'}"
             sys.stdout.write(f"Successfully set {name} to: {spoken(value)} ({note})\n")
+
+    if unreadable:
+        sys.stdout.write(f"The value of {IPAM_CONFIG} could not be read: {unreadable}\n")
+        sys.stdout.write("What was not asked for has its default now; `tortie ipam show --show-configuration`\n")
 
 
 def _named(settings: IpamSettings) -> Document:

@@ -15,7 +15,7 @@ from tortie.cli.session import with_store
 from tortie.cli.settings import Settings
 from tortie.ipam.census import CLUSTER
 from tortie.model.kinds import API_VERSION
-from tortie.model.wire import Document, decode, encode, to_json
+from tortie.model.wire import Document, Undecodable, decode, encode, to_json
 from tortie.store.retry import update
 
 
@@ -24,7 +24,10 @@ def set_ready(*, settings: Settings, output: str, ready: bool) -> int:
     fresh = _new_information()
 
     def decide(present: bytes | None) -> bytes:
-        document: Document = decode(present, CLUSTER) if present is not None else fresh
+        try:
+            document: Document = decode(present, CLUSTER) if present is not None else fresh
+        except Undecodable:  # what nobody can read is what has to be replaced
+            document = fresh
         spec: Any = document.get("spec")
         spec = dict(spec) if isinstance(spec, dict) else {}
         if spec.get("datastoreReady") is ready and present is not None:

@@ -24,7 +24,7 @@ from tortie.model.network import IP, Network
 from tortie.model.wire import to_json
 from tortie.store.contract import Store
 
-_TIMEOUT_S = 120.0
+_TIMEOUT_S = 30.0
 _LEFT_ALONE = 4
 _EXAMPLE = "tortie ipam release --ip=10.244.1.5"
 
