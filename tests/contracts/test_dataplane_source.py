@@ -18,6 +18,7 @@ from tortie.health.health import Health
 from tortie.ipam.block import new_block
 from tortie.ipam.records import write_block
 from tortie.model.keys import block_key
+from tortie.model.wire import decode, encode
 from tortie.node.dataplane_source import DataplaneSource
 from tortie.node.log import Log
 from tortie.store.contract import TIMEOUT_S, Change, Delete, Put, Revision, Snapshot, Unreachable
@@ -166,3 +167,21 @@ def test_news_that_change_nothing_are_told_as_such(tmp_path: Path) -> None:
         assert world.different == [True, False]
 
     play(tmp_path / "store.db", scenario)
+
+
+def test_a_block_with_more_addresses_than_it_has_spoils_nothing_else(tmp_path: Path) -> None:
+    attribute = {"handle_id": "h", "secondary": {"node": "b"}}
+    whole = new_block(ip_network("255.255.255.192/26"), "host:a", datetime.now(UTC))
+    document = {**decode(write_block(whole), ""), "allocations": [0] * 200, "attributes": [attribute]}
+
+    async def scenario(world: World) -> None:
+        await world.until(lambda state: len(state.pools) == 1)
+        await world.store.commit([Put(block_key("255.255.255.192/26"), encode(document))])
+        state = await world.until(lambda state: bool(state.notes))
+        assert "200 allocations for 64 addresses" in state.notes[0]
+        await world.store.commit([Delete(block_key("255.255.255.192/26"))])
+        await world.until(lambda state: not state.notes)
+        await world.store.commit([block("10.244.0.0/26", "b")])
+        await world.until(lambda state: [str(each.cidr) for each in state.blocks] == ["10.244.0.0/26"])
+
+    play(tmp_path / "store.db", scenario, resource("IPPool", "p", VXLAN))

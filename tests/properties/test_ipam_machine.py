@@ -326,7 +326,7 @@ def test_nodes_that_crash_lose_nothing_on_the_embedded_store() -> None:
             return EmbeddedStore(folder / "store.db", durable=False)
 
     try:
-        run_state_machine_as_test(Embedded, settings=_settings(max_examples=120, stateful_step_count=30))
+        run_state_machine_as_test(Embedded, settings=_settings(max_examples=60, stateful_step_count=30))
     finally:
         shutil.rmtree(folder)
 
@@ -339,7 +339,7 @@ def test_nodes_that_crash_lose_nothing_on_etcd() -> None:
             def open(self) -> Store:
                 return EtcdStore(EtcdConfig(endpoints=(etcd.endpoint,)))
 
-        run_state_machine_as_test(Etcd, settings=_settings(max_examples=20, stateful_step_count=25))
+        run_state_machine_as_test(Etcd, settings=_settings(max_examples=12, stateful_step_count=25))
 
 
 def _settings(*, max_examples: int, stateful_step_count: int) -> settings:

@@ -63,7 +63,7 @@ def read_felix(
                 continue
             try:
                 return meant(value)
-            except ValueError as error:
+            except (ValueError, OverflowError, RecursionError) as error:
                 notes.append(f"{source} is {value!r}, which is {error}; it is passed over")
         return otherwise
 
@@ -75,12 +75,12 @@ def read_felix(
         vxlan_mtu=find("vxlanMTU", _within(0, 65535), 0),
         vxlan_mtu6=find("vxlanMTUV6", _within(0, 65535), 0),
         ipip_mtu=find("ipipMTU", _within(0, 65535), 0),
-        nat_address=find("natOutgoingAddress", IPv4Address, None),
+        nat_address=find("natOutgoingAddress", _ipv4, None),
         nat_spares_hosts=find("natOutgoingExclusions", lambda told: told == "IPPoolsAndHostIPs", False),
         nat_ports=find("natPortRange", _ports, None),
         nat_interfaces=find("iptablesNATOutgoingInterfaceFilter", _interface, ""),
-        route_source4=find("deviceRouteSourceAddress", IPv4Address, None),
-        route_source6=find("deviceRouteSourceAddressIPv6", IPv6Address, None),
+        route_source4=find("deviceRouteSourceAddress", _ipv4, None),
+        route_source6=find("deviceRouteSourceAddressIPv6", _ipv6, None),
         route_protocol=find("deviceRouteProtocol", _within(1, 255), usual.route_protocol),
         external_removed=find("removeExternalRoutes", _switch, True),
         forwarding=find("ipForwarding", _switch, True),
@@ -91,6 +91,15 @@ def read_felix(
         ipv6=find("ipv6Support", _switch, True),
     )
     return settings, tuple(notes)
+
+
+def _ipv4(value: object) -> IPv4Address:
+    """From text: Python would take a number, too."""
+    return IPv4Address(str(value))
+
+
+def _ipv6(value: object) -> IPv6Address:
+    return IPv6Address(str(value))
 
 
 def _switch(value: object) -> bool:

@@ -123,6 +123,8 @@ class _Shelf(Generic[T]):
                 read = self._read(name, value)
             except NotReadable as error:
                 self.why_not[name] = str(error)
+            except Exception as error:  # whatever somebody has written there, the other entries are read
+                self.why_not[name] = f"{type(error).__name__}: {error}"
             else:
                 self._forget(name)
                 if read is not None:

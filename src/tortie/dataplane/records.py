@@ -150,6 +150,8 @@ def read_block(_name: str, value: bytes) -> Block | None:
         for index, attribute in enumerate(block.attributes or ())
         if attribute.secondary and attribute.secondary.get("node") not in (None, "", host) and not attribute.releasedAt
     }
+    if len(block.allocations or ()) > cidr.num_addresses:
+        raise NotReadable(f"it has {len(block.allocations or ())} allocations for {cidr.num_addresses} addresses")
     first = int(cidr.network_address)
     make = IPv4Address if cidr.version == 4 else IPv6Address
     lent = tuple(

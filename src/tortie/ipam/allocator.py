@@ -7,6 +7,7 @@ repeated: who asks again with the same handle gets the same addresses, who gives
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import aclosing
 from datetime import datetime
 from typing import Any, Final
 
@@ -125,18 +126,21 @@ class Allocator:
 
         from tortie.store.follow import follow_all
 
+        self._gatherer.blind = True
         rows = host_affinity_prefix(self._node)
         prefixes = (POOLS, RESERVATIONS, IPAM_CONFIG, CLUSTER, NODES + self._node, rows)
         while True:
-            self._gatherer.blind = True
             try:
                 first = True
-                async for news in follow_all(self._store, prefixes):
-                    if first:
-                        self._gatherer.begin_hearing(news.revision)
-                        first = False
-                    else:
-                        self._gatherer.hear(news.changes)
+                async with aclosing(follow_all(self._store, prefixes)) as following:
+                    async for news in following:
+                        if first:
+                            self._gatherer.begin_hearing(news.revision)
+                            first = False
+                        else:
+                            self._gatherer.hear(news.changes)
             except TortieError:  # whoever asks for an address is told what is wrong with the store
+                pass
+            finally:
                 self._gatherer.blind = True
-                await asyncio.sleep(_RECONNECT_S)
+            await asyncio.sleep(_RECONNECT_S)

@@ -29,11 +29,11 @@ from tortie.node.patience import pause_s
 from tortie.node.phases import BOUND_S, Blocked, Phases
 from tortie.node.record import Recorder
 from tortie.node.settings import NodeSettings
+from tortie.node.supervision import Loop, Supervision, trouble_of
 from tortie.node.timeline import READY, STOPPED
 from tortie.store.contract import Store, Unauthorized
 
 Result = TypeVar("Result")
-Loop = Callable[[], Awaitable[None]]  # never ends by itself
 
 _TICK_S: Final = 1.0
 _RECORD_EVERY_TICKS: Final = 5
@@ -64,6 +64,7 @@ class Parts(NamedTuple):
     begin: Callable[[], None]  # says what else a node has to have before it is ready, once it is registered
     loops: tuple[Loop, ...]  # what runs from then on: routing, the dataplane, reports
     early: tuple[Loop, ...] = ()  # what answers from the first moment, if only that it is too early
+    debug: bool = False  # the log shows where in the program something unforeseen went wrong
 
 
 class Agent:
@@ -78,6 +79,7 @@ class Agent:
         self._block: tuple[str, Trouble] | None = None
         self._settings = parts.converger.settings
         self._footprint = Footprint(parts.name, parts.paths, parts.log)
+        self._supervision = Supervision(parts.health, parts.log, debug=parts.debug)
 
     async def run(self) -> int:
         turning = asyncio.get_running_loop()
@@ -88,9 +90,12 @@ class Agent:
             self._stopping.set()
         self._health.loop_bound(LOOP_BOUND_S)
         self._health.beat()
-        works = (self._work, self._heart, self._listen, self._stopping.wait, *self._parts.early)
+        early = (Loop("heart", self._heart), *self._parts.early)
+        later = (Loop("own-record", self._listen), *self._parts.loops)
+        works = (self._work, self._stopping.wait)
         tasks: list[asyncio.Task[Any]] = [asyncio.ensure_future(work()) for work in works]
-        tasks += [asyncio.create_task(self._once_started(loop)) for loop in self._parts.loops]
+        tasks += [asyncio.create_task(self._supervision.keep(loop)) for loop in early]
+        tasks += [asyncio.create_task(self._once_started(loop)) for loop in later]
         try:
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             for task in done:
@@ -148,14 +153,13 @@ class Agent:
         self._parts.tell(converged)
 
     async def _listen(self) -> None:
-        """To those who touch this node's record, from the end of the start on."""
-        await self._started.wait()
+        """To those who touch this node's record."""
         await self._record.watch(self._parts.store)
 
     async def _once_started(self, loop: Loop) -> None:
         """Before the node is registered its peers do not know it, and it knows no address to route for."""
         await self._started.wait()
-        await loop()
+        await self._supervision.keep(loop)
 
     async def _patiently(self, work: Callable[[], Awaitable[Result]]) -> Result:
         """Again and again until it succeeds: live, not ready, and saying why."""
@@ -171,6 +175,9 @@ class Agent:
                 raise
             except TortieError as error:
                 need, trouble, messages = *_trouble_of(error), ()
+            except Exception as error:
+                need, trouble, messages = "registration", trouble_of("this node cannot be registered", error), ()
+                self._supervision.show(error)
             else:
                 self._unblock()
                 return result

@@ -36,6 +36,7 @@ from tortie.node.news import KernelNews
 from tortie.node.paths import Paths
 from tortie.node.patience import Gathering, pause_s
 from tortie.node.settings import NodeSettings
+from tortie.node.supervision import together
 from tortie.store.contract import Store
 
 NEED: Final = "dataplane"
@@ -98,18 +99,22 @@ class DataplaneLoop:
         self._rp_filter = read_setting("net/ipv4/conf/default/rp_filter") or "1"
         kernel = KernelNews(lambda: ForwardingEvents(self._watched))
         tables = KernelNews(lambda: TableEvents(TABLE))
-        works = (self._source.run(), self._listen(kernel, of_tables=False), self._listen(tables, of_tables=True))
-        tasks = [asyncio.create_task(work) for work in works]
+        self._look_at = 0.0  # whoever failed in the middle of a pass begins with one
         try:
-            while True:
-                await self._rest()
-                await self._pass()
+            await together(
+                self._source.run(),
+                self._listen(kernel, of_tables=False),
+                self._listen(tables, of_tables=True),
+                self._keep_right(),
+            )
         finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
             kernel.close()
             tables.close()
+
+    async def _keep_right(self) -> None:
+        while True:
+            await self._rest()
+            await self._pass()
 
     async def _listen(self, news: KernelNews, *, of_tables: bool) -> None:
         while True:

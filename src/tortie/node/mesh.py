@@ -32,6 +32,7 @@ from tortie.node.patience import Gathering
 from tortie.node.picture import NODES, key_of
 from tortie.node.secrets import read_secrets
 from tortie.node.settings import NodeSettings
+from tortie.node.supervision import together
 from tortie.store.contract import Store
 
 NEED: Final = "bgp"
@@ -105,21 +106,22 @@ class Mesh:
         self._health.need(NEED, Trouble(what, "the node has only just been registered", "", "this node"))
 
     async def run(self) -> None:
-        following = asyncio.create_task(self._source.run())
-        try:
+        """For ever. BIRD goes on whatever happens here, until `stop`."""
+        await together(self._source.run(), self._keep_right())
+
+    def stop(self) -> None:
+        self._bird.stop()
+
+    async def _keep_right(self) -> None:
+        await self._rest()
+        while True:
+            if time.monotonic() >= self._news.due:
+                self._news.acted()
+                self._outdated = True
+            await self._decide()
+            await self._look()
+            self._look_at = time.monotonic() + self._next_look_s()
             await self._rest()
-            while True:
-                if time.monotonic() >= self._news.due:
-                    self._news.acted()
-                    self._outdated = True
-                await self._decide()
-                await self._look()
-                self._look_at = time.monotonic() + self._next_look_s()
-                await self._rest()
-        finally:
-            following.cancel()
-            await asyncio.gather(following, return_exceptions=True)
-            self._bird.stop()
 
     def _heard(self, keys: tuple[str, ...]) -> None:
         """Most of what nodes write about themselves has nothing to do with BGP, and wakes nobody."""

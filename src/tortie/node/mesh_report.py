@@ -42,6 +42,7 @@ class MeshReport:
 
     async def run(self) -> None:
         """For ever. A report that cannot be written is said once, and keeps nobody from working."""
+        self._mesh.changed.set()  # who failed before has perhaps not reported what it was told
         while True:
             await self._mesh.changed.wait()
             self._mesh.changed.clear()
@@ -86,7 +87,8 @@ class MeshReport:
         if present is not None:
             try:
                 document = decode(present, key)
-            except Undecodable:
+                encode(document)
+            except (Undecodable, RecursionError):
                 document = {}
         if not document:
             metadata = {"name": self._name, "uid": self._stamp.new_uid(), "creationTimestamp": self._stamp.now()}

@@ -89,12 +89,16 @@ def read_picture(name: str, snapshot: Snapshot, *, earlier_name: str = "") -> Pi
 
 def addresses_of(document: Document) -> tuple[CIDR, ...]:
     """The addresses a Node document registers, as far as they are addresses."""
-    node = _registered("", json.dumps(document).encode())
+    try:
+        node = _registered("", json.dumps(document).encode())
+    except RecursionError:
+        return ()
     return node.addresses if node else ()
 
 
 def machine_of(document: Document) -> str:
-    annotations = (document.get("metadata") or {}).get("annotations")
+    metadata = document.get("metadata")
+    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
     return str(annotations.get(MACHINE) or "") if isinstance(annotations, dict) else ""
 
 
@@ -127,7 +131,7 @@ def _registered(name: str, value: bytes) -> Registered | None:
         bgp = node.spec.bgp if node.spec else None
         texts = (bgp.ipv4Address, bgp.ipv6Address) if bgp else ()
         addresses = tuple(ip_interface(text) for text in texts if text)
-    except (msgspec.MsgspecError, ValueError):
+    except (msgspec.MsgspecError, ValueError, RecursionError):
         return None
     annotations = (node.metadata.annotations if node.metadata else None) or {}
     return Registered(name, addresses, str(annotations.get(MACHINE) or ""))

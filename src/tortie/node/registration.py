@@ -112,14 +112,15 @@ def _ensured(kind: str, name: str, stored: Stored | None, change: Change, stamp:
         return Write(what, "create", operation=Put(key_of(kind, name), encode(stored_form(document)), ABSENT))
     if stored.unreadable:
         return Write(what, "leave", f"it cannot be read: {stored.unreadable}")
-    document = copy.deepcopy(stored.document)
     try:
+        document = copy.deepcopy(stored.document)
         changed = change(document)
-    except (TypeError, AttributeError, KeyError):
+        value = _encoded(document) if changed else b""
+    except (TypeError, AttributeError, KeyError, ValueError, RecursionError):
         return Write(what, "leave", "it is not built as such an object is")
     if not changed:
         return Write(what, "keep")
-    return Write(what, "update", ", ".join(changed), Put(stored.key, _encoded(document), stored.revision))
+    return Write(what, "update", ", ".join(changed), Put(stored.key, value, stored.revision))
 
 
 def _encoded(document: Document) -> bytes:

@@ -11,8 +11,7 @@ from tortie.ipam.block import Block, block_cidr
 from tortie.ipam.records import TUNNEL_HANDLES
 from tortie.model.network import IP, Family, Network
 from tortie.model.resource import stored_form, validate
-from tortie.model.selector.errors import SelectorError
-from tortie.model.selector.parser import parse
+from tortie.model.selector import Selector, SelectorError, parse
 from tortie.model.wire import Document, encode
 
 _BLOCK_SIZES: Final[dict[Family, int]] = {4: 26, 6: 122}
@@ -46,24 +45,64 @@ class Choice(NamedTuple):
     said: str = ""  # what Calico logs
 
 
-def usable_pools(kind: Kind, pools: Mapping[str, Document], labels: Mapping[str, str]) -> dict[str, Network]:
-    """Pools with such tunnels that may give this node an address for its own, by name."""
-    return {name: network for name, pool in sorted(pools.items()) if (network := _usable(kind, pool, labels))}
+class Pool(NamedTuple):
+    """As much of an IPPool as matters here."""
+
+    network: Network
+    block_size: int
+    modes: Mapping[str, str]
+    for_tunnels: bool
+    selector: Selector
 
 
-def _usable(kind: Kind, pool: Document, labels: Mapping[str, str]) -> Network | None:
-    spec, metadata = pool.get("spec") or {}, pool.get("metadata") or {}
+def read_pool(pool: Document) -> Pool:
+    """ValueError says why it makes no sense: it may be anything that somebody has written there."""
+    spec, metadata = pool.get("spec"), pool.get("metadata")
+    if not isinstance(spec, dict) or not isinstance(metadata, dict | None):
+        raise ValueError("its spec or its metadata is not an object")
     uses = spec.get("allowedUses") or ["Workload", "Tunnel"]
-    if spec.get("disabled") or metadata.get("deletionTimestamp") or "Tunnel" not in uses:
-        return None
-    if spec.get(kind.mode) not in ("Always", "CrossSubnet"):
-        return None
+    if not isinstance(uses, list):
+        raise ValueError("its allowedUses are not a list")
+    network = ip_network(str(spec.get("cidr")), strict=False)
+    size = spec.get("blockSize") or _BLOCK_SIZES[network.version]
+    if not isinstance(size, int) or isinstance(size, bool) or not 0 < size <= network.max_prefixlen:
+        raise ValueError(f"its blockSize is {size!r}")
     try:
-        network = ip_network(str(spec.get("cidr")), strict=False)
-        selected = parse(str(spec.get("nodeSelector") or "all()")).matches(dict(labels))
-    except (ValueError, SelectorError):
-        return None
-    return network if selected and network.version == kind.family else None
+        selector = parse(str(spec.get("nodeSelector") or "all()"))
+    except (SelectorError, RecursionError) as error:
+        raise ValueError(f"its nodeSelector: {error}") from None
+    modes = {kind.mode: str(spec.get(kind.mode) or "") for kind in KINDS}
+    leaving = bool(spec.get("disabled") or (metadata or {}).get("deletionTimestamp"))
+    return Pool(network, size, modes, not leaving and "Tunnel" in uses, selector)
+
+
+def usable_pools(kind: Kind, pools: Mapping[str, Pool], labels: Mapping[str, str]) -> dict[str, Network]:
+    """Pools with such tunnels that may give this node an address for its own, by name."""
+    return {name: pool.network for name, pool in sorted(pools.items()) if _usable(kind, pool, labels)}
+
+
+def _usable(kind: Kind, pool: Pool, labels: Mapping[str, str]) -> bool:
+    if not pool.for_tunnels or pool.network.version != kind.family:
+        return False
+    return pool.modes[kind.mode] in ("Always", "CrossSubnet") and pool.selector.matches(dict(labels))
+
+
+def why_not_readable(node: Document) -> str:
+    """Why a Node record cannot be worked with; "" when it can. Such a record is left to whoever registers the node."""
+    spec, metadata = node.get("spec"), node.get("metadata")
+    if node.get("kind") != "Node" or not isinstance(metadata, dict):
+        return "it is no Node"
+    if not isinstance(spec, dict) or not isinstance(spec.get("bgp"), dict | None):
+        return "its spec is not one of a Node"
+    labels = metadata.get("labels")
+    if not isinstance(labels, dict | None) or not all(isinstance(value, str) for value in (labels or {}).values()):
+        return "its labels are not texts by name"
+    return ""
+
+
+def labels_of(node: Document) -> Mapping[str, str]:
+    labels: Mapping[str, str] = node["metadata"].get("labels") or {}
+    return labels
 
 
 def current_address(kind: Kind, node: Document) -> IP | None:
@@ -71,21 +110,16 @@ def current_address(kind: Kind, node: Document) -> IP | None:
     for field in kind.field:
         part = part.get(field) if isinstance(part, dict) else None
     try:
-        return ip_address(str(part)) if part else None
+        return ip_address(part) if isinstance(part, str) and part else None
     except ValueError:
         return None
 
 
-def home_of(ip: IP, pools: Mapping[str, Document]) -> Network | None:
+def home_of(ip: IP, pools: Mapping[str, Pool]) -> Network | None:
     """The block that an address would be in; None if it is in no pool."""
     for pool in pools.values():
-        spec = pool.get("spec") or {}
-        try:
-            network = ip_network(str(spec.get("cidr")), strict=False)
-        except ValueError:
-            continue
-        if ip.version == network.version and ip in network:
-            return block_cidr(ip, int(spec.get("blockSize") or _BLOCK_SIZES[ip.version]))
+        if ip.version == pool.network.version and ip in pool.network:
+            return block_cidr(ip, pool.block_size)
     return None
 
 
@@ -109,14 +143,19 @@ def choose(kind: Kind, node: str, current: IP | None, usable: Sequence[Network],
 
 
 def with_address(kind: Kind, node: Document, ip: IP | None) -> bytes:
-    """The Node record with that address, or without any, as Calico would write it."""
+    """The Node record, one that can be worked with, with that address, or without any, as Calico would write it."""
     document = copy.deepcopy(node)
-    part = document.setdefault("spec", {})
+    part = document["spec"]
     for field in kind.field[:-1]:
-        part = part.setdefault(field, {})
+        if part.get(field) is None:
+            part[field] = {}
+        part = part[field]
     if ip is None:
         part.pop(kind.field[-1], None)
     else:
         part[kind.field[-1]] = str(ip)
-    # What breaks other rules stays as somebody left it.
-    return encode(document if validate(document, stored=document) else stored_form(document))
+    try:
+        # What breaks other rules stays as somebody left it.
+        return encode(document if validate(document, stored=document) else stored_form(document))
+    except Exception:
+        return encode(document)

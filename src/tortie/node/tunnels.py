@@ -24,7 +24,21 @@ from tortie.model.wire import Document, Undecodable, decode
 from tortie.node.log import Log
 from tortie.node.patience import pause_s
 from tortie.node.picture import POOLS, key_of
-from tortie.node.tunnel_choice import KINDS, Choice, Kind, choose, current_address, home_of, usable_pools, with_address
+from tortie.node.supervision import together
+from tortie.node.tunnel_choice import (
+    KINDS,
+    Choice,
+    Kind,
+    Pool,
+    choose,
+    current_address,
+    home_of,
+    labels_of,
+    read_pool,
+    usable_pools,
+    why_not_readable,
+    with_address,
+)
 from tortie.store.contract import Change, Conflict, Entry, Operation, Put, Store
 from tortie.store.follow import follow_all
 
@@ -47,32 +61,31 @@ class TunnelAddresses:
         self._log = log
         self._allocator = allocator
         self._key = key_of("Node", name)
-        self._pools: dict[str, Document] = {}
+        self._pools: dict[str, Pool] = {}
+        self._notes: dict[str, str] = {}  # pools that make no sense, and why
         self._node: Entry | None = None
         self._heard = asyncio.Event()
         self._told = ""
 
     async def run(self) -> None:
         """For ever; a task of the agent, once the node is registered."""
-        following = asyncio.create_task(self._follow())
+        await together(self._follow(), self._keep_right())
+
+    async def _keep_right(self) -> None:
         attempt = 0
-        try:
-            while True:
-                await self._heard.wait()
-                self._heard.clear()
-                try:
-                    await self._settle()
-                except TortieError as error:
-                    attempt += 1
-                    self._failed(error)
-                    await self._pause(pause_s(attempt, random.random(), longest_s=_LONGEST_PAUSE_S))
-                    self._heard.set()
-                else:
-                    attempt = 0
-                    self._worked()
-        finally:
-            following.cancel()
-            await asyncio.gather(following, return_exceptions=True)
+        while True:
+            await self._heard.wait()
+            self._heard.clear()
+            try:
+                await self._settle()
+            except TortieError as error:
+                attempt += 1
+                self._failed(error)
+                await self._pause(pause_s(attempt, random.random(), longest_s=_LONGEST_PAUSE_S))
+                self._heard.set()
+            else:
+                attempt = 0
+                self._worked()
 
     async def _pause(self, seconds: float) -> None:
         """Or until there are news."""
@@ -92,22 +105,42 @@ class TunnelAddresses:
                     async for news in following:
                         attempt = 0
                         if whole:
-                            self._pools, self._node, whole = {}, None, False
+                            self._forget({change.key for change in news.changes})
+                            whole = False
                         self._learn(news.changes)
                         self._heard.set()
             except TortieError:  # that the store is away is somebody else's news
                 attempt += 1
             await asyncio.sleep(pause_s(attempt, random.random(), longest_s=_LONGEST_PAUSE_S))
 
+    def _forget(self, present: set[str]) -> None:
+        """What has gone while nobody looked."""
+        self._node = self._node if self._key in present else None
+        for name in (*self._pools, *self._notes):
+            if POOLS + name not in present:
+                self._pools.pop(name, None)
+                self._notes.pop(name, None)
+
     def _learn(self, changes: Sequence[Change]) -> None:
         for change in changes:
             if change.key == self._key:
                 self._node = Entry(change.key, change.value, change.revision) if change.value is not None else None
             elif change.key.startswith(POOLS):
-                name = change.key[len(POOLS) :]
-                self._pools.pop(name, None)
-                if change.value is not None and (document := _readable(change.value, change.key)):
-                    self._pools[name] = document
+                self._learn_pool(change.key[len(POOLS) :], change)
+
+    def _learn_pool(self, name: str, change: Change) -> None:
+        """What a pool said before stays in force while it makes no sense: a slip must not take tunnels away."""
+        noted = self._notes.pop(name, "")
+        if change.value is None:
+            self._pools.pop(name, None)
+            return
+        try:
+            self._pools[name] = read_pool(decode(change.value, change.key))
+        except (Undecodable, ValueError) as error:
+            why = self._notes[name] = error.why if isinstance(error, Undecodable) else str(error)
+            if why != noted:
+                kept = "what it said before stays in force" if name in self._pools else "it is passed over"
+                self._log.warning(f"IPPool({name}) makes no sense to the tunnels' addresses, {kept}: {why}")
 
     async def _settle(self) -> None:
         for kind in KINDS:
@@ -122,14 +155,16 @@ class TunnelAddresses:
     async def _settle_one(self, kind: Kind, entry: Entry | None) -> None:
         if entry is None:
             return  # a record that somebody has deleted is written again, and then heard of
-        node = decode(entry.value, entry.key)
-        usable = usable_pools(kind, self._pools, (node.get("metadata") or {}).get("labels") or {})
+        node = _readable(entry)
+        usable = usable_pools(kind, self._pools, labels_of(node))
         current = current_address(kind, node)
         block = await self._block(current) if current and usable else None
         choice = choose(kind, self._name, current, list(usable.values()), block)
         handle = kind.handle + self._name
         if choice.action in ("nothing", "keep"):
             return
+        if choice.action in ("release", "reassign") and self._notes.keys() - self._pools.keys():
+            return  # it may be out of a pool that nobody can read at present
         self._log.info(choice.said or f"Release the {kind.name} tunnel address", IP=str(current or ""), type=kind.name)
         if choice.action == "release":
             await self._allocator.release_handle(handle, along=[self._put(kind, entry, node, None)])
@@ -165,19 +200,25 @@ class TunnelAddresses:
         if not assigned.ips:
             raise IpamError("Unable to autoassign an address", f"no pool has one for {kind.name}", "make a larger pool")
         self._log.info("Assigned tunnel address to node", IP=str(assigned.ips[0]), type=kind.name)
-        if self._node and current_address(kind, decode(self._node.value, self._key)) != assigned.ips[0]:
-            await self._store.commit(
-                [self._put(kind, self._node, decode(self._node.value, self._key), assigned.ips[0])]
-            )
+        if self._node and current_address(kind, written := _readable(self._node)) != assigned.ips[0]:
+            await self._store.commit([self._put(kind, self._node, written, assigned.ips[0])])
             self._node = await self._store.get(self._key)
 
     def _put(self, kind: Kind, entry: Entry, node: Document, ip: IP | None) -> Put:
-        return Put(self._key, with_address(kind, node, ip), entry.revision)
+        try:
+            return Put(self._key, with_address(kind, node, ip), entry.revision)
+        except RecursionError:
+            raise Undecodable(self._key, "it is nested too deeply") from None
 
     async def _block(self, ip: IP) -> Block | None:
         home = home_of(ip, self._pools)
         entry = await self._store.get(block_key(str(home))) if home else None
-        return read_block(entry.key, entry.value) if entry else None
+        if entry is None:
+            return None
+        block = read_block(entry.key, entry.value)
+        if block.cidr != home:
+            raise Undecodable(entry.key, f"it is the block {block.cidr}")
+        return block
 
     def _failed(self, error: TortieError) -> None:
         trouble = Trouble(f"the address of a tunnel is not settled: {error.what}", error.why, error.fix, "this node")
@@ -185,7 +226,8 @@ class TunnelAddresses:
             self._health.need(NEED, trouble)
         if self._told != error.what:
             self._told = error.what
-            self._log.warning(f"Unable to autoassign an address: {error.what}: {error.why}. Fix: {error.fix}")
+            what = "Unable to autoassign an address" if isinstance(error, IpamError) else trouble.what.partition(":")[0]
+            self._log.warning(f"{what}: {error.what}: {error.why}. Fix: {error.fix}")
 
     def _worked(self) -> None:
         self._health.met(NEED)
@@ -194,8 +236,8 @@ class TunnelAddresses:
             self._told = ""
 
 
-def _readable(value: bytes, key: str) -> Document | None:
-    try:
-        return decode(value, key)
-    except Undecodable:
-        return None
+def _readable(entry: Entry) -> Document:
+    node = decode(entry.value, entry.key)
+    if why := why_not_readable(node):
+        raise Undecodable(entry.key, why)
+    return node

@@ -34,7 +34,7 @@ from tortie.host.files import read_text
 from tortie.host.links import routes
 from tortie.host.systemd import Notifier
 from tortie.model.errors import TortieError, UsageError
-from tortie.node.agent import Agent, Loop, Parts
+from tortie.node.agent import Agent, Parts
 from tortie.node.claim import Claim
 from tortie.node.converge import Converged, Converger, Identity, described
 from tortie.node.log import Log
@@ -50,6 +50,7 @@ from tortie.node.record import Recorder
 from tortie.node.registration import Stamp
 from tortie.node.settings import Change, NodeSettings, Reading, changes, refusal
 from tortie.node.status import status_routes
+from tortie.node.supervision import Loop
 from tortie.node.timeline import REFUSED, STOPPED, Timeline
 from tortie.store.metered import Metered
 
@@ -144,7 +145,8 @@ class Assembly:
                 routes,
                 environment,
             )
-            loops += [self._mesh.run, MeshReport(name.name, store, self._log, self._mesh, stamp).run]
+            report = MeshReport(name.name, store, self._log, self._mesh, stamp)
+            loops += [Loop("bgp", self._mesh.run, self._mesh.stop), Loop("bgp-report", report.run)]
         parts = Parts(
             name.name,
             self._paths,
@@ -163,6 +165,7 @@ class Assembly:
             self._begin,
             tuple(loops),
             self._pods.early,
+            bool(environment.get("TORTIE_DEBUG")),
         )
         return await Agent(parts).run()
 

@@ -11,7 +11,6 @@ from tortie.cni.service import CniService, Standing
 from tortie.health.exposition import Metric
 from tortie.health.health import Health
 from tortie.ipam.allocator import Allocator
-from tortie.node.agent import Loop
 from tortie.node.dataplane import DataplaneLoop
 from tortie.node.dataplane_view import as_json
 from tortie.node.dataplane_view import metrics as dataplane_metrics
@@ -19,6 +18,7 @@ from tortie.node.log import Log
 from tortie.node.paths import Paths
 from tortie.node.phases import Phases
 from tortie.node.settings import NodeSettings
+from tortie.node.supervision import Loop
 from tortie.node.tunnels import TunnelAddresses
 from tortie.store.contract import Store
 
@@ -49,17 +49,19 @@ class Pods:
             root=paths.root,
             prefix=prefix.value.split(",")[0] if prefix else "cali",
             say=log.info,
+            warn=log.warning,
             standing=self._standing,
         )
         server = CniServer(self._cni, paths.cni_socket, say=log.warning)
-        self.early: tuple[Loop, ...] = (server.run,)
-        loops: list[Loop] = [allocator.watch, self._cni.tend]
+        self.early: tuple[Loop, ...] = (Loop("cni-socket", server.run),)
+        loops: list[Loop] = [Loop("ipam-news", allocator.watch), Loop("cni-pending", self._cni.tend)]
         self._dataplane: DataplaneLoop | None = None
         if settings().backend.value != "none":
-            loops.append(TunnelAddresses(name, store, health, log, allocator).run)
+            tunnels = TunnelAddresses(name, store, health, log, allocator)
+            loops.append(Loop("tunnel-addresses", tunnels.run))
         if not settings().disable_felix.value:
             self._dataplane = DataplaneLoop(name, paths, store, health, log, settings, environment)
-            loops.append(self._dataplane.run)
+            loops.append(Loop("dataplane", self._dataplane.run))
         self.loops = tuple(loops)
 
     def begin(self) -> None:
