@@ -26,7 +26,7 @@ def suggestions(tortie: Tortie, *words: str) -> list[str]:
 def test_commands_kinds_names_and_flags_are_suggested(tortie: Tortie) -> None:
     assert {"get", "apply", "datastore"} <= set(suggestions(tortie, ""))
     assert suggestions(tortie, "da") == ["datastore"]
-    assert suggestions(tortie, "datastore", "") == ["export", "import"]
+    assert suggestions(tortie, "datastore", "") == ["export", "import", "lock", "unlock", "migrate"]
     assert suggestions(tortie, "get", "ipp") == ["ippools"]
     assert suggestions(tortie, "get", "IPP") == ["ippools"]
     assert len(suggestions(tortie, "get", "")) == 23
