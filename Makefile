@@ -31,7 +31,7 @@ $(STAMP): requirements/dev.txt pyproject.toml | system-packages
 	@touch $@
 
 test: setup ## every test, with real etcd and real processes
-	$(BIN)/python -m pytest
+	@bash scripts/test
 
 check: setup ## lint, format, types, import tiers
 	$(BIN)/ruff check
