@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 import tempfile
+from abc import abstractmethod
 from collections.abc import Coroutine, Sequence
 from datetime import timedelta
 from ipaddress import ip_address, ip_network
@@ -139,8 +140,8 @@ _troubles = st.builds(Trouble, _members, st.integers(0, 3), st.sampled_from(FAUL
 class IpamMachine(RuleBasedStateMachine):
     """What is common to both stores."""
 
-    def open(self) -> Store:
-        raise NotImplementedError
+    @abstractmethod
+    def open(self) -> Store: ...
 
     def open_watching(self) -> Store | None:
         """Another client for watching, where the first would wait for everybody."""

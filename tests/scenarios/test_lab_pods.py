@@ -130,4 +130,8 @@ def test_racks_with_a_tunnel_between_them(lab: Lab) -> None:
     routes = lab.inside("node-1", "ip", "route")
     assert re.search(r"10\.244\.0\.64/26 via 10\.77\.1\.2 dev eth0", routes), "inside of the rack as it is"
     assert re.search(r"10\.244\.0\.128/26 via \S+ dev vxlan\.calico", routes), "to the other rack in the tunnel"
+    # A node tells its own block, and not those that the dataplane routes to.
+    asked = 'cd "$TORTIE_ROOT/var/run/calico" && birdc -s bird.ctl show route export Mesh_10_77_2_3'
+    told = re.findall(r"^10\.244\S+", lab.inside("node-1", "sh", "-c", asked), re.MULTILINE)
+    assert told == ["10.244.0.0/26"]
     lab.inside("node-1", "tortie", "ipam", "check")
