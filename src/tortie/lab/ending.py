@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from tortie.host.namespaces import Mark
 from tortie.host.processes import is_running
+from tortie.lab.cgroups import remove as remove_cgroups
 from tortie.lab.client import KeeperClient
 from tortie.lab.failures import LabFailure
 from tortie.lab.registry import LabFolder, Record, locked, remove
@@ -47,6 +48,7 @@ def take_down(folder: LabFolder, on_wait: Callable[[], None]) -> Gone | None:
         with locked(folder, time.monotonic() + _DOWN_S, wait):
             record = folder.read() or record
             sweep(folder)
+            remove_cgroups(folder.name)
             remove(folder)
     except FileNotFoundError:
         pass  # somebody else was faster
