@@ -26,7 +26,7 @@ class MachineChange(NamedTuple):
     bridges_added: tuple[Bridge, ...] = ()
     neighbours_removed: tuple[Neighbour, ...] = ()  # of NICs that stay
     neighbours_added: tuple[Neighbour, ...] = ()
-    settings: tuple[str, ...] = ()  # names of variables that differ: the agent has to start again
+    settings: tuple[str, ...] = ()  # what differs in the way its agent is started: it has to start again
     labels: bool = False
 
     @property
@@ -115,7 +115,8 @@ def changes(before: LabPlan, after: LabPlan) -> Changes:
         machine for machine in after.machines if machine.name in standing and _anew(standing[machine.name], machine)
     )
     kept = [machine for machine in after.machines if machine.name in standing and machine not in rebuilt]
-    changed = [_machine_change(standing[machine.name], machine) for machine in kept]
+    ways = tuple(name for name in ("classic", "hurry") if getattr(before, name) != getattr(after, name))
+    changed = [_machine_change(standing[machine.name], machine, ways) for machine in kept]
     segments = {segment.name for segment in before.segments}, {segment.name for segment in after.segments}
     return Changes(
         (),
@@ -144,7 +145,8 @@ def _refusals(before: LabPlan, after: LabPlan) -> Iterator[Refusal]:
 
 
 def _store(plan: LabPlan) -> str:
-    return f"{plan.store.kind} ({', '.join(plan.store.members)})" if plan.store.members else plan.store.kind
+    tls = ", TLS" if plan.store.tls else ""
+    return f"{plan.store.kind} ({', '.join(plan.store.members)}{tls})" if plan.store.members else plan.store.kind
 
 
 def _network(segment: Segment) -> str:
@@ -167,7 +169,7 @@ def _anew(before: Machine, after: Machine) -> bool:
     return same != (after.role, after.rack, after.nics[0], after.blocks, after.routes, after.forwarding)
 
 
-def _machine_change(before: Machine, after: Machine) -> MachineChange:
+def _machine_change(before: Machine, after: Machine, ways: tuple[str, ...]) -> MachineChange:
     nics_removed, nics_added = _difference(before.nics, after.nics)
     bridges_removed, bridges_added = _difference(before.bridges, after.bridges)
     gone, new = {nic.name for nic in nics_removed}, {nic.name for nic in nics_added}
@@ -181,7 +183,7 @@ def _machine_change(before: Machine, after: Machine) -> MachineChange:
         bridges_added,
         tuple(entry for entry in before.neighbours if entry not in wanted and entry.nic not in gone | new),
         tuple(entry for entry in after.neighbours if entry not in known or entry.nic in new),
-        tuple(dict.fromkeys(name for name, _ in settings)),
+        tuple(dict.fromkeys(name for name, _ in settings)) + (ways if after.role == "node" else ()),
         before.labels != after.labels,
     )
 

@@ -60,6 +60,14 @@ class SettingText(str):
         return cls(text)
 
 
+class ClassicRelease(Shaped):
+    """A release of Calico that a node starts like; empty: Tortie's own way."""
+
+    form = r"|v?[23]\.[0-9]{1,2}(\.[0-9]{1,2})?"
+    what = "a release of Calico"
+    right = "a release such as 3.20, in quotes"
+
+
 class Addressed(Part, frozen=True, kw_only=True):
     """Whatever has addresses: one is written as `address`, several as `addresses`."""
 
@@ -109,6 +117,7 @@ class LabNetwork(Part, frozen=True, kw_only=True):
 class LabStore(Part, frozen=True, kw_only=True):
     kind: Literal["embedded", "etcd"] = "embedded"
     members: int = 1
+    tls: bool = False
 
 
 class LabPool(Part, frozen=True, kw_only=True):
@@ -118,6 +127,12 @@ class LabPool(Part, frozen=True, kw_only=True):
     blockSize6: int | None = None
     encapsulation: Encapsulation = "None"
     natOutgoing: bool = True
+
+
+class LabKubelet(Part, frozen=True, kw_only=True):
+    """With it nodes run as pods, with probes and restarts."""
+
+    hurry: int = 1
 
 
 class LabMetadata(Part, frozen=True, kw_only=True):
@@ -136,6 +151,8 @@ class Topology(Part, frozen=True, kw_only=True):
     pool: LabPool = LabPool()
     settings: dict[str, SettingText] = {}  # noqa: RUF012 - of all nodes
     networks: tuple[LabNetwork, ...] = ()
+    kubelet: LabKubelet | None = None
+    classic: ClassicRelease = ClassicRelease("")
 
     @property
     def lab_name(self) -> str:

@@ -73,6 +73,7 @@ class Segment(NamedTuple):
 class StorePlan(NamedTuple):
     kind: StoreKind
     members: tuple[str, ...] = ()  # names of the machines that run etcd; none for the embedded store
+    tls: bool = False
 
 
 class PoolPlan(NamedTuple):
@@ -94,6 +95,8 @@ class LabPlan(NamedTuple):
     pools: tuple[PoolPlan, ...]
     racks: tuple[str, ...] = ()
     as_number: int = 64512
+    classic: str = ""  # a release of Calico: the nodes start the way that one does
+    hurry: int = 0  # how many times faster than usual the kubelets' clocks tick; 0: there are no kubelets
 
     @property
     def nodes(self) -> tuple[Machine, ...]:

@@ -17,9 +17,11 @@ Json = dict[str, Any]
 def as_json(plan: LabPlan) -> Json:
     return {
         "name": plan.name,
-        "store": {"kind": plan.store.kind, "members": list(plan.store.members)},
+        "store": {"kind": plan.store.kind, "members": list(plan.store.members), "tls": plan.store.tls},
         "racks": list(plan.racks),
         "as_number": plan.as_number,
+        "classic": plan.classic,
+        "hurry": plan.hurry,
         "pools": [_texts(pool._asdict()) for pool in plan.pools],
         "segments": [_texts(segment._asdict()) for segment in plan.segments],
         "machines": [_machine_json(machine) for machine in plan.machines],
@@ -32,10 +34,12 @@ def from_json(raw: Json) -> LabPlan:
         raw["name"],
         tuple(_segment(each) for each in raw["segments"]),
         with_neighbours(_machine(each) for each in raw["machines"]),
-        StorePlan(raw["store"]["kind"], tuple(raw["store"]["members"])),
+        StorePlan(raw["store"]["kind"], tuple(raw["store"]["members"]), raw["store"].get("tls", False)),
         tuple(PoolPlan(**{**each, "cidr": ip_network(each["cidr"])}) for each in raw["pools"]),
         tuple(raw["racks"]),
         raw["as_number"],
+        raw.get("classic", ""),
+        raw.get("hurry", 0),
     )
 
 

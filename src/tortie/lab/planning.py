@@ -42,9 +42,11 @@ def plan(topology: Topology, name: str) -> LabPlan:
         name,
         layout.segments,
         with_neighbours([*nodes, *stores, _router(layout)]),
-        StorePlan(topology.store.kind, tuple(store.name for store in stores)),
+        StorePlan(topology.store.kind, tuple(store.name for store in stores), topology.store.tls),
         pools,
         layout.racks,
+        classic=str(topology.classic).removeprefix("v"),
+        hurry=topology.kubelet.hurry if topology.kubelet else 0,
     )
 
 

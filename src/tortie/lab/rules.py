@@ -22,6 +22,9 @@ RACK_LABEL: Final = "rack"
 # Machines of the lab itself, and interfaces that the agent or the kernel make.
 _MACHINES: Final = re.compile(r"router|switch|store|keeper|etcd-[0-9]+")
 _INTERFACES: Final = ("lo", "tunl0", "vxlan.calico", "vxlan-v6.calico", "wireguard.cali", "wg-v6.cali")
+HURRY_MAX: Final = 60
+_FIRST: Final = (2, 6)  # of the releases of Calico that nodes can start like
+_LAST: Final = (3, 28)
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # What tells the nodes of a lab apart; one that lied about it would work in another node's folder.
 _SET_BY_THE_LAB: Final = ("NODENAME", "TORTIE_ROOT")
@@ -34,6 +37,7 @@ def rules(topology: Topology) -> Iterator[Problem]:
     yield from _node_count(topology)
     yield from _rack_rules(topology, layout)
     yield from _store_rules(topology)
+    yield from _kubelet_rules(topology)
     yield from _setting_rules(topology.settings, "settings")
     names: dict[str, str] = {}
     for index, node in enumerate(topology.nodes):
@@ -80,6 +84,25 @@ def _store_rules(topology: Topology) -> Iterator[Problem]:
         yield Problem("store.members", store.members, why, "members: 1 or members: 3")
     elif store.kind == "embedded" and store.members != 1:
         yield Problem("store.members", store.members, "the embedded store is one file", "kind: etcd, or members: 1")
+    if store.tls and store.kind == "embedded":
+        yield Problem("store.tls", True, "the embedded store is a file, which nobody connects to", "kind: etcd")
+
+
+def _kubelet_rules(topology: Topology) -> Iterator[Problem]:
+    if topology.kubelet and not 1 <= topology.kubelet.hurry <= HURRY_MAX:
+        yield Problem(
+            "kubelet.hurry", topology.kubelet.hurry, f"a clock ticks 1 to {HURRY_MAX} times as fast", "hurry: 10"
+        )
+    release = str(topology.classic)
+    if release and not _FIRST <= _numbers(release) <= _LAST:
+        why = "is not among the releases whose start is known"
+        right = f"{_FIRST[0]}.{_FIRST[1]} to {_LAST[0]}.{_LAST[1]}, for example 3.20"
+        yield Problem("classic", release, why, right)
+
+
+def _numbers(release: str) -> tuple[int, int]:
+    major, minor = release.removeprefix("v").split(".")[:2]
+    return int(major), int(minor)
 
 
 def _setting_rules(settings: Mapping[str, str], where: str) -> Iterator[Problem]:

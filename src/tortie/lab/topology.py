@@ -34,7 +34,16 @@ def read_topology(text: str, source: str) -> Topology:
 
 
 def from_flags(
-    nodes: int = 3, racks: int = 0, store: str = "embedded", members: int | None = None, *, ipv6: bool = False
+    nodes: int = 3,
+    racks: int = 0,
+    store: str = "embedded",
+    members: int | None = None,
+    *,
+    ipv6: bool = False,
+    tls: bool = False,
+    kubelet: bool = False,
+    hurry: int | None = None,
+    classic: str = "",
 ) -> Topology:
     """Raises UsageError, which names the flag. `racks` 0: none, all nodes are in one segment."""
     document: Document = {"apiVersion": API_VERSION, "kind": KIND, "nodes": nodes, "store": {"kind": store}}
@@ -42,6 +51,12 @@ def from_flags(
     document |= {"ipv6": True} if ipv6 else {}
     if members is not None:
         document["store"]["members"] = members
+    if tls:
+        document["store"]["tls"] = True
+    if kubelet or hurry is not None:
+        document["kubelet"] = {} if hurry is None else {"hurry": hurry}
+    if classic:
+        document["classic"] = classic
     topology, problems = _checked(document)
     if topology is None:
         first = problems[0]
@@ -50,6 +65,9 @@ def from_flags(
             "racks": ("--racks", racks),
             "store.kind": ("--store", store),
             "store.members": ("--members", members),
+            "store.tls": ("--tls", ""),
+            "kubelet.hurry": ("--hurry", hurry),
+            "classic": ("--classic", classic),
         }[first.field]
         raise UsageError(f"{flag} {value} is not possible", first.why, _as_flags(first.right))
     return topology
@@ -89,6 +107,10 @@ def _written_out(document: Document) -> tuple[Document, list[Problem]]:
         *_count_written_out(written, "nodes", NODES_MAX, lambda number: {"name": f"node-{number}"}),
         *_count_written_out(written, "racks", RACKS_MAX, lambda number: f"rack-{number}"),
     ]
+    if written.get("kubelet") is False:
+        del written["kubelet"]
+    if written.get("kubelet") is True or ("kubelet" not in written and written.get("classic")):
+        written["kubelet"] = {}
     if isinstance(written.get("store"), str):
         written["store"] = {"kind": written["store"]}
     if isinstance(written.get("nodes"), list):

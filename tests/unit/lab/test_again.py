@@ -28,6 +28,8 @@ def after(present: LabPlan, **given: Any) -> LabPlan:
         {"nodes": 6, "racks": 2, "store": "etcd", "members": 3},
         {"nodes": 5, "racks": 3, "ipv6": True},
         {"nodes": 2, "store": "etcd"},
+        {"nodes": 2, "store": "etcd", "tls": True, "hurry": 10, "classic": "3.20"},
+        {"nodes": 2, "kubelet": True},
     ],
 )
 def test_the_same_number_of_nodes_changes_nothing(flags: dict[str, Any]) -> None:
@@ -49,3 +51,19 @@ def test_what_is_given_is_meant() -> None:
     assert next(refusal.key for refusal in changes(present, after(present, racks=0)).refused) == "racks"
     assert after(present, store="embedded").store.kind == "embedded"
     assert len(after(present, racks=4).racks) == 4
+
+
+def test_another_way_to_start_restarts_the_nodes_and_nothing_else() -> None:
+    present = lab(nodes=2, store="etcd")
+    change = changes(present, after(present, classic="3.20"))
+    assert not change.refused
+    assert {each.name: each.settings for each in change.changed} == {
+        "node-1": ("classic", "hurry"),
+        "node-2": ("classic", "hurry"),
+    }
+    assert all(each.restart for each in change.changed)
+
+
+def test_certificates_are_not_given_to_a_store_that_runs() -> None:
+    present = lab(nodes=2, store="etcd")
+    assert [each.key for each in changes(present, after(present, tls=True)).refused] == ["store"]

@@ -36,6 +36,31 @@ def test_short_and_long_forms_of_racks_and_store_mean_the_same() -> None:
     assert read("nodes: 3\nstore: {kind: etcd, members: 3}") == from_flags(3, store="etcd", members=3)
 
 
+def test_nodes_in_pods_are_asked_for_in_several_ways() -> None:
+    assert read("nodes: 1\nkubelet: true") == read("nodes: 1\nkubelet: {hurry: 1}") == from_flags(1, kubelet=True)
+    assert read("nodes: 1\nkubelet: false") == from_flags(1)
+    fast = read('nodes: 1\nkubelet: {hurry: 10}\nclassic: "3.20"')
+    assert fast == from_flags(1, hurry=10, classic="3.20")
+    assert read('nodes: 1\nclassic: "3.20"').kubelet is not None, "who starts like Calico is restarted like it, too"
+
+
+@pytest.mark.parametrize(
+    ("text", "field"),
+    [
+        ("kubelet: {hurry: 0}", "kubelet.hurry"),
+        ("kubelet: {hurry: 61}", "kubelet.hurry"),
+        ('classic: "3.29"', "classic"),
+        ('classic: "2.5"', "classic"),
+        ("classic: new", "classic"),
+        ("store: {kind: embedded, tls: true}", "store.tls"),
+    ],
+)
+def test_what_nodes_in_pods_cannot_be(text: str, field: str) -> None:
+    (problem,) = problems(f"nodes: 1\n{text}")
+    assert problem.field == field
+    assert in_chinese(problem.why) != problem.why
+
+
 def test_the_name_may_stand_in_either_place() -> None:
     assert read("name: a\nnodes: 1").lab_name == "a"
     assert read("metadata: {name: a}\nnodes: 1").lab_name == "a"

@@ -23,7 +23,12 @@ def flags_of(present: LabPlan, given: Mapping[str, Any]) -> dict[str, Any]:
         "racks": len(present.racks),
         "store": present.store.kind,
         "ipv6": any(pool.cidr.version == 6 for pool in present.pools),
+        "classic": present.classic,
     }
+    if present.hurry:
+        flags |= {"kubelet": True, "hurry": present.hurry}
+    if present.store.tls and given.get("store", "etcd") == "etcd":
+        flags["tls"] = True
     if present.store.members and given.get("store", "etcd") == "etcd":
         flags["members"] = len(present.store.members)
     return flags

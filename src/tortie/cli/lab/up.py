@@ -70,7 +70,7 @@ def _wanted(talk: Talk, filename: str | None, flags: Mapping[str, Any]) -> tuple
 
 
 def _from_flags(given: dict[str, Any], present: LabPlan | None) -> Topology:
-    for flag in ("nodes", "racks", "members"):
+    for flag in ("nodes", "racks", "members", "hurry"):
         if flag in given:
             given[flag] = number_of(f"--{flag}", given[flag])
     return from_flags(**given) if present is None else kept(given, present)
