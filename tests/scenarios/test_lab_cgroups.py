@@ -14,7 +14,7 @@ import pytest
 from tortie.lab.cgroups import Cgroups, remove
 from tortie.lab.traces import cgroup_name
 
-LAB = f"cgroup-test-{os.getpid()}"
+LAB = f"/run/tortie/labs/cgroup-test-{os.getpid()}"
 
 
 @pytest.fixture

@@ -217,7 +217,7 @@ def test_nodes_come_and_go_and_the_others_stay(fabric: Fabric) -> None:
         assert not listener.drain()  # nothing that an agent on node-1 would have to think about
     assert set(neighbours(fabric, "node-1")) == {"10.77.0.2", "10.77.0.254"}
     assert link(fabric, "node-1", "eth0")["ifindex"] == index
-    assert not remains("lab", "/nonexistent", [gone])
+    assert not remains("/nonexistent", [gone])
     fabric.apply(lab(3))  # the same name again
     is_as_planned(fabric, lab(3))
 
@@ -353,7 +353,7 @@ def test_after_the_end_nothing_is_left() -> None:
     fabric.close()
     assert len(os.listdir("/proc/self/fd")) < descriptors
     deadline = time.monotonic() + 60
-    while found := remains("lab", "/nonexistent", marks, link_names(plan)):
+    while found := remains("/nonexistent", marks, link_names(plan)):
         assert time.monotonic() < deadline, found
 
 

@@ -39,14 +39,14 @@ def of(*namespaces: Namespaces) -> list[Mark]:
 def left_in_the_end(marks: list[Mark]) -> Remains:
     """What is still there after a while: a killed process does not go at once."""
     deadline = time.monotonic() + DEADLINE_S
-    while (found := remains("lab", NOWHERE, marks)) and time.monotonic() < deadline:
+    while (found := remains(NOWHERE, marks)) and time.monotonic() < deadline:
         time.sleep(0.02)
     return found
 
 
 def test_a_process_in_the_lab_and_one_that_holds_it_open(machine: Namespaces) -> None:
     marks = of(machine)
-    assert remains("lab", NOWHERE, marks).counts() == {
+    assert remains(NOWHERE, marks).counts() == {
         **{"processes": 0, "holders": 1, "mounts": 0, "links": 0, "cgroups": 0, "files": 0}  # we ourselves
     }
     with subprocess.Popen(
@@ -55,7 +55,7 @@ def test_a_process_in_the_lab_and_one_that_holds_it_open(machine: Namespaces) ->
         try:
             deadline = time.monotonic() + DEADLINE_S
             # nsenter is there first, and becomes the other.
-            while (found := remains("lab", NOWHERE, marks)).processes != (f"pid {inside.pid}, sleep 1000",):
+            while (found := remains(NOWHERE, marks)).processes != (f"pid {inside.pid}, sleep 1000",):
                 assert time.monotonic() < deadline, found
         finally:
             inside.kill()
@@ -72,9 +72,9 @@ def test_a_mount_keeps_a_namespace(machine: Namespaces, tmp_path: Path) -> None:
     source = f"/proc/{os.getpid()}/fd/{machine['net']}"
     subprocess.run(["mount", "--bind", source, str(place)], check=True)
     try:
-        assert remains("lab", NOWHERE, marks).mounts == (str(place),)
+        assert remains(NOWHERE, marks).mounts == (str(place),)
         close(machine)
-        found = remains("lab", NOWHERE, marks)
+        found = remains(NOWHERE, marks)
         assert (found.holders, found.mounts) == ((), (str(place),))
     finally:
         subprocess.run(["umount", str(place)], check=True)
@@ -85,8 +85,8 @@ def test_a_number_that_the_kernel_gave_to_another_namespace(machine: Namespaces)
     """The number is the same, the cookie is not: it is not ours."""
     (known,) = of(machine)
     assert known.cookie
-    assert remains("lab", NOWHERE, [known]).holders
-    assert not remains("lab", NOWHERE, [known._replace(cookie=known.cookie + 1)])
+    assert remains(NOWHERE, [known]).holders
+    assert not remains(NOWHERE, [known._replace(cookie=known.cookie + 1)])
 
 
 def test_where_numbers_are_all_there_is_a_process_must_have_to_do_with_the_lab(
@@ -96,17 +96,17 @@ def test_where_numbers_are_all_there_is_a_process_must_have_to_do_with_the_lab(
     marks = [known._replace(cookie=0) for known in of(machine)]
     folder = tmp_path / "lab"
     folder.mkdir()
-    assert remains("lab", str(folder), marks).holders == ()
+    assert remains(str(folder), marks).holders == ()
     with (folder / "log").open("w"):
-        assert len(remains("lab", str(folder), marks).holders) == 1
+        assert len(remains(str(folder), marks).holders) == 1
     command = ["nsenter", f"--net=/proc/self/fd/{machine['net']}", "sleep", "1000"]
     environment = {**os.environ, "TORTIE_ROOT": f"{folder}/nodes/node-1"}
     with subprocess.Popen(command, pass_fds=[machine["net"]], env=environment) as inside:
         try:
             deadline = time.monotonic() + DEADLINE_S
-            while not (found := remains("lab", str(folder), marks)).processes:
+            while not (found := remains(str(folder), marks)).processes:
                 assert time.monotonic() < deadline, found
-            assert not remains("lab", str(tmp_path / "other"), marks).processes
+            assert not remains(str(tmp_path / "other"), marks).processes
         finally:
             inside.kill()
 
@@ -148,20 +148,20 @@ if child == 0:
     time.sleep(1000)
 known = Mark(*json.loads(os.read(ours, 1000)))
 assert known.cookie
-counts = [remains("lab", "/nonexistent", [each]).counts() for each in (known, known._replace(cookie=known.cookie + 1))]
+counts = [remains("/nonexistent", [each]).counts() for each in (known, known._replace(cookie=known.cookie + 1))]
 os.kill(child, 9)
 os.waitpid(child, 0)
-print(json.dumps([*counts, remains("lab", "/nonexistent", [known]).counts()]))
+print(json.dumps([*counts, remains("/nonexistent", [known]).counts()]))
 """
 
 
 def test_files_below_the_folder(tmp_path: Path) -> None:
     folder = tmp_path / "labs" / "lab"
-    assert not remains("lab", str(folder))
+    assert not remains(str(folder))
     (folder / "nodes" / "node-1").mkdir(parents=True)
     (folder / "nodes" / "node-1" / "log").touch()
     (folder.parent / "lab-2").mkdir()
-    found = remains("lab", str(folder))
+    found = remains(str(folder))
     assert set(found.files) == {
         *(str(folder / path) for path in ("nodes", "nodes/node-1", "nodes/node-1/log")),
         str(folder),
@@ -174,8 +174,8 @@ def test_a_mount_below_the_folder(tmp_path: Path) -> None:
     (folder / "run").mkdir(parents=True)
     subprocess.run(["mount", "-t", "tmpfs", "tmpfs", str(folder / "run")], check=True)
     try:
-        assert remains("lab", str(folder)).mounts == (str(folder / "run"),)
-        assert remains("la", str(tmp_path / "la")).mounts == ()
+        assert remains(str(folder)).mounts == (str(folder / "run"),)
+        assert remains(str(tmp_path / "la")).mounts == ()
     finally:
         subprocess.run(["umount", str(folder / "run")], check=True)
 
@@ -187,7 +187,7 @@ def test_links_of_the_lab_in_our_own_network() -> None:
     def found_after_adding(name: str) -> tuple[str, ...]:
         with Netlink() as kernel:
             kernel.request_all([wiring.add_bridge(name)], time.monotonic() + DEADLINE_S)
-        return remains("lab", NOWHERE, link_names=names).links
+        return remains(NOWHERE, link_names=names).links
 
     with Namespace("own") as own:
         assert own.call(found_after_adding, "eth0") == ()
@@ -196,14 +196,15 @@ def test_links_of_the_lab_in_our_own_network() -> None:
 
 
 def test_cgroups_named_after_the_lab() -> None:
-    name = f"traces-{os.getpid()}"
+    folder = f"{NOWHERE}/traces-{os.getpid()}"
     roots = [Path("/sys/fs/cgroup/unified"), Path("/sys/fs/cgroup")]
     root = next(path for path in roots if (path / "cgroup.procs").exists())
-    cgroup = root / cgroup_name(name)
+    cgroup = root / cgroup_name(folder)
     cgroup.mkdir()
     try:
-        assert remains(name, NOWHERE).cgroups == (str(cgroup),)
-        assert remains(f"{name}0", NOWHERE).cgroups == ()
+        assert remains(folder).cgroups == (str(cgroup),)
+        assert remains(f"{folder}0").cgroups == ()
+        assert remains(f"/elsewhere{folder}").cgroups == (), "a lab of the same name, which is not ours"
     finally:
         cgroup.rmdir()
-    assert not remains(name, NOWHERE)
+    assert not remains(folder)

@@ -22,8 +22,18 @@ _STEP_S: Final = 0.01
 
 class Cgroups:
     def __init__(self, lab: str) -> None:
+        """`lab`: its folder."""
         self._lab = lab
         self._parent: str | None = None  # "" when there is none to be had
+
+    @property
+    def available(self) -> bool:
+        """Whether there are some to be had; nothing is made for it."""
+        with suppress(OSError):
+            if "cpu" in _read(_ROOT, "cgroup.subtree_control").split():
+                return os.access(_ROOT, os.W_OK)
+        homes = [os.path.join(_ROOT, name) for name in _V1]
+        return any(os.path.exists(os.path.join(home, "tasks")) and os.access(home, os.W_OK) for home in homes)
 
     def folder(self, node: str) -> str:
         """Of a node; made if needed. Empty when there are none to be had."""

@@ -48,7 +48,7 @@ def take_down(folder: LabFolder, on_wait: Callable[[], None]) -> Gone | None:
         with locked(folder, time.monotonic() + _DOWN_S, wait):
             record = folder.read() or record
             sweep(folder)
-            remove_cgroups(folder.name)
+            remove_cgroups(folder.path)
             remove(folder)
     except FileNotFoundError:
         pass  # somebody else was faster
@@ -92,7 +92,7 @@ def marks_of(record: Record) -> list[Mark]:
 
 
 def _inside(folder: LabFolder, record: Record) -> list[int]:
-    found = remains(folder.name, folder.path, marks_of(record)).processes
+    found = remains(folder.path, marks_of(record)).processes
     return [int(text.removeprefix("pid ").partition(",")[0]) for text in found]
 
 
@@ -118,7 +118,7 @@ def _left(folder: LabFolder, record: Record) -> Remains:
     """Processes take a moment to die, and namespaces go with the last of them."""
     deadline = time.monotonic() + _KILL_S
     while True:
-        left = remains(folder.name, folder.path, marks_of(record))
+        left = remains(folder.path, marks_of(record))
         if not left or time.monotonic() > deadline:
             return left
         time.sleep(_STEP_S)

@@ -11,6 +11,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from typing import Final, NamedTuple
+from zlib import crc32
 
 from tortie.host.links import links
 from tortie.host.namespaces import Mark, mark
@@ -38,8 +39,8 @@ class Remains(NamedTuple):
         return {kind: len(found) for kind, found in self._asdict().items()}
 
 
-def remains(name: str, folder: str, marks: Collection[Mark] = (), link_names: Collection[str] = ()) -> Remains:
-    """Of the lab with that name, as far as we may look: everywhere as root, otherwise at what is our own."""
+def remains(folder: str, marks: Collection[Mark] = (), link_names: Collection[str] = ()) -> Remains:
+    """Of the lab in that folder, as far as we may look: everywhere as root, otherwise at what is our own."""
     wanted = {known.inode: known.cookie for known in marks}
     processes, holders = _processes(wanted, folder)
     return Remains(
@@ -47,13 +48,14 @@ def remains(name: str, folder: str, marks: Collection[Mark] = (), link_names: Co
         tuple(holders),
         tuple(_mounts(wanted, folder)),
         tuple(link.name for link in links() if link.name in link_names) if link_names else (),
-        tuple(_cgroups(cgroup_name(name))),
+        tuple(_cgroups(cgroup_name(folder))),
         tuple(_files(folder)),
     )
 
 
-def cgroup_name(lab: str) -> str:
-    return f"tortie-lab-{lab}"
+def cgroup_name(folder: str) -> str:
+    """Of the lab in that folder: labs of several people may have the same name."""
+    return f"tortie-lab-{os.path.basename(folder)}-{crc32(folder.encode()):08x}"
 
 
 def _processes(wanted: Mapping[int, int], folder: str) -> tuple[list[str], list[str]]:
