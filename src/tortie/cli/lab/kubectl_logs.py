@@ -1,0 +1,162 @@
+"""`tortie lab kubectl logs` and `exec`: what reaches into a pod."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from tortie.lab.kubectl.cluster import is_silent
+from tortie.lab.kubectl.finding import NotThere, find
+from tortie.lab.kubectl.kinds import NODE, POD, Thing, at, kind_of, name_of, namespace_of, of_kind, pairs_at
+from tortie.lab.kubectl.logs import NoLog, chosen_lines, containers_of, defaulted, duration_s, wanted_log
+from tortie.lab.kubectl.reading import log_file, read_lines
+from tortie.lab.kubectl.selectors import by_labels
+from tortie.lab.kubectl.tables import label_text
+from tortie.lab.kubectl.times import seconds_of
+
+if TYPE_CHECKING:
+    from tortie.cli.lab.kubectl import Place
+
+_TAIL_OF_MANY: Final = 10  # lines of each pod that a selector chose
+_FOLLOW_S: Final = 0.3
+_USAGE: Final = """error: expected 'logs [-f] [-p] (POD | TYPE/NAME) [-c CONTAINER]'.
+POD or TYPE/NAME is a required argument for the logs command
+See 'kubectl logs -h' for help and examples"""
+
+
+class _Source(NamedTuple):
+    prefix: str
+    path: str | None
+
+
+def logs(place: Place) -> int:
+    request, things = place.request, place.things()
+    if len(request.words) > 1 and not request.flag("container"):  # an old form: logs POD CONTAINER
+        request = request._replace(flags={**request.flags, "container": request.words[1]})
+        place = place._replace(request=request)
+    pods = _pods(place, things)
+    tail = _number(request.flag("tail"), -1 if not request.flag("selector") else _TAIL_OF_MANY)
+    since = _since(request.flag("since"), request.flag("since-time"))
+    sources = [source for pod in pods for source in _sources(place, pod, things)]
+    timestamps = request.has("timestamps")
+    seen: list[int] = []
+    for source in sources:
+        lines = read_lines(source.path) if source.path else []
+        seen.append(len(lines))
+        for line in chosen_lines(lines, tail=tail, since=since, timestamps=timestamps):
+            sys.stdout.write(f"{source.prefix}{line}\n")
+    sys.stdout.flush()
+    while request.has("follow"):  # until somebody ends it
+        time.sleep(_FOLLOW_S)
+        for index, source in enumerate(sources):
+            lines = read_lines(source.path) if source.path else []
+            for line in chosen_lines(lines[seen[index] :], timestamps=timestamps):
+                sys.stdout.write(f"{source.prefix}{line}\n")
+            seen[index] = len(lines)
+        sys.stdout.flush()
+    return 0
+
+
+def _pods(place: Place, things: Sequence[Thing]) -> list[Thing]:
+    """By name, by what owns them, or by their labels."""
+    request = place.request
+    if request.flag("selector"):
+        found = [*find(request, (POD.plural,), things).things]
+        if not found:
+            raise NotThere(f"No resources found in {request.namespace} namespace.")
+        return found
+    if not request.words:
+        raise NotThere(_USAGE)
+    word = request.words[0]
+    type_word, slash, name = word.partition("/")
+    kind = kind_of(type_word) if slash else POD
+    if kind is None:
+        raise NotThere(f'error: the server doesn\'t have a resource type "{type_word}"')
+    found = [*find(request, (kind.plural, name if slash else word), things).things]
+    if not found:
+        raise NotThere(f'Error from server (NotFound): {kind.plural_title} "{name if slash else word}" not found')
+    if kind == POD:
+        return found
+    return [_of_owner(found[0], things)]
+
+
+def _of_owner(owner: Thing, things: Sequence[Thing]) -> Thing:
+    selector = label_text(pairs_at(owner, "spec", "selector", "matchLabels"))
+    pods = [pod for pod in of_kind(things, POD) if by_labels(selector)(pod)]
+    if not pods:
+        raise NotThere("error: timed out waiting for the condition")
+    if len(pods) > 1:
+        sys.stderr.write(f"Found {len(pods)} pods, using pod/{name_of(pods[0])}\n")
+    return pods[0]
+
+
+def _sources(place: Place, pod: Thing, things: Sequence[Thing]) -> Iterator[_Source]:
+    request = place.request
+    _reach(pod, things)
+    chosen = request.flag("container")
+    everything = request.has("all-containers")
+    names = containers_of(pod) if everything else [chosen]
+    if not chosen and not everything and (told := defaulted(pod)):
+        sys.stderr.write(f"{told}\n")
+    for name in names:
+        log = wanted_log(pod, name, previous=request.has("previous"))
+        path = log_file(place.folder, pod, log.container, log.attempt)
+        yield _Source(f"[pod/{name_of(pod)}/{log.container}] " if request.has("prefix") else "", path)
+
+
+def _reach(pod: Thing, things: Sequence[Thing], what: str = "containerLogs") -> None:
+    """Logs and commands go through the kubelet; one that is gone refuses the connection."""
+    node = next((each for each in of_kind(things, NODE) if name_of(each) == at(pod, "spec", "nodeName")), None)
+    if node is None or not is_silent(node):
+        return
+    refused = f"dial tcp {at(pod, 'status', 'hostIP')}:10250: connect: connection refused"
+    if what == "exec":
+        raise NoLog(f"Error from server: error dialing backend: {refused}")
+    container = containers_of(pod)[0]
+    place = f"https://{at(pod, 'status', 'hostIP')}:10250/{what}/{namespace_of(pod)}/{name_of(pod)}/{container}"
+    raise NoLog(f'Error from server: Get "{place}": {refused}')
+
+
+def _number(text: str, otherwise: int) -> int:
+    if not text:
+        return otherwise
+    if not text.removeprefix("-").isdigit():
+        raise NoLog(
+            f'error: invalid argument "{text}" for "--tail" flag: strconv.ParseInt: parsing "{text}": invalid syntax'
+        )
+    return int(text)
+
+
+def _since(text: str, when: str) -> float | None:
+    if when:
+        return seconds_of(when)
+    if not text:
+        return None
+    ago = duration_s(text)
+    if ago is None:
+        raise NoLog(f'error: invalid argument "{text}" for "--since" flag: time: invalid duration "{text}"')
+    return time.time() - ago
+
+
+def execute(place: Place) -> int:
+    """On the node of a pod that shares its network; in a pod of `tortie lab pod run`, in that."""
+    from tortie.cli.lab.inside import execute as execute_on
+    from tortie.cli.lab.inside import execute_in_pod
+    from tortie.lab.kubectl.changing import is_made
+
+    request, things = place.request, place.things()
+    words = request.words
+    command = request.command or tuple(words[1:])
+    if not words or not command:
+        raise NotThere("error: you must specify at least one command for the container")
+    named = request._replace(words=words[:1], flags={**request.flags, "selector": ""})
+    pod = _pods(place._replace(request=named), things)[0]
+    _reach(pod, things, "exec")
+    if not request.flag("container") and (told := defaulted(pod)):
+        sys.stderr.write(f"{told}\n")
+    speech = {"name": place.name, "lang": place.lang, "output": "text", "color": "never"}
+    if is_made(pod):
+        return execute_in_pod(**speech, pod=name_of(pod), namespace=namespace_of(pod), command=command)  # type: ignore[arg-type]
+    return execute_on(**speech, machine=str(at(pod, "spec", "nodeName")), command=command)  # type: ignore[arg-type]

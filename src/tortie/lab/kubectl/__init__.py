@@ -1,0 +1,1 @@
+"""The records of the kubelets in the forms of kubectl."""

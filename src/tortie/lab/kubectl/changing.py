@@ -1,0 +1,86 @@
+"""What kubectl changes in a lab: its DaemonSet and Deployment, and remarks on what the kubelets write."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from tortie.host.files import write_whole
+from tortie.lab.client import KeeperClient
+from tortie.lab.failures import LabFailure
+from tortie.lab.kubectl.cluster import edit_key
+from tortie.lab.kubectl.kinds import Kind, Thing, at, name_of, namespace_of
+from tortie.lab.kubectl.patching import next_generation
+from tortie.lab.kubectl.reading import EDITS, OWNERS, read_edits, read_json
+from tortie.lab.kubelet.jobs import Paths
+from tortie.lab.protocol import Closed, connected
+from tortie.lab.registry import LabFolder, locked
+
+_LOCK_S: Final = 10.0
+_ASK_S: Final = 5.0
+_END_S: Final = 60.0
+
+
+def change_owner(folder: LabFolder, owner: Thing, change: Callable[[Thing], Thing]) -> bool:
+    """Writes a DaemonSet or Deployment anew, which its kubelets see; whether anything is different now."""
+    path = os.path.join(folder.path, OWNERS[str(owner["kind"])])
+    with locked(folder, time.monotonic() + _LOCK_S, _nothing):
+        before = read_json(path)
+        if not before:
+            raise LabFailure("no-kubelets", name=folder.name)
+        after = change(before)
+        if after == before:
+            return False
+        write_whole(path, json.dumps(next_generation(before, after), indent=1).encode(), 0o600)
+    return True
+
+
+def change_edit(folder: LabFolder, kind: Kind, namespace: str, name: str, changes: Mapping[str, Any]) -> None:
+    """Remarks on an object; of labels and annotations those that are given."""
+    key = edit_key(kind, namespace, name)
+    with locked(folder, time.monotonic() + _LOCK_S, _nothing):
+        edits = read_edits(folder)
+        edit = edits.setdefault(key, {})
+        for field, value in changes.items():
+            edit[field] = {**edit.get(field, {}), **value} if isinstance(value, Mapping) else value
+        write_whole(os.path.join(folder.path, EDITS), json.dumps(edits, indent=1).encode(), 0o600)
+
+
+def _nothing() -> None:
+    pass
+
+
+def delete_pod(folder: LabFolder, keeper: KeeperClient, pod: Thing) -> None:
+    """Its kubelet ends it and makes another; where there is none, the keeper starts the agent anew."""
+    node = str(pod["spec"].get("nodeName", ""))
+    if is_made(pod):
+        made = {"name": name_of(pod), "namespace": namespace_of(pod), "node": ""}
+        keeper.ask("pod-delete", deadline=time.monotonic() + _END_S, pods=[made], timeout_s=_END_S / 2)
+        return
+    if not has_kubelets(folder):
+        keeper.ask("restart", deadline=time.monotonic() + _END_S, machine=node)
+        return
+    channel = connected(Paths(folder.machine(node)).kubelet_socket)
+    if channel is None:
+        raise LabFailure("kubelet-gone", node=node)
+    try:
+        channel.send({"do": "delete-pod", "namespace": namespace_of(pod), "name": name_of(pod)})
+        answer = channel.receive(time.monotonic() + _ASK_S)
+    except Closed:
+        answer = None
+    finally:
+        channel.close()
+    if answer is None or "done" not in answer:
+        raise LabFailure("kubelet-gone", node=node)
+
+
+def has_kubelets(folder: LabFolder) -> bool:
+    return bool(at(folder.read() or {}, "plan", "hurry"))
+
+
+def is_made(pod: Thing) -> bool:
+    """Whether it is one of `tortie lab pod run`: nobody makes another when it is gone."""
+    return not pod["metadata"].get("ownerReferences")
