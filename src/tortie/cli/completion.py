@@ -27,7 +27,7 @@ def suggest(words: list[str]) -> list[str]:
     while command.commands:
         if not before:
             own = _within(command, before, typed) if command.run else []
-            return [*_matching(typed, list(command.commands)), *own]
+            return [*_matching(typed, [name for name, sub in command.commands.items() if not sub.hidden]), *own]
         if before[0] not in command.commands:
             return _within(command, before, typed) if command.run else []
         command = find_command(before[0]) if command is ROOT else command.commands[before[0]]

@@ -44,6 +44,8 @@ class Command(NamedTuple):
     arguments: tuple[Argument, ...] = ()
     options: tuple[Option, ...] = ()
     commands: dict[str, Command] = {}  # noqa: RUF012
+    verbatim: bool = False  # from the first word that is no flag on, everything is another program's
+    hidden: bool = False
 
 
 HELP = Option(("-h", "--help"), "help", "Show this message.")
@@ -61,9 +63,14 @@ def parse(path: str, command: Command, words: list[str]) -> dict[str, Any]:
     short = "".join(
         flag[1] + (":" if option.metavar else "") for option in options for flag in option.flags if len(flag) == 2
     )
-    long = [flag[2:] + ("=" if option.metavar else "") for option in options for flag in option.flags if len(flag) > 2]
+    long = [
+        flag[2:] + ("=" if option.metavar else "") for option in options for flag in option.flags if flag[:2] == "--"
+    ]
+    # Go's programs spell long flags with one dash; who declares that gets it.
+    with_one_dash = {flag for option in options for flag in option.flags if len(flag) > 2 and flag[1] != "-"}
+    words = [f"-{word}" if word in with_one_dash else word for word in words]
     try:
-        given, rest = getopt.gnu_getopt(words, short, long)
+        given, rest = (getopt.getopt if command.verbatim else getopt.gnu_getopt)(words, short, long)
     except getopt.GetoptError as error:
         raise _misunderstood(path, command, options, error) from None
     values: dict[str, Any] = {
@@ -74,7 +81,7 @@ def parse(path: str, command: Command, words: list[str]) -> dict[str, Any]:
         option = by_flag[flag]
         value: Any = text.removeprefix("=") if len(flag) == 2 else text  # -o=json is kubectl's habit
         values[option.name] = (*values[option.name], value) if option.repeated else value if option.metavar else True
-    if values.pop("help"):
+    if values.pop("help") or (command.verbatim and not {"-h", "--help"}.isdisjoint(rest)):
         raise HelpWanted
     return values | _positional(path, command, rest)
 
@@ -130,7 +137,7 @@ def help_text(path: str, command: Command) -> str:
     parts = ["\n".join(f"{lead} {path} {tail}" for lead, tail in zip(("Usage:", "   or:"), tails, strict=False))]
     parts.append("\n\n".join(wrapped(text, 2) for text in (command.description or command.summary).split("\n\n")))
     if command.commands:
-        rows = [wrapped(sub.summary, 14, f"  {name}") for name, sub in command.commands.items()]
+        rows = [wrapped(sub.summary, 14, f"  {name}") for name, sub in command.commands.items() if not sub.hidden]
         parts.append("Commands:\n" + "\n".join(rows))
     groups: dict[str, list[str]] = {}
     for option in (*command.options, HELP):

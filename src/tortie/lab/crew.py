@@ -54,6 +54,9 @@ class Crew:
     def get(self, machine: str) -> Worker | None:
         return self._workers.get(machine)
 
+    def names(self) -> list[str]:
+        return list(self._workers)
+
     def runs(self, machine: str) -> bool:
         worker = self._workers.get(machine)
         return worker is not None and worker.running
@@ -113,6 +116,11 @@ class Crew:
         left = [machine for machine in machines if self.runs(machine)]
         for machine in left:
             self.signal(machine, signal.SIGKILL)
+        return self.wait_end(left, timeout_s)
+
+    def wait_end(self, machines: Iterable[str], timeout_s: float) -> list[str]:
+        """Returns those that are still there when time is up."""
+        left = [machine for machine in machines if self.runs(machine)]
         deadline = time.monotonic() + timeout_s
         while left and time.monotonic() < deadline:
             self.reap()

@@ -69,6 +69,12 @@ class Fabric:
         places = (*([self._switches] if self._switches else []), *self.places.values())
         return tuple(place.mark for place in places)
 
+    def place(self, name: str) -> Place:
+        """Of a machine; `switch` is where all cables end."""
+        if name == "switch" and self._switches:
+            return self._switches
+        return self.places[name]
+
     def close(self) -> None:
         """Lets go of everything. What no process is in any more, the kernel removes with all its links."""
         for place in (*([self._switches] if self._switches else []), *self.places.values()):

@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
+from tortie.lab.changing import WISHES
 from tortie.lab.failures import LabFailure, as_message
 from tortie.lab.protocol import Channel, Closed, Message, listening
 from tortie.lab.registry import LabFolder
@@ -141,6 +142,8 @@ class Keeper:
                     raise LabFailure("busy", name=self._folder.name)
                 self._take_up(channel, "apply", self._lab.apply(message["plan"], self._teller(channel)))
                 return None
+            case wish if wish in WISHES:
+                return self._lab.change(message)
             case "keep":
                 self._starter = None if channel is self._starter else self._starter
                 return {}
@@ -166,7 +169,8 @@ class Keeper:
         pauses = (
             [] if self._over else [pause_s for task in list(self._tasks) if (pause_s := self._step(task)) is not None]
         )
-        return min(pauses, default=None)
+        tended = None if self._over else self._lab.tend()
+        return min([*pauses, *([] if tended is None else [tended])], default=None)
 
     def _step(self, task: _Task) -> float | None:
         answer: Message

@@ -138,10 +138,15 @@ def _node(machine: Mapping[str, Any], answer: Mapping[str, Any] | None) -> NodeS
     if not running:
         code, last_words = process.get("exit_code"), process.get("last_words")
         reasons = (Reason(f"the agent ended with exit code {code}", last_words),) if code and last_words else ()
+        if _has_kubelet(machine):  # which starts it, now or again
+            return status._replace(phase=STARTING, reasons=reasons, pid=0)
         return status._replace(exit_code=code, signal=process.get("signal"), reasons=reasons)
     if answer is None:
         age_s = process.get("age_s", 0.0)
         return status._replace(phase=STARTING if age_s < _SILENT_AFTER_S else SILENT, age_s=age_s)
+    if answer.get("ready") and machine.get("pod_ready") is False:
+        reason = Reason("its pod is not ready", "the kubelet has not found it so yet", since_s=None)
+        answer = {**answer, "ready": False, "not_ready": [reason._asdict()]}
     bgp = answer.get("bgp") or {}
     registered = [str(address).partition("/")[0] for address in answer.get("addresses") or ()]
     return status._replace(
@@ -156,6 +161,10 @@ def _node(machine: Mapping[str, Any], answer: Mapping[str, Any] | None) -> NodeS
         reasons=tuple(_reason(each) for each in answer.get("not_ready") or ()),
         sessions=tuple(bgp.get("sessions") or ()),
     )
+
+
+def _has_kubelet(machine: Mapping[str, Any]) -> bool:
+    return bool(machine.get("units", {}).get("kubelet", {}).get("running"))
 
 
 def _reason(told: Mapping[str, Any]) -> Reason:

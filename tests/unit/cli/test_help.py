@@ -98,7 +98,7 @@ def test_every_example_runs(tortie: Tortie, line: str) -> None:
     if ("--etcd-endpoints" in line and "config" not in line) or "node run" in line:
         line += " --help"  # nobody answers there, or it would never end; but the words are understood
     if "tortie lab" in line:  # labs have tests of their own; what follows is another program's
-        line = re.split(r" -- | [|>] ", line)[0] + " --help"
+        line = re.split(r" -- | [|>&]+ ", line)[0] + " --help"
     line = line.partition(" | ssh ")[0]  # no cluster is needed for an example
     for folder in (".zfunc", ".config/fish/completions"):
         (tortie.folder / folder).mkdir(parents=True)

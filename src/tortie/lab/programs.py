@@ -1,0 +1,74 @@
+"""Which processes of this machine belong to a node: its agent, also as a container, and what that has started."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any, Final
+
+AGENT: Final = "calico-node"
+
+
+def agent_container(path: str, now: float) -> dict[str, Any] | None:
+    """The last one that the node's runtime has started, in the form of the keeper's own processes."""
+    try:
+        with open(path, "rb") as file:
+            containers = json.load(file)["containers"]
+    except (OSError, ValueError, KeyError):
+        return None
+    agents = [each for each in containers if each.get("container") == AGENT and each.get("started_at")]
+    if not agents:
+        return None
+    last = max(agents, key=lambda each: each["started_at"])
+    told: dict[str, Any] = {"pid": last["pid"], "running": last["state"] == "CONTAINER_RUNNING"}
+    told["age_s"] = round(now - last["started_at"], 3)
+    if not told["running"]:
+        # As the keeper has it: a process that a signal has ended has no exit code.
+        killed = bool(last.get("signal"))
+        told |= {"exit_code": None if killed else last.get("exit_code"), "signal": last.get("signal") or None}
+        told["ended_s"] = round(now - (last.get("finished_at") or now), 3)
+    return told
+
+
+def pod_ready(path: str) -> bool:
+    """Whether a node's kubelet calls the agent's pod ready, by what it has written down last."""
+    try:
+        with open(path, "rb") as file:
+            items = json.load(file)["items"]
+    except (OSError, ValueError, KeyError):
+        return False
+    pods = [item for item in items if item["kind"] == "Pod" and item["metadata"]["name"].startswith(f"{AGENT}-")]
+    conditions = [each for pod in pods for each in pod.get("status", {}).get("conditions", ())]
+    return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
+
+
+def family_of(pid: int) -> list[int]:
+    """The process, and all that it and its children have started."""
+    children: dict[int, list[int]] = {}
+    for child, facts in _processes().items():
+        children.setdefault(facts[1], []).append(child)
+    family, open_ones = [], [pid]
+    while open_ones:
+        member = open_ones.pop()
+        family.append(member)
+        open_ones += children.get(member, [])
+    return family
+
+
+def bird_of(agent: int) -> int | None:
+    """The BIRD that an agent runs."""
+    known = _processes()
+    return next((pid for pid in family_of(agent) if pid in known and known[pid][0] == "bird"), None)
+
+
+def _processes() -> Mapping[int, tuple[str, int]]:
+    """Name and parent, by number."""
+    found: dict[int, tuple[str, int]] = {}
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            with suppress(OSError, ValueError), open(f"/proc/{name}/stat", encoding="utf-8", errors="replace") as file:
+                before, _, after = file.read().rpartition(")")
+                found[int(name)] = before.partition("(")[2], int(after.split()[1])
+    return found
