@@ -139,14 +139,10 @@ class Nodes:
         return dict(self._overlays.get(name, {}))
 
     def overlay(self, name: str, settings: Mapping[str, str | None]) -> None:
-        """Takes effect at the next start; a kubelet, which hands it to its pods, starts again for that."""
+        """Takes effect at the next start; a kubelet reads it whenever it starts a container."""
         self._overlays[name] = dict(settings)
         if self.in_pods:
             write_whole(Paths(self._folder.machine(name)).overlay, json.dumps(dict(settings)).encode(), 0o600)
-        worker = f"{name}/kubelet"
-        if self.in_pods and self._crew.runs(worker):
-            self._crew.kill([worker], _KILL_S)
-            self._start_unit(name, "kubelet")
 
     def process(self, name: str, now: float) -> dict[str, Any] | None:
         """The agent's."""
@@ -331,13 +327,12 @@ class Nodes:
         assert self._plan
         root, hurry = self._folder.machine(node.name), self._plan.hurry
         cgroup = self.cgroups.folder(node.name)
-        environment = self.environment(node)
         become: Callable[[], int]
         if unit == "runtime":
             job = RuntimeJob(node.name, root, self._around.command, cgroup, hurry, self._around.files_max)
             become, log = partial(run_runtime, job), "containerd"
         elif unit == "kubelet":
-            become, log = partial(run_kubelet, self._kubelet_job(node, environment)), "kubelet"
+            become, log = partial(run_kubelet, self._kubelet_job(node, self._around.environment(node))), "kubelet"
         else:
             become, log = partial(run_load, LoadJob(root, cgroup)), "load"
         return Life(self._place(node, os.path.join(root, f"var/log/{log}.stderr")), become)
@@ -355,6 +350,7 @@ class Nodes:
             node.name == self._plan.nodes[0].name,
             self._swaps,
             self._plan.classic,
+            labels=node.labels,  # and no CIDR of its own: nobody hands them out here
         )
 
     def _place(self, node: Machine, log: str) -> Place:

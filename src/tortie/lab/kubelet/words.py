@@ -100,10 +100,13 @@ def controllers_words(classic: str) -> tuple[str, ...]:
 
 
 def node_probes(classic: str, hurry: int) -> Object:
-    """Liveness and readiness of calico-node, with the numbers of Calico's manifests."""
+    """Liveness and readiness of calico-node, with the numbers of Calico's manifests.
+
+    Time-outs are not hurried: how long an answer takes is a matter of the machine, not of a clock.
+    """
     liveness, readiness = _liveness(classic), _readiness(classic)
     patient = not classic or numbers(classic) >= (3, 20)
-    timeout = {"timeoutSeconds": hurried(10 if patient else 1, hurry)}
+    timeout = {"timeoutSeconds": 10 if patient else 1}
     period = {"periodSeconds": hurried(10, hurry), "successThreshold": 1}
     return {
         "livenessProbe": liveness
@@ -117,7 +120,7 @@ def node_probes(classic: str, hurry: int) -> Object:
 
 def controllers_probes(classic: str, hurry: int) -> Object:
     readiness = _command(*_of_release(CONTROLLERS_CHECK, classic, "-r"))
-    timeout = hurried(1 if classic and numbers(classic) < (3, 20) else 10, hurry)
+    timeout = 1 if classic and numbers(classic) < (3, 20) else 10
     numbers_of = {"timeoutSeconds": timeout, "periodSeconds": hurried(10, hurry)}
     return {"readinessProbe": readiness | numbers_of | {"successThreshold": 1, "failureThreshold": 3}}
 

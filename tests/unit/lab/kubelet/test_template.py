@@ -106,7 +106,8 @@ def test_versions(classic: str, tag: str, kubelet: str, minor: int) -> None:
 
 def test_hurry_shortens_what_is_shown() -> None:
     live, ready = probes_of(main(daemonset(lab(), "3.20", 10)))
-    assert (live.initial_delay_s, live.period_s, live.timeout_s, live.failure_threshold) == (1, 1, 1, 6)
+    assert (live.initial_delay_s, live.period_s, live.failure_threshold) == (1, 1, 6)
+    assert live.timeout_s == 10, "how long an answer takes is a matter of the machine"
     assert (ready.initial_delay_s, ready.period_s, ready.failure_threshold) == (0, 1, 3)
     assert budget(live) == 6
 

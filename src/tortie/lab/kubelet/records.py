@@ -1,0 +1,99 @@
+"""What a kubelet has written down: the objects that everybody reads, and what it needs to go on after a restart."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+from tortie.lab.kubelet.events import Book, Note, objects_of, record
+from tortie.lab.kubelet.jobs import Paths
+from tortie.lab.kubelet.objects import Object, seconds
+
+
+class Known(NamedTuple):
+    """Where a pod of ours comes from."""
+
+    source: str
+    version: str
+
+
+class Recovered(NamedTuple):
+    node: Object | None
+    pods: tuple[tuple[Known, Object], ...]
+    book: Book
+    serials: dict[str, int]  # by source: how many pods there were before the one that is
+
+
+class Records:
+    def __init__(self, paths: Paths) -> None:
+        self._objects = paths.objects
+        self._state = os.path.join(os.path.dirname(paths.objects), "state.json")
+        self._last: tuple[str, str] = ("", "")
+
+    def write(self, node: Object, pods: Sequence[tuple[Known, Object]], book: Book, serials: Mapping[str, int]) -> None:
+        """Only what has changed. A disk that is full keeps nobody from the rest of the work."""
+        items = [node, *(pod for _, pod in pods), *objects_of(book)]
+        objects = json.dumps({"apiVersion": "v1", "kind": "List", "items": items})
+        state = json.dumps(
+            {"serials": dict(serials), "pods": {pod["metadata"]["uid"]: list(known) for known, pod in pods}}
+        )
+        if state != self._last[1]:
+            _write(self._state, state)
+        if objects != self._last[0]:
+            _write(self._objects, objects)
+        self._last = (objects, state)
+
+    def read(self) -> Recovered:
+        """What a kubelet before this one has left."""
+        items, state = _read(self._objects).get("items", []), _read(self._state)
+        known = {uid: Known(*each) for uid, each in state.get("pods", {}).items()}
+        node = next((item for item in items if item["kind"] == "Node"), None)
+        pods = tuple(
+            (known[item["metadata"]["uid"]], item)
+            for item in items
+            if item["kind"] == "Pod" and item["metadata"]["uid"] in known
+        )
+        book = book_of(item for item in items if item["kind"] == "Event")
+        return Recovered(node, pods, book, dict(state.get("serials", {})))
+
+
+def book_of(events: Iterable[Object]) -> Book:
+    """Events that were read back: their counts go on."""
+    whole = Book()
+    for event in events:
+        subject, source = event["involvedObject"], event["source"]
+        container = str(subject.get("fieldPath", "")).partition("{")[2].removesuffix("}")
+        note = Note(event["type"], event["reason"], event["message"], container)
+        first, last = seconds(event["firstTimestamp"]), seconds(event["lastTimestamp"])
+        one = record(Book(), note, subject, last, component=source["component"], host=source.get("host", ""))
+        entries = {
+            key: entry._replace(times=event["count"], first_at=first, made_at=first)
+            for key, entry in one.entries.items()
+        }
+        groups = dict(whole.groups)
+        for key, group in one.groups.items():
+            before = groups.get(key)
+            groups[key] = group._replace(messages=group.messages | before.messages) if before else group
+        whole = Book({**whole.entries, **entries}, groups)
+    return whole
+
+
+def _read(path: str) -> dict[str, Any]:
+    try:
+        with open(path, "rb") as file:
+            found = json.load(file)
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _write(path: str, text: str) -> None:
+    """Whole or not at all; without waiting for the disk, because a lab does not outlive the machine."""
+    with suppress(OSError):
+        beside = f"{path}.new"
+        with open(beside, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.rename(beside, path)
