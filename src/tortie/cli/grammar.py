@@ -6,6 +6,7 @@ of the interpreter, before a single line of ours has run; `docs/explanation/depe
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -26,6 +27,7 @@ class Option(NamedTuple):
     hidden: bool = False
     choices: tuple[str, ...] = ()  # offered by completion; the command itself checks
     group: str = "Options"
+    variable: str = ""  # of the environment, which counts where the flag is not given
 
 
 class Argument(NamedTuple):
@@ -73,9 +75,7 @@ def parse(path: str, command: Command, words: list[str]) -> dict[str, Any]:
         given, rest = (getopt.getopt if command.verbatim else getopt.gnu_getopt)(words, short, long)
     except getopt.GetoptError as error:
         raise _misunderstood(path, command, options, error) from None
-    values: dict[str, Any] = {
-        option.name: (() if option.repeated else option.default if option.metavar else False) for option in options
-    }
+    values: dict[str, Any] = {option.name: _unsaid(option) for option in options}
     by_flag = {flag: option for option in options for flag in option.flags}
     for flag, text in given:
         option = by_flag[flag]
@@ -84,6 +84,15 @@ def parse(path: str, command: Command, words: list[str]) -> dict[str, Any]:
     if values.pop("help") or (command.verbatim and not {"-h", "--help"}.isdisjoint(rest)):
         raise HelpWanted
     return values | _positional(path, command, rest)
+
+
+def _unsaid(option: Option) -> Any:
+    """What holds when the flag is not given. The environment is looked at now: one process may be several in turn."""
+    if option.repeated:
+        return ()
+    if not option.metavar:
+        return False
+    return (os.environ.get(option.variable) if option.variable else None) or option.default
 
 
 def _positional(path: str, command: Command, words: list[str]) -> dict[str, Any]:

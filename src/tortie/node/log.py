@@ -60,8 +60,11 @@ class Log:
             return
         caller = sys._getframe(2 + above)
         place = os.path.basename(caller.f_code.co_filename), caller.f_lineno
+        self._put(self._line(level, self.component, place, message, fields))
+
+    def _line(self, level: str, component: str, place: tuple[str, int], message: str, fields: dict[str, object]) -> str:
         render = _as_json if self._form == "json" else _as_calico
-        self._put(render(self._clock(), level, self._pid, self.component, place, message, fields))
+        return render(self._clock(), level, self._pid, component, place, message, fields)
 
     def _put(self, line: str) -> None:
         try:
@@ -78,7 +81,8 @@ def _as_calico(
     when = datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
     tail = "".join(f" {name}={_quoted(value)}" for name, value in sorted(fields.items()))
     one_line = message.replace("\n", "; ")
-    return f"{when} [{level.upper()}][{pid}] {component}/{place[0]} {place[1]}: {one_line}{tail}"
+    prefix = f"{component}/" if component else ""  # Calico before v3.14 has none
+    return f"{when} [{level.upper()}][{pid}] {prefix}{place[0]} {place[1]}: {one_line}{tail}"
 
 
 def _as_json(

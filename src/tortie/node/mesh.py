@@ -62,6 +62,7 @@ class Mesh:
         settings: Callable[[], NodeSettings],
         routes: Callable[[], Sequence[Route]],
         environment: Mapping[str, str],
+        bird: type[Bird] = Bird,
     ) -> None:
         self._name = name
         self._paths = paths
@@ -93,7 +94,7 @@ class Mesh:
         self._concerned_since: float | None = None
         self._told, self._told_at = "", -math.inf
         place = Place(paths.below("/etc/calico/confd/config/bird.cfg"), paths.below("/var/run/calico/bird.ctl"))
-        self._bird = Bird(
+        self._bird = bird(
             place, dict(environment), say=lambda level, text: log.at(level, text, above=1), pass_on=self._bird_says
         )
         self._bird.on_end(self._look_now)

@@ -71,6 +71,19 @@ class TunnelAddresses:
         """For ever; a task of the agent, once the node is registered."""
         await together(self._follow(), self._keep_right())
 
+    async def settle_once(self, log: Log) -> None:
+        """One time, of what stands there now; raises what stands in the way. For a start that waits for it."""
+        self._log = log
+        listing = await self._store.scan(POOLS)
+        self._learn([Change(entry.key, entry.value, entry.revision) for entry in listing.entries])
+        self._node = await self._store.get(self._key)
+        for kind in KINDS:
+            try:
+                await self._settle_kind(kind)
+            except IpamError as error:
+                error.add_note(kind.name)
+                raise
+
     async def _keep_right(self) -> None:
         attempt = 0
         while True:
@@ -144,13 +157,16 @@ class TunnelAddresses:
 
     async def _settle(self) -> None:
         for kind in KINDS:
-            for attempt in range(_AGAIN_MAX):
-                try:
-                    await self._settle_one(kind, self._node if attempt == 0 else await self._store.get(self._key))
-                    break
-                except Conflict:
-                    if attempt == _AGAIN_MAX - 1:
-                        raise
+            await self._settle_kind(kind)
+
+    async def _settle_kind(self, kind: Kind) -> None:
+        for attempt in range(_AGAIN_MAX):
+            try:
+                await self._settle_one(kind, self._node if attempt == 0 else await self._store.get(self._key))
+                break
+            except Conflict:
+                if attempt == _AGAIN_MAX - 1:
+                    raise
 
     async def _settle_one(self, kind: Kind, entry: Entry | None) -> None:
         if entry is None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tortie.cli.cni.placing import Placed, configurations_in, place, presents, programs_in
 from tortie.cli.cni.telling import show
@@ -30,6 +30,9 @@ from tortie.model.errors import TortieError, UsageError
 from tortie.model.wire import Document
 from tortie.node.paths import Paths
 
+if TYPE_CHECKING:
+    from tortie.cli.cni.classic import ClassicTeller
+
 _CERTIFICATES = {"etcd-ca": "__ETCD_CA_CERT_FILE__", "etcd-cert": "__ETCD_CERT_FILE__", "etcd-key": "__ETCD_KEY_FILE__"}
 _PATH_MAX = 100
 _ASK_S = 5.0
@@ -41,7 +44,25 @@ class _Configuration(NamedTuple):
     warnings: tuple[TortieError, ...]
 
 
-def install(*, root: str, python: str | None, dry_run: bool, output: str, **flags: Any) -> int:
+def install(
+    *, root: str, python: str | None, dry_run: bool, output: str, classic: str | None = None, **flags: Any
+) -> int:
+    if classic is None:
+        return _install(None, root=root, python=python, dry_run=dry_run, output=output, **flags)
+    from tortie.cli.cni.classic import ClassicTeller
+    from tortie.node.classic.release import read_release
+
+    teller = ClassicTeller(read_release(classic))
+    try:
+        return _install(teller, root=root, python=python, dry_run=dry_run, output=output, **flags)
+    except TortieError as error:
+        teller.failed(error)
+        return 1
+
+
+def _install(
+    teller: ClassicTeller | None, *, root: str, python: str | None, dry_run: bool, output: str, **flags: Any
+) -> int:
     if output not in ("text", "json"):
         raise UsageError(f"unrecognized output format '{output}'", "there is no such form", "use text or json")
     paths, environment = Paths(os.path.abspath(root)), os.environ  # the plugins are called from anywhere
@@ -59,6 +80,9 @@ def install(*, root: str, python: str | None, dry_run: bool, output: str, **flag
     old = os.path.join(settings.conf_folder, settings.old_conf_name) if settings.old_conf_name else ""
     steps = plan(wanted, presents(wanted, old), skipped=settings.skipped, update=settings.update, old=old)
     placed = [Placed(step) for step in steps] if dry_run else _placed(steps)
+    if teller:
+        teller.installed(placed)
+        return 0
     troubles = {id(each.trouble): each.trouble for each in placed if each.trouble}
     notes += [*troubles.values(), *configuration.warnings, *_doubts(settings, configuration, placed)]
     show(placed, notes, dry_run=dry_run, output=output)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 from tortie.cli.grammar import Command, Option
@@ -13,7 +12,8 @@ _ROOT = Option(
     "root",
     "Folder below which all files of the node lie; TORTIE_ROOT.",
     "DIR",
-    default=os.environ.get("TORTIE_ROOT") or "/",
+    default="/",
+    variable="TORTIE_ROOT",
 )
 _WHERE = (
     Option(
@@ -90,6 +90,12 @@ names, and an old one goes last. Exit code 0: done, or nothing to do; 4: done, b
                     "DIR",
                 ),
                 _DRY_RUN,
+                Option(
+                    ("--classic",),
+                    "classic",
+                    "Tell it as install-cni of this release of Calico does. For the lab only.",
+                    "VERSION",
+                ),
                 output_option("text", "text", "json"),
                 _ROOT,
             ),

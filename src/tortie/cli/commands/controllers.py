@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 from tortie.cli.grammar import Command, Option
@@ -14,7 +13,11 @@ ROOT_FOLDER = Option(
     "root",
     "Folder below which the files of this instance lie; TORTIE_ROOT.",
     "DIR",
-    default=os.environ.get("TORTIE_ROOT") or "/",
+    default="/",
+    variable="TORTIE_ROOT",
+)
+_CLASSIC = Option(
+    ("--classic",), "classic", "As kube-controllers of this release of Calico. For the lab only.", "VERSION"
 )
 
 
@@ -35,6 +38,7 @@ def status(**values: Any) -> int:
 
 
 def check(**values: Any) -> int:
+    values.pop("readiness")  # check-status's own flag; it asks for nothing else
     from tortie.cli.controllers.check import check as check_readiness
 
     return check_readiness(**values)
@@ -82,6 +86,7 @@ With --once there is no earlier look to compare with: say --grace, and it waits 
                     default="calico",
                     choices=("calico", "json"),
                 ),
+                _CLASSIC,
                 ROOT_FOLDER,
                 *DATASTORE,
             ),
@@ -104,7 +109,12 @@ With --once there is no earlier look to compare with: say --grace, and it waits 
             summary="Say whether the instance on this machine is ready; for exec probes.",
             run=check,
             description="Prints `Ready` and ends with 0, or prints the reasons and ends with 3.",
-            options=(output_option("text", "text", "json"), ROOT_FOLDER),
+            options=(
+                output_option("text", "text", "json"),
+                _CLASSIC,
+                Option(("-r",), "readiness", "With --classic: as check-status has it.", hidden=True),
+                ROOT_FOLDER,
+            ),
             examples="""
                 tortie controllers check
             """,

@@ -57,6 +57,7 @@ Exit codes: 0 healthy, 3 a cause was found, 4 only things worth fixing, 5 undete
         tortie doctor ticket.txt logs/ diags.tar.gz
         tortie doctor collect | bash > bundle.txt     on a machine without Tortie
         tortie doctor bundle/ -o html > report.html
+        tortie doctor --lab                           what is wrong with the lab?
         tortie doctor explain TRT1001 --lang zh
     """,
     arguments=(Argument("paths", "PATH", required=False, repeated=True),),
@@ -64,6 +65,8 @@ Exit codes: 0 healthy, 3 a cause was found, 4 only things worth fixing, 5 undete
         output_option("text", *FORMS),
         Option(("--here",), "here", "Collect from this machine's own agent and judge that."),
         Option(("--root",), "root", "With --here: the folder below which the agent's files are.", "DIR"),
+        Option(("--lab",), "lab", "Collect from every node of the running lab and judge that."),
+        Option(("--name",), "name", "With --lab: which lab. Without it: `lab`, or the only one there is.", "NAME"),
         _LANG,
         _COLOR,
     ),

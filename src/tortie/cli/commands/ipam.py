@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 from tortie.cli.grammar import Argument, Command, Option
@@ -233,17 +232,31 @@ is safely written; what cannot be taken over is told, and then nothing is change
                 Option(("--timeout",), "timeout", "How long all of it may take.", "TIME", default="60s"),
                 Option(("--dry-run",), "dry_run", "Say what would be done, and do nothing."),
                 Option(
+                    ("--or-leave",),
+                    "or_leave",
+                    "For a node's first container: what cannot be taken over now is told and left as it is, and the "
+                    "node starts all the same.",
+                ),
+                Option(
+                    ("--classic",),
+                    "classic",
+                    "Do it as upgrade-ipam of this release of Calico, which never gives up. For the lab only.",
+                    "VERSION",
+                ),
+                Option(
                     ("--root",),
                     "root",
                     "Folder below which all files of the node lie; TORTIE_ROOT.",
                     "DIR",
-                    default=os.environ.get("TORTIE_ROOT") or "/",
+                    default="/",
+                    variable="TORTIE_ROOT",
                 ),
                 _TEXT,
                 *DATASTORE,
             ),
             examples="""
                 tortie ipam migrate --node n1 --folder networks --dry-run
+                tortie ipam migrate --or-leave        before the node's own container
             """,
         ),
     },

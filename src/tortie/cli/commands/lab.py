@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from tortie.cli.grammar import Argument, Command, Option
-from tortie.cli.language import COLOUR_CHOICES, LANGUAGES
+from tortie.cli.lab.incidents import COMMANDS
+from tortie.cli.lab.options import FORM, NAME, SPEECH, USUAL
 from tortie.cli.options import output as output_option
 
-_NAME = Option(("--name",), "name", "Which lab. Without it: `lab`, or the only one there is.", "NAME")
 _NAME_TO_UP = Option(
     ("--name",),
     "name",
@@ -16,12 +16,6 @@ _NAME_TO_UP = Option(
     "NAME",
 )
 _NAME_TO_END = Option(("--name",), "name", "Which lab. Without it: `lab`.", "NAME")
-_SPEECH = (
-    Option(("--lang",), "lang", "en or zh; otherwise the locale decides.", "LANG", choices=LANGUAGES),
-    Option(("--color",), "color", "auto, always or never.", "WHEN", default="auto", choices=COLOUR_CHOICES),
-)
-_FORM = (output_option("text", "text", "json"), *_SPEECH)
-_USUAL = (_NAME, *_FORM)
 
 
 def up(**values: Any) -> int:
@@ -163,7 +157,7 @@ _POD = Command(
                 Option(("--count",), "count", "So many of each: web-1, web-2, …", "N"),
                 _NAMESPACE,
                 _POD_TIME,
-                *_USUAL,
+                *USUAL,
             ),
             examples="""
                 tortie lab pod run web-1 --node node-1
@@ -174,7 +168,7 @@ _POD = Command(
         "list": Command(
             summary="List all pods: node, addresses, interface on the node, age.",
             run=pod_list,
-            options=_USUAL,
+            options=USUAL,
             examples="""
                 tortie lab pod list
                 tortie lab pod list -o json
@@ -191,7 +185,7 @@ _POD = Command(
                 Argument("pod", "POD", complete=_complete_pod),
                 Argument("command", "COMMAND", required=False, repeated=True),
             ),
-            options=(_NAMESPACE, *_USUAL),
+            options=(_NAMESPACE, *USUAL),
             examples="""
                 tortie lab pod exec web-1 -- ip route
                 tortie lab pod exec web-1 -- ping -c 3 10.244.0.65
@@ -201,7 +195,7 @@ _POD = Command(
             summary="Delete pods; their addresses are free again.",
             run=pod_delete,
             arguments=(_PODS,),
-            options=(Option(("-a", "--all"), "everything", "All pods."), _NAMESPACE, _POD_TIME, *_USUAL),
+            options=(Option(("-a", "--all"), "everything", "All pods."), _NAMESPACE, _POD_TIME, *USUAL),
             examples="""
                 tortie lab pod delete web-1 web-2
                 tortie lab pod delete --all
@@ -244,18 +238,23 @@ COMMAND = Command(
                 ),
                 Option(("--members",), "members", "Members of etcd, 1 or 3. [default: 1]", "N", choices=("1", "3")),
                 Option(("--ipv6",), "ipv6", "IPv6 beside IPv4."),
+                Option(("--tls",), "tls", "etcd with certificates."),
+                Option(("--kubelet",), "kubelet", "Nodes run as pods: with probes, restarts and events."),
+                Option(("--hurry",), "hurry", "How many times faster the kubelets' clocks tick. [default: 1]", "N"),
+                Option(("--classic",), "classic", "Nodes start as that release of Calico, in pods.", "RELEASE"),
                 Option(("-f", "--filename"), "filename", "A topology instead of these; - is standard input.", "FILE|-"),
                 Option(("--dry-run",), "dry_run", "Print the plan, or what would change; do nothing."),
                 Option(
                     ("--timeout",), "timeout", "How long to wait, as 90s or 5m. [default: 60s + 1s per node]", "TIME"
                 ),
                 _NAME_TO_UP,
-                *_FORM,
+                *FORM,
             ),
             examples="""
                 tortie lab up --nodes 3
                 tortie lab up --nodes 6 --racks 2 --store etcd --members 3
                 tortie lab up -f examples/lab/two-racks.yaml --dry-run
+                tortie lab up --classic 3.20 --hurry 10    as Calico starts, only faster
                 tortie lab up --name other --nodes 50 -o json      with seconds by phase
             """,
         ),
@@ -263,7 +262,7 @@ COMMAND = Command(
             summary="Show every node: address, phase, ready, BGP sessions, routes, age.",
             run=status,
             description="Asks every agent. Exits with 3 when a node is not ready, and says why it is not.",
-            options=_USUAL,
+            options=USUAL,
             examples="""
                 tortie lab status
                 tortie lab status --name other -o json
@@ -278,7 +277,7 @@ COMMAND = Command(
                 "too."
             ),
             arguments=(_PLACE, Argument("command", "COMMAND", required=False, repeated=True)),
-            options=_USUAL,
+            options=USUAL,
             examples="""
                 tortie lab exec node-2 -- tortie node status
                 tortie lab exec node-1 -- ip route
@@ -289,7 +288,7 @@ COMMAND = Command(
             summary="Open a shell in a machine or a pod of the lab.",
             run=shell,
             arguments=(_PLACE,),
-            options=(_NAME, output_option("text", "text"), *_SPEECH),
+            options=(NAME, output_option("text", "text"), *SPEECH),
             examples="""
                 tortie lab shell node-1
             """,
@@ -301,9 +300,9 @@ COMMAND = Command(
             options=(
                 Option(("-f", "--follow"), "follow", "Go on as it grows."),
                 Option(("--tail",), "tail", "Only the last lines.", "N"),
-                _NAME,
+                NAME,
                 output_option("text", "text", "json"),
-                *_SPEECH,
+                *SPEECH,
             ),
             examples="""
                 tortie lab logs node-1
@@ -314,7 +313,7 @@ COMMAND = Command(
         "graph": Command(
             summary="Draw the lab with the state of every BGP session.",
             run=graph,
-            options=(_NAME, output_option("ascii", "ascii", "mermaid", "dot", "svg", "json"), *_SPEECH),
+            options=(NAME, output_option("ascii", "ascii", "mermaid", "dot", "svg", "json"), *SPEECH),
             examples="""
                 tortie lab graph
                 tortie lab graph -o svg > lab.svg
@@ -334,7 +333,7 @@ COMMAND = Command(
             options=(
                 Option(("--count",), "count", "How many answers each pair has to give.", "N", default="1"),
                 Option(("--timeout",), "timeout", "How long to wait for each answer.", "TIME", default="3s"),
-                *_USUAL,
+                *USUAL,
             ),
             examples="""
                 tortie lab ping
@@ -342,10 +341,11 @@ COMMAND = Command(
                 tortie lab ping -o json
             """,
         ),
+        **COMMANDS,
         "list": Command(
             summary="List all labs: up, dead, or left half-made.",
             run=list_labs,
-            options=_USUAL,
+            options=USUAL,
             examples="""
                 tortie lab list
                 tortie lab list -o json
@@ -355,7 +355,7 @@ COMMAND = Command(
             summary="Start what a machine runs: its agent, etcd or BIRD.",
             run=start,
             arguments=(_MACHINE,),
-            options=_USUAL,
+            options=USUAL,
             examples="""
                 tortie lab start node-2
             """,
@@ -366,7 +366,7 @@ COMMAND = Command(
             arguments=(_MACHINE,),
             options=(
                 Option(("--signal",), "signal_name", "Which signal is sent.", "SIGNAL", default="TERM"),
-                *_USUAL,
+                *USUAL,
             ),
             examples="""
                 tortie lab stop node-2
@@ -381,7 +381,7 @@ COMMAND = Command(
                 "Ends everything that runs in the lab, also what `exec` started there, removes its folder, and looks "
                 "for namespaces, links, processes, cgroups and files. Whatever is left is named, with exit code 1."
             ),
-            options=(Option(("-a", "--all"), "everything", "All labs."), _NAME_TO_END, *_FORM),
+            options=(Option(("-a", "--all"), "everything", "All labs."), _NAME_TO_END, *FORM),
             examples="""
                 tortie lab down
                 tortie lab down --all

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 from tortie.cli.grammar import Command, Option
@@ -16,11 +15,19 @@ ROOT_FOLDER = Option(
     "root",
     "Folder below which all files of the node lie; TORTIE_ROOT.",
     "DIR",
-    default=os.environ.get("TORTIE_ROOT") or "/",
+    default="/",
+    variable="TORTIE_ROOT",
 )
 ENV_FILE = Option(
     ("--env-file",), "env_file", "KEY=VALUE lines that win over the environment; read again on SIGHUP.", "FILE"
 )
+CLASSIC_CHECKS = ("felix_live", "bird_live", "bird6_live", "felix_ready", "bird_ready", "bird6_ready")
+
+
+def _classic_check(name: str) -> Option:
+    """Spelled with one dash, as there, or with two."""
+    word = name.replace("_", "-")
+    return Option((f"--{word}", f"-{word}"), name, "With --classic.", hidden=True)
 
 
 def run(**values: Any) -> int:
@@ -48,6 +55,12 @@ def status(**values: Any) -> int:
 
 
 def check(**values: Any) -> int:
+    parts = {name: values.pop(name) for name in CLASSIC_CHECKS}
+    classic, threshold = values.pop("classic"), values.pop("threshold")
+    if classic is not None or any(parts.values()):
+        from tortie.cli.node.classic_check import check_classic
+
+        return check_classic(classic, [name for name, wanted in parts.items() if wanted], threshold)
     from tortie.cli.node.check import check as check_health
 
     return check_health(**values)
@@ -99,6 +112,13 @@ COMMAND = Command(
                     "FORMAT",
                     default="calico",
                     choices=("calico", "json"),
+                ),
+                Option(
+                    ("--classic",),
+                    "classic",
+                    "Start the way this release of Calico does, with its faults: 2.6, 3.9, 3.20, 3.28. For the lab and "
+                    "the doctor's tests only.",
+                    "VERSION",
                 ),
                 ROOT_FOLDER,
                 *WHERE,
@@ -163,6 +183,13 @@ COMMAND = Command(
                 Option(("--port",), "port", "Its port; FELIX_HEALTHPORT, else 9099.", "PORT"),
                 Option(("--timeout",), "timeout", "How long to wait for the answer: 5s, 800ms.", "TIME"),
                 output_option("text", "text", "json"),
+                Option(
+                    ("--classic",), "classic", "Check as calico-node of this release does; for the lab only.", "VERSION"
+                ),
+                *map(_classic_check, CLASSIC_CHECKS),
+                Option(
+                    ("--threshold-time",), "threshold", "With --classic: how long a node is young.", "TIME", hidden=True
+                ),
             ),
             examples="""
                 tortie node check                both

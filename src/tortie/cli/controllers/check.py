@@ -11,7 +11,9 @@ from tortie.model.errors import UsageError
 _UNHEALTHY = 3
 
 
-def check(*, root: str, output: str) -> int:
+def check(*, root: str, output: str, classic: str | None = None) -> int:
+    if classic is not None:
+        return _check_classic(root, classic)
     if output not in ("text", "json"):
         raise UsageError(f"unrecognized output format '{output}'", "there is no such form", "use text or json")
     verdict = _verdict(status_file(root))
@@ -34,3 +36,27 @@ def _verdict(path: str) -> Verdict:
         return Verdict(False, (f"Failed to read status file {path}: {why}; do the controllers run here?",))
     writer = writer_of(text)
     return judge_status(text, is_running(writer) if writer else None, writer)
+
+
+def _check_classic(root: str, version: str) -> int:
+    """Only the reasons, without the names of what is not well; 1 instead of 3."""
+    import json
+
+    from tortie.node.classic.release import read_release
+
+    read_release(version)
+    path = status_file(root)
+    try:
+        with open(path, encoding="utf-8") as file:
+            parts = json.loads(file.read())["Readiness"].values()
+            reasons = [str(part["Reason"]) for part in parts if not part["Ready"]]
+    except OSError as error:
+        reasons = [f"Failed to read status file /status/status.json: open /status/status.json: {_go(error)}"]
+    except (ValueError, LookupError, TypeError, AttributeError):
+        reasons = ["Failed to read status file /status/status.json: unexpected end of JSON input"]
+    sys.stdout.write(("; ".join(reasons) or "Ready") + "\n")
+    return 1 if reasons else 0
+
+
+def _go(error: OSError) -> str:
+    return (error.strerror or str(error)).lower()

@@ -12,7 +12,7 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import Final
+from typing import Final, TypeVar
 
 from tortie.cli.controllers.places import status_file, this_process
 from tortie.cli.settings import Settings, open_store
@@ -32,7 +32,10 @@ from tortie.host.files import write_whole
 from tortie.host.systemd import Notifier
 from tortie.model.errors import TortieError, UsageError
 from tortie.node.log import Log
+from tortie.store.contract import Store
 from tortie.store.metered import Metered
+
+Work = TypeVar("Work", bound=Controllers)
 
 PAGE: Final = Purpose("the controllers' page", "--host", "--port")
 _LOOP_BOUND_S: Final = 30.0
@@ -50,6 +53,7 @@ def run(
     log_format: str,
     root: str,
     output: str = "text",
+    classic: str | None = None,
 ) -> int:
     if log_format not in ("calico", "json"):
         raise UsageError(f"unknown log format '{log_format}'", "there is no such form", "use calico or json")
@@ -61,7 +65,12 @@ def run(
     lease_s = duration_s(lease, "--lease")
     if lease_s < _LEASE_MIN_S:
         raise UsageError(f"--lease {lease}", f"less than {_LEASE_MIN_S:g} s is too short to renew", "--lease 15s")
-    program = Program(settings, config, grace, lease_s, host, _port(port), log_format, root)
+    kind: type[Program] = Program
+    if classic is not None:
+        from tortie.cli.controllers.classic import classic_program
+
+        kind = classic_program(classic)
+    program = kind(settings, config, grace, lease_s, host, _port(port), log_format, root)
     try:
         return asyncio.run(program.run())
     finally:
@@ -126,18 +135,10 @@ class Program:
         store = Metered(
             open_store(self._settings, in_loop=True), on_request=lambda op, _seconds, _error: self._health.count(op)
         )
-        self._controllers = Controllers(
-            store,
-            self._log,
-            me=me,
-            environment=os.environ,
-            grace=self._grace,
-            lease_s=self._lease_s,
-            clock=lambda: time.clock_gettime(time.CLOCK_BOOTTIME),
-            today=lambda: datetime.now(UTC),
-            apply=self._apply,
-            tell=self._tell,
-        )
+        self._controllers = await self._at_work(store, me)
+        if self._controllers is None:
+            await store.close()
+            return 1
         notifier = Notifier(os.environ)
         tasks = [asyncio.ensure_future(work) for work in (self._controllers.run(), self._heart(), stopping.wait())]
         notifier.ready()
@@ -156,6 +157,24 @@ class Program:
                 async with asyncio.timeout(_CLOSE_S):
                     await store.close()
         return 0
+
+    async def _at_work(self, store: Store, me: str) -> Controllers | None:
+        """None when it cannot begin, which is said already; ours always can."""
+        return self._made(Controllers, store, me)
+
+    def _made(self, kind: type[Work], store: Store, me: str) -> Work:
+        return kind(
+            store,
+            self._log,
+            me=me,
+            environment=os.environ,
+            grace=self._grace,
+            lease_s=self._lease_s,
+            clock=lambda: time.clock_gettime(time.CLOCK_BOOTTIME),
+            today=lambda: datetime.now(UTC),
+            apply=self._apply,
+            tell=self._tell,
+        )
 
     def close(self) -> None:
         if self._page:

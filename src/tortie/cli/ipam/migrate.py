@@ -81,7 +81,13 @@ def migrate(
     dry_run: bool,
     root: str,
     output: str,
+    or_leave: bool = False,
+    classic: str | None = None,
 ) -> int:
+    if classic is not None:
+        from tortie.cli.ipam.migrate_classic import migrate_classic
+
+        return migrate_classic(classic, settings, Paths(os.path.abspath(root)), node)
     if output not in ("text", "json"):
         raise UsageError(f"unrecognized output format '{output}'", "there is no such form", "use text or json")
     seconds = _seconds(timeout or "60s")
@@ -91,28 +97,57 @@ def migrate(
         )
     paths, network = Paths(os.path.abspath(root)), network or NETWORK
     data = HostLocalFolder(os.path.join(paths.below(folder or _DATA), network))
+    try:
+        told = _told(settings, paths, network, data, node, pods, seconds, dry_run=dry_run, speaks=output == "text")
+    except TortieError as error:
+        if not or_leave:
+            raise
+        told = Told("left", data.path, _left(error, data.path))
+    tell(told, output)
+    return 0
+
+
+def _told(
+    settings: Settings,
+    paths: Paths,
+    network: str,
+    data: HostLocalFolder,
+    node: str | None,
+    pods: str | None,
+    seconds: float,
+    *,
+    dry_run: bool,
+    speaks: bool,
+) -> Told:
     if not data.exists():
-        tell(Told("nothing", data.path, NOT_FOUND), output)
-        return 0
+        return Told("nothing", data.path, NOT_FOUND)
     if file := _host_local_in_force(paths, network):
         message = (
             f"skipped: {file} is in force and gives addresses of '{network}' by host-local, so its files are in use; "
             "to change over, run `tortie cni install` first, then this, then start the agent"
         )
-        tell(Told("skipped", data.path, message), output)
-        return 0
+        return Told("skipped", data.path, message)
     name = _node_name(paths, node)
     listed = _listed_pods(pods, name)
 
     async def work(store: Store, deadline: Deadline, watcher: Watcher) -> Told:
-        job = _Job(data, name, network, listed, store, deadline, watcher)
-        return await (_rehearse(job) if dry_run else _locked(job))
+        job = Job(data, name, network, listed, store, deadline, watcher)
+        return await (_rehearse(job) if dry_run else locked(job))
 
-    tell(asyncio.run(_session(settings, work, seconds, speaks=output == "text")), output)
-    return 0
+    return asyncio.run(_session(settings, work, seconds, speaks=speaks))
 
 
-class _Job(NamedTuple):
+def _left(error: TortieError, path: str) -> str:
+    """A node that does not start helps nobody: what cannot be taken over now can be later."""
+    why = f": {error.why}" if error.why else ""
+    fix = f" First: {error.fix}." if error.fix else ""
+    return (
+        f"WARNING: host-local's addresses were not taken over, and the node starts without them: {error.what}{why}. "
+        f"{path} stays as it is.{fix} Then: tortie ipam migrate"
+    )
+
+
+class Job(NamedTuple):
     data: HostLocalFolder
     node: str
     network: str
@@ -137,7 +172,7 @@ async def _session(
         await store.close()
 
 
-async def _locked(job: _Job) -> Told:
+async def locked(job: Job) -> Told:
     job.watcher.step("acquiring lock on host-local IPAM")
     patience = Deadline(min(_LOCK_S, job.deadline.left))
     while not job.data.try_lock():
@@ -154,7 +189,7 @@ async def _locked(job: _Job) -> Told:
         job.data.unlock()
 
 
-async def _migrate(job: _Job) -> Told:
+async def _migrate(job: Job) -> Told:
     data = job.data
     if not data.is_ours():
         return Told("nothing", data.path, f"{NOT_FOUND} (another run has just moved it)")
@@ -176,12 +211,12 @@ async def _migrate(job: _Job) -> Told:
     return Told("migrated", data.path, f"{COMPLETE}: {summary(plan)}", plan, tunnel, backup)
 
 
-async def _rehearse(job: _Job) -> Told:
+async def _rehearse(job: Job) -> Told:
     plan, tunnel = await _plan(job, read_folder(job.data.entries()))
     return Told("planned", job.data.path, "dry run: nothing was changed", plan, tunnel)
 
 
-async def _plan(job: _Job, folder: Folder) -> tuple[Plan, Tunnel]:
+async def _plan(job: Job, folder: Folder) -> tuple[Plan, Tunnel]:
     """Refuses before anything is written; what nobody uses needs neither a node nor a pool."""
     census, record = await look(job.store, job.node, job.deadline, job.watcher)
     users = users_of(job.node, census.endpoints, job.pods, _here())

@@ -9,7 +9,7 @@ from typing import Final, Literal, NamedTuple
 from tortie.ipam.migration import Decision, Plan, Verdict
 from tortie.ipam.migration_tunnel import Tunnel
 
-State = Literal["nothing", "skipped", "planned", "migrated"]
+State = Literal["nothing", "skipped", "planned", "migrated", "left"]
 
 # Calico's own last words, by which logs and people know how it ended.
 NOT_FOUND: Final = "host-local IPAM data dir not found; no migration necessary, successfully exiting..."

@@ -13,6 +13,7 @@ from ipaddress import IPv6Network
 from typing import Final, TypeVar
 
 from tortie import __version__
+from tortie.bgp.bird import Bird
 from tortie.cli.node.pods import Pods
 from tortie.cli.node.sources import Sources
 from tortie.cli.settings import Settings, open_store
@@ -60,6 +61,8 @@ _TRY_AGAIN_S: Final = 1.0
 
 
 class Assembly:
+    BIRD: type[Bird] = Bird
+
     def __init__(
         self,
         health: Health,
@@ -87,6 +90,7 @@ class Assembly:
         self._pods: Pods | None = None
         self._addresses: tuple[NodeAddress, ...] = ()
         self._recorder = Recorder(Timeline(self._paths.starts), health, self._log.warning)
+        self._felix_health = health  # of the dataplane; in classic mode it has a page of its own
 
     async def run(self) -> int:
         settings = self._reading.settings
@@ -100,16 +104,21 @@ class Assembly:
         self._recorder.node = name.name
         self._recorder.update()
         self._log.info(f"Starting node {name.name} with version v{__version__}")
+        return await Agent(self._parts(name.name, stored)).run()
+
+    def _parts(self, name: str, stored: str) -> Parts:
+        """`stored`: what the machine was called at its last start."""
+        settings = self._reading.settings
         self._open_metrics(settings)
         told = status_routes(
-            name.name,
+            name,
             self._health,
             lambda: self._addresses,
             lambda: self._mesh,
             lambda: self._pods.status() if self._pods else None,
         )
         self._status_page = serve(self._paths.status_socket, 0, told, purpose=STATUS)
-        identity = Identity(name.name, stored if stored != name.name else "", machine_id(self._paths))
+        identity = Identity(name, stored if stored != name else "", machine_id(self._paths))
         store = Metered(
             open_store(self._datastore, in_loop=True),
             on_request=lambda op, _seconds, _error: self._health.count(op),
@@ -131,12 +140,20 @@ class Assembly:
         )
         environment = self._sources.environment()
         self._pods = Pods(
-            name.name, self._paths, store, self._health, self._log, phases, lambda: converger.settings, environment
+            name,
+            self._paths,
+            store,
+            self._health,
+            self._log,
+            phases,
+            lambda: converger.settings,
+            environment,
+            self._felix_health,
         )
         loops: list[Loop] = [*self._pods.loops]
         if settings.backend.value == "bird":
             self._mesh = Mesh(
-                name.name,
+                name,
                 self._paths,
                 store,
                 self._health,
@@ -144,11 +161,12 @@ class Assembly:
                 lambda: converger.settings,
                 routes,
                 environment,
+                self.BIRD,
             )
-            report = MeshReport(name.name, store, self._log, self._mesh, stamp)
+            report = MeshReport(name, store, self._log, self._mesh, stamp)
             loops += [Loop("bgp", self._mesh.run, self._mesh.stop), Loop("bgp-report", report.run)]
-        parts = Parts(
-            name.name,
+        return Parts(
+            name,
             self._paths,
             store,
             self._health,
@@ -159,7 +177,7 @@ class Assembly:
             self._recorder,
             Notifier(os.environ),
             self._reload,
-            lambda converged: self._tell(name.name, converged),
+            lambda converged: self._tell(name, converged),
             self._watch,
             self._stopped_early,
             self._begin,
@@ -167,7 +185,6 @@ class Assembly:
             self._pods.early,
             bool(environment.get("TORTIE_DEBUG")),
         )
-        return await Agent(parts).run()
 
     def _begin(self) -> None:
         if self._pods:

@@ -36,7 +36,9 @@ class Pods:
         phases: Phases,
         settings: Callable[[], NodeSettings],
         environment: Mapping[str, str],
+        felix_health: Health,
     ) -> None:
+        """`felix_health` is where the dataplane tells how it is; the same as `health`, but for classic mode."""
         self._health = health
         self._phases = phases
         allocator = Allocator(store, name, clock=_now, keep=True)
@@ -60,7 +62,7 @@ class Pods:
             tunnels = TunnelAddresses(name, store, health, log, allocator)
             loops.append(Loop("tunnel-addresses", tunnels.run))
         if not settings().disable_felix.value:
-            self._dataplane = DataplaneLoop(name, paths, store, health, log, settings, environment)
+            self._dataplane = DataplaneLoop(name, paths, store, felix_health, log, settings, environment)
             loops.append(Loop("dataplane", self._dataplane.run))
         self.loops = tuple(loops)
 

@@ -18,7 +18,11 @@ if TYPE_CHECKING:
     from tortie.health.page import Page
 
 
-def run(*, env_file: str | None, log_format: str, root: str, **flags: Any) -> int:
+def run(*, env_file: str | None, log_format: str, root: str, classic: str | None = None, **flags: Any) -> int:
+    if classic is not None:
+        from tortie.cli.node.classic import run_classic
+
+        return run_classic(classic, env_file=env_file, log_format=log_format, root=root, flags=flags)
     if log_format not in ("calico", "json"):
         raise UsageError(f"unknown log format '{log_format}'", "there is no such form", "use calico or json")
     page: Page | None = None
