@@ -118,7 +118,9 @@ section "nodes/$host/ports"
 have ss && run 'ss -lntp'
 section "nodes/$host/sysctl"
 run 'sysctl net.ipv4.ip_forward net.ipv4.conf.all.rp_filter net.ipv4.conf.all.forwarding net.netfilter.nf_conntrack_count net.netfilter.nf_conntrack_max'
+run "sysctl -ar 'ipv4.conf.*[.]rp_filter' | head -40"
 run 'cat /etc/hosts'
+have getent && run 'getent ahostsv4 localhost'
 run 'cat /etc/resolv.conf'
 have timedatectl && run 'timedatectl'
 have getenforce && run 'getenforce'
@@ -135,6 +137,7 @@ run 'ls -la /opt/cni/bin'
 run 'ls -la /var/lib/cni/networks/k8s-pod-network | head'
 run 'cat /var/lib/calico/nodename'
 run 'cat /etc/cni/net.d/10-calico.conflist'
+run 'ls -la /var/lib/calico /var/run/calico'
 section "nodes/$host/units"
 for unit in kubelet containerd docker firewalld NetworkManager; do
   there systemctl cat "$unit" && run "systemctl status $unit --no-pager -n 0 -l"
@@ -154,6 +157,8 @@ run 'grep -n -e SystemdCgroup -e bin_dir -e conf_dir /etc/containerd/config.toml
 run 'grep -n -e cgroupDriver -e failSwapOn /var/lib/kubelet/config.yaml'
 section "nodes/$host/node-status"
 have curl && run 'curl -s -m 3 -o /dev/null -w "%{http_code}\n" http://127.0.0.1:9099/liveness'
+have curl && run 'curl -s -m 3 -o /dev/null -w "%{http_code}\n" http://127.0.0.1:9099/readiness'
+have curl && run 'curl -s -m 3 -o /dev/null -w "%{http_code}\n" http://localhost:9099/liveness'
 have calicoctl && run 'calicoctl node status'
 if have tortie; then
   run 'tortie node status'

@@ -17,34 +17,57 @@ from tortie.doctor.reading.sources import Opened, open_sources
 from tortie.model.errors import UsageError
 
 
-def examine(*, paths: tuple[str, ...], output: str, here: bool, root: str | None, lang: str | None, color: str) -> int:
+def examine(
+    *,
+    paths: tuple[str, ...],
+    output: str,
+    here: bool,
+    root: str | None,
+    lab: bool = False,
+    name: str | None = None,
+    lang: str | None,
+    color: str,
+) -> int:
     language = choose_language(lang, os.environ)
     render = forms.form(output)
     if root is not None and not here:
         raise UsageError("--root without --here", "it says where this machine's files are", "add --here")
-    if not paths and not here:
+    if name is not None and not lab:
+        raise UsageError("--name without --lab", "it says which lab is asked", "add --lab")
+    if not paths and not here and not lab:
         if sys.stdin.isatty():
             fix = "name files, folders or archives; - is standard input; `tortie doctor --help` has examples"
             raise UsageError("there is no evidence", "no file was named and nothing is piped in", fix)
         paths = ("-",)
-    sources = open_sources(paths, sys.stdin.buffer, needles())
-    picture = picture_of(_WithHere(root, sources) if here else sources)
-    diagnosis = judge(picture)
-    colour = may_colour(color, os.environ, sys.stdout)
-    sys.stdout.write(render(diagnosis, picture, language, colour=colour))
-    return diagnosis.exit_code
+    opened = open_sources(paths, sys.stdin.buffer, needles())
+
+    def answer(collected: list[Source]) -> int:
+        picture = picture_of(_Together(collected, opened) if collected else opened)
+        diagnosis = judge(picture)
+        colour = may_colour(color, os.environ, sys.stdout)
+        sys.stdout.write(render(diagnosis, picture, language, colour=colour))
+        return diagnosis.exit_code
+
+    collected: list[Source] = []
+    if here:
+        from tortie.cli.doctor.here import collected as from_here
+
+        collected.append(from_here(root, dict(os.environ)))
+    if not lab:
+        return answer(collected)
+    from tortie.cli.doctor.lab import with_lab
+
+    return with_lab(lambda from_lab: answer([*collected, *from_lab]), name, lang, color, as_json=output == "json")
 
 
-class _WithHere:
-    """What this machine says of itself, and after it whatever else was handed over."""
+class _Together:
+    """What is collected now, and after it whatever else was handed over."""
 
-    def __init__(self, root: str | None, opened: Opened) -> None:
-        self._root, self._opened = root, opened
+    def __init__(self, collected: list[Source], opened: Opened) -> None:
+        self._collected, self._opened = collected, opened
 
     def __iter__(self) -> Iterator[Source]:
-        from tortie.cli.doctor.here import collected
-
-        yield collected(self._root, dict(os.environ))
+        yield from self._collected
         yield from self._opened
 
     @property

@@ -61,6 +61,9 @@ def judge(picture: Picture) -> Finding:
         return found(LIKELY, why, objects, evidence)
     if unread and down:
         return found(LIKELY, why, objects, evidence)
+    if down and not unread and picture.sessions() and not picture.sessions_down():
+        told = Words("BIRD runs: all sessions are established", "BIRD 在运行：会话全部 Established")
+        return ruled_out(told, picture.sessions()[:1])
     if unread or down:
         return found(POSSIBLE, why, objects, evidence)
     return cannot_tell(Words("the container's environment is not shown", "没有容器内的环境变量"))

@@ -35,7 +35,7 @@ FOLDERS: Final = ("/var/lib/calico", "/var/run/calico", "/lib/modules", "/run/xt
 
 def judge(picture: Picture) -> Finding:
     own = picture.hits(NO_SOCKET, EXPECTED, LOCK)
-    modules, nodename = picture.hits(MODULES), picture.hits(NODENAME)
+    modules, nodename = picture.hits(MODULES), [hit for hit in picture.hits(NODENAME) if not _of_a_probe(hit)]
     absent = _absent_mounts(picture)
     paths = [_folder(hit) for hit in own]
     if modules:
@@ -62,6 +62,11 @@ def judge(picture: Picture) -> Finding:
     if nodename:
         return _by_nodename(picture, nodename, absent)
     return cannot_tell(Words("mounts of the agent are not shown", "没有 calico-node 的挂载列表"))
+
+
+def _of_a_probe(hit: Hit) -> bool:
+    """The agent's own readiness while it starts: it has not written the file yet, and no plugin misses it."""
+    return "is not ready" in hit.line or "probe" in hit.line.lower()
 
 
 def _by_nodename(picture: Picture, nodename: list[Hit], absent: list[str]) -> Finding:

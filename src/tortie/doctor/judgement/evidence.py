@@ -11,7 +11,8 @@ from tortie.doctor.reading.exhibit import Exhibit, Place
 
 # Frames and heads of tables, and lines that only announce what follows: nothing to understand.
 _FRAME: Final = re.compile(
-    r"[-+=|_*#~<>. \t]+|[-A-Z0-9 ()%/:._#+|]+|(?:IPv[46] BGP status|total \d+|Events:|Conditions:|Volumes:|\.\.\.|…+)"
+    r"[-+=|_*#~<>. \t]+|[-A-Z0-9 ()%/:._#+|]+|Type +Status|Type +Reason +Age .*"
+    r"|(?:IPv[46] BGP status|total \d+|Events:(?: +<none>)?|Conditions:|Volumes:|\.\.\.|…+)"
     r"|(?:Filesystem|USER|State|Netid|Proto|COMMAND|Active Internet connections)\b.*|\^C"
 )
 # What every description of a pod or node has, and says nothing about its trouble.
@@ -24,6 +25,15 @@ _ROUTINE: Final = re.compile(
     r"|Unschedulable|ConfigMapName|TokenExpirationSeconds|DownwardAPI|Addresses|Roles|Hostname)\b ?:.*"
     r"|\S+:No(?:Schedule|Execute)\b.*|CriticalAddonsOnly.*|\S+ from \S+ \((?:ro|rw)[^)]*\)|[a-z0-9-]+:"
     r"|(?:cpu|memory|pods|hugepages-\S+|ephemeral-storage)\b.*|\{\"collected\": .*"
+    # Lists without a word of their own, and what surrounds the line that counts: of ping, ls, free, `ipam check`.
+    r"|apiVersion: \S+|kind: \w*List|metadata:|items:(?: \[\])?|resourceVersion: \S+"
+    r"|PING \S+ .*|\d+ bytes from .*|--- \S+ ping statistics ---|rtt min/avg/max.*"
+    r"|d[-rwxstST]{9}\S? .* \.{1,2}|/[\w./-]+:|total +used +free\b.*"
+    r"|(?:Checking IPAM|Loading all|Scanning for|Looking for top|Comparing the two places)\b.*|Found 0 .*"
+    r"|\S+ has \d+ allocations|Node with most allocations has .*"
+    r"|No resources found\b.*|(?:Client|Kustomize) Version: v[\d.]+|(?:\S*:\S+|\S+) op=Exists(?: for \d+s)?"
+    r"|raft\d{4}/\S+ \S+ INFO: .*|\[WARNING\] Deprecated '--logger=.*"
+    r"|[●○×*] \S+\.service(?: - .*)?|[├└]─.*|(?:Drop-In|Docs|Main PID|Tasks|Memory|CPU|CGroup): .*"
 )
 # Lines that a quote of a long piece keeps: states, times, reasons, windows, addresses.
 _TELLING: Final = re.compile(

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from tortie.doctor.causes.shared import DIAL_FAILED, SYMPTOMS, TERMINATING
 from tortie.doctor.diagnosis import Symptom
+from tortie.doctor.judgement.passing import Passing
 from tortie.doctor.judgement.standing import Standing, live, ready
 from tortie.doctor.picture.facts import Condition, Container, Event, LogLine, Pod, Setting, Workload
 from tortie.doctor.picture.picture import Picture, is_agent
@@ -18,8 +19,6 @@ _SYSTEM = ("kube-system", "calico-system", "calico-apiserver", "tigera-operator"
 # Programs inside the agent's pod: what they complained about is over when the pod is ready.
 _OWN = ("", "startup", "felix", "confd", "bird", "bird6", "calico-node", "tunnel-ip-allocator", "monitor-addresses",
         "cni-installer", "install-cni", "ipam", "upgrade-ipam", "cni-config-monitor", "status-reporter")  # fmt: skip
-_RECENT_S, _OFTEN, _LASTING_S = 600.0, 3, 600.0  # longer than any start-up complains
-_JUST_NOW_S = 30.0
 _MANY, _A_DAY = 10, 3.0  # restarts that are more than history
 _FILTERS = ("grep", "field-selector", "head", "tail", "awk", "sed")
 _PULL = ("ImagePullBackOff", "ErrImagePull", "InvalidImageName")
@@ -205,14 +204,14 @@ def _events(picture: Picture, standing: Standing) -> Iterator[Symptom]:
     words: dict[str, str] = {}
     longest: dict[str, Event] = {}
     current: set[str] = set()
-    pods = {pod.name: pod for pod in picture.pods_now()}
+    passing = Passing(picture, standing)
     for event in picture.events():
         kind = _event_kind(event.reason, event.message)
-        pod = pods.get(event.object.rpartition("/")[2])
+        pod = passing.pod(event)
         if kind and pod is not None and _told(pod) == ELSEWHERE:
             kind = ELSEWHERE
         if kind:
-            if not _is_over(event, pods, standing):
+            if not passing.is_over(event):
                 current.add(kind)
             seen.setdefault(kind, []).append(event.place)
             words[kind] = _cut(event.message, 160)
@@ -221,21 +220,6 @@ def _events(picture: Picture, standing: Standing) -> Iterator[Symptom]:
     for kind, where in seen.items():
         since = _lasting(longest[kind])
         yield Symptom(kind, Words(words[kind], words[kind]), tuple(where[:3]), current=kind in current, since=since)
-
-
-def _is_over(event: Event, pods: dict[str, Pod], standing: Standing) -> bool:
-    """The pod it speaks of is ready now; or it speaks of no pod that is shown, and all agents are."""
-    recent = event.age_s is not None and event.age_s <= _RECENT_S and event.count >= _OFTEN
-    just_now = event.age_s is not None and event.age_s <= _JUST_NOW_S and event.count >= _OFTEN
-    if just_now or (recent and (event.over_s or 0.0) - (event.age_s or 0.0) > _LASTING_S):
-        return False  # again and again, and just now: ready is only the moment between two of them
-    pod = pods.get(event.object.rpartition("/")[2])
-    if pod is not None and pod.containers is not None:
-        return ready(pod)
-    about_agents = not event.object or is_agent(event.object.rpartition("/")[2])
-    return (
-        standing.agents_well and about_agents and event.reason in ("Unhealthy", "Killing", "BackOff", "FailedMount", "")
-    )
 
 
 def _lasting(event: Event) -> str:
@@ -288,19 +272,21 @@ def _logs(picture: Picture, standing: Standing) -> Iterator[Symptom]:
         # The last of the worst tells most.
         worst = [line for line in fatal if line.level != "ERROR"] or fatal
         told = _cut(worst[-1].message, 200)
-        own = all(line.program in _OWN for line in worst[-3:])
-        yield Symptom("log-errors", Words(told, told), (worst[-1].place,), current=not (standing.agents_well and own))
+        own = standing.agents_well and all(line.program in _OWN for line in worst[-3:])
+        over = own or Passing(picture, standing).is_history(line.place for line in worst)
+        yield Symptom("log-errors", Words(told, told), (worst[-1].place,), current=not over)
 
 
 def _messages(picture: Picture, standing: Standing) -> Iterator[Symptom]:
-    pods = {pod.name: pod for pod in picture.pods_now()}
-    past = [event.place for event in picture.events() if _is_over(event, pods, standing)]
+    passing = Passing(picture, standing)
+    past = [event.place for event in picture.events() if passing.is_over(event)]
     for kind, signs in SYMPTOMS.items():
         hits = picture.hits(*signs)
         if hits:
             told = hits[-1].text
             over = standing.agents_well and kind in ("datastore-error", "typha-down")
-            over = over or all(_in_the_past(hit.place, past) for hit in hits)
+            left = [hit.place for hit in hits if not _in_the_past(hit.place, past)]
+            over = over or not left or passing.is_history(left)
             yield Symptom(kind, Words(told, told), _few(hits), current=not over)
 
 

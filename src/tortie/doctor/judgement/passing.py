@@ -1,0 +1,80 @@
+"""Whether what an event or a log complains about is over: starts complain, too, and ready may be but a moment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from tortie.doctor.judgement.standing import Standing, ready
+from tortie.doctor.picture.facts import Clock, Event, LogLine, Pod, Probe
+from tortie.doctor.picture.picture import Picture, is_agent
+from tortie.doctor.reading.exhibit import Place
+
+_RECENT_S: Final = 600.0
+_OFTEN: Final = 3
+_LASTING_S: Final = 600.0  # longer than any start-up complains
+_PROBES: Final = 3  # that have gone well since: what was is over
+_START: Final = 6  # probes' periods, within which a new pod may complain as often as it likes
+_PERIOD_S: Final = 10.0  # kubelet's default, and Calico's
+
+
+class Passing:
+    def __init__(self, picture: Picture, standing: Standing) -> None:
+        self._standing = standing
+        self._pods = {pod.name: pod for pod in picture.pods_now()}
+        self._probes = picture.of(Probe)
+        self._clocks = {clock.host: clock.time for clock in picture.of(Clock) if clock.time is not None}
+        self._lines = picture.of(LogLine)
+
+    def pod(self, event: Event) -> Pod | None:
+        return self._pods.get(event.object.rpartition("/")[2])
+
+    def is_over(self, event: Event) -> bool:
+        """The pod it speaks of is ready now; or it speaks of no pod that is shown, and all agents are."""
+        pod = self.pod(event)
+        often = event.age_s is not None and event.count >= _OFTEN
+        if often and not self._starts(event, pod):
+            age_s = event.age_s or 0.0
+            just_now = age_s <= _PROBES * self._period_s(event, pod)
+            if just_now or (age_s <= _RECENT_S and (event.over_s or 0.0) - age_s > _LASTING_S):
+                return False  # again and again, and just now: ready is only the moment between two of them
+        if pod is not None and pod.containers is not None:
+            return ready(pod)
+        about_agents = not event.object or is_agent(event.object.rpartition("/")[2])
+        known = event.reason in ("Unhealthy", "Killing", "BackOff", "FailedMount", "")
+        return self._standing.agents_well and about_agents and known
+
+    def is_history(self, places: Iterable[Place]) -> bool:
+        """Only said in logs, and some probes ago: whoever collects logs collects what was before it was mended, too.
+
+        Told only where the logs' machine shows its clock, and everything else is well.
+        """
+        now = self._standing
+        if not (now.well and now.agents_shown and now.nodes_ready and self._clocks):
+            return False
+        wanted = set(places)
+        lines = [line for line in self._lines if line.place in wanted]
+        return len({line.place for line in lines}) == len(wanted) and all(self._is_old(line) for line in lines)
+
+    def _is_old(self, line: LogLine) -> bool:
+        clock = self._clocks.get(line.host, min(self._clocks.values()))
+        periods = [probe.period_s for probe in self._probes if probe.kind == "readiness" and is_agent(probe.owner)]
+        return line.time is not None and clock - line.time > _PROBES * max(periods, default=_PERIOD_S)
+
+    def _starts(self, event: Event, pod: Pod | None) -> bool:
+        """Readiness of a pod that has only just begun, and has not been restarted."""
+        if pod is None or pod.age_s is None or pod.restarts != 0 or not ready(pod):
+            return False
+        return "Liveness" not in event.message and pod.age_s <= _START * self._period_s(event, pod)
+
+    def _period_s(self, event: Event, pod: Pod | None) -> float:
+        """How often the probe is asked, if it is shown; other clusters than a hurried lab have the usual period."""
+        kind = "liveness" if "Liveness" in event.message else "readiness"
+        for probe in self._probes:
+            if pod and probe.kind == kind and probe.owner and _belongs(pod.name, probe.owner):
+                return probe.period_s
+        return _PERIOD_S
+
+
+def _belongs(pod: str, owner: str) -> bool:
+    return pod == owner or pod.startswith(f"{owner}-")

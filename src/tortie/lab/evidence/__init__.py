@@ -1,0 +1,1 @@
+"""What a careful person would collect from a lab."""

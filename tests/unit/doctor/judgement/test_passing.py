@@ -1,0 +1,78 @@
+"""What a start complained about, and what logs say of the past, is over; what comes again and again is not."""
+
+from __future__ import annotations
+
+import pytest
+from tests.support.doctor import finding, picture
+
+from tortie.doctor.judgement.judge import judge
+
+PODS = """
+$ kubectl get nodes
+NAME     STATUS   ROLES    AGE   VERSION
+wren     Ready    <none>   9d    v1.21.14
+$ kubectl -n kube-system get pods -o wide
+NAME                READY   STATUS    RESTARTS   AGE     IP           NODE   NOMINATED NODE   READINESS GATES
+calico-node-x7k2p   1/1     Running   {restarts}          {age}   10.31.0.14   wren   <none>           <none>
+"""
+EVENTS = """
+$ kubectl -n kube-system describe pod calico-node-x7k2p | tail -5
+Events:
+  Type     Reason     Age                 From     Message
+  ----     ------     ----                ----     -------
+  Warning  Unhealthy  {event}  kubelet  Readiness probe failed: HTTP probe failed with statuscode: 503
+"""
+PROBE = """
+$ kubectl -n kube-system describe pod calico-node-x7k2p
+Name:         calico-node-x7k2p
+Namespace:    kube-system
+Node:         wren/10.31.0.14
+Containers:
+  calico-node:
+    Ready:          True
+    Readiness:  http-get http://127.0.0.1:9099/readiness delay=0s timeout=1s period=1s #success=1 #failure=3
+"""
+JOURNAL = """
+[root@wren ~]# date -u
+Mon Mar  4 08:20:00 UTC 2024
+[root@wren ~]# journalctl -u containerd -n 1 --no-pager
+Mar 04 08:{minute}:30 wren containerd[811]: time="2024-03-04T08:{minute}:30.000000000Z" level=error msg="ExecSync for \\"70ca\\" failed"
+"""  # noqa: E501
+
+
+@pytest.mark.parametrize(
+    ("age", "restarts", "event", "probe", "verdict"),
+    [
+        ("40s", "0", "12s (x4 over 38s)", "", "healthy"),  # of the start
+        ("9d", "0", "12s (x40 over 9d)", "", "undetermined"),  # ready between two failures
+        ("40s", "3", "12s (x4 over 38s)", "", "undetermined"),
+        ("9d", "0", "12s (x4 over 38s)", PROBE, "healthy"),  # twelve probes have gone well since
+        ("9d", "0", "2s (x4 over 38s)", PROBE, "undetermined"),
+    ],
+)
+def test_when_failed_probes_are_over(age: str, restarts: str, event: str, probe: str, verdict: str) -> None:
+    text = probe + PODS.format(age=age, restarts=restarts) + EVENTS.format(event=event)
+    assert judge(picture(text)).verdict == verdict
+
+
+@pytest.mark.parametrize(("minute", "verdict"), [("10", "healthy"), ("19", "undetermined")])
+def test_an_error_of_long_ago_in_a_journal_is_history(minute: str, verdict: str) -> None:
+    text = PODS.format(age="9d", restarts="0") + JOURNAL.format(minute=minute)
+    assert judge(picture(text)).verdict == verdict
+
+
+def test_the_agents_own_probe_misses_no_mount() -> None:
+    line = (
+        "  Warning  Unhealthy  9s  kubelet  Readiness probe failed: calico/node is not ready: BIRD is not ready: "
+        "failed to stat() nodename file: stat /var/lib/calico/nodename: no such file or directory\n"
+    )
+    text = PODS.format(age="40s", restarts="0") + "\n$ kubectl describe pod calico-node-x7k2p | tail -1\n" + line
+    assert finding("missing-mount", text).state == "cannot-tell"
+
+
+def test_services_are_known_where_bird_runs() -> None:
+    down = "service bird is not running. Output << down: /etc/service/enabled/bird: 1s, normally up, want up >>"
+    events = f"\n$ kubectl describe pod calico-node-x7k2p | tail -1\n  Warning  Unhealthy  9s  kubelet  Liveness probe failed: {down}\n"  # noqa: E501
+    sessions = "\n$ calicoctl node status\n| 10.31.0.15 | node-to-node mesh | up | 08:10:01 | Established |\n"
+    assert finding("service-env-missing", events).state == "found"
+    assert finding("service-env-missing", events + sessions).state == "ruled-out"
