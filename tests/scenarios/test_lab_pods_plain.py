@@ -92,7 +92,7 @@ def test_what_cannot_be_wired_is_not_there_afterwards(lab: Lab) -> None:
     done = lab("pod run", "web-1", "web-2", "--node", "node-1")
     assert done.code == 1
     assert "2 of 2 pods got no network" in done.stderr
-    assert "web-1 on node-1: no-such-plugin (999): there is no such plugin in" in done.stderr
+    assert 'web-1 on node-1: no-such-plugin (999): failed to find plugin "no-such-plugin" in path [' in done.stderr
     assert pods(lab) == []
     assert held_addresses(lab, "node-1") == []
     failed = lab("pod run", "web-1", "--node", "node-1", "-o", "json")

@@ -71,8 +71,10 @@ def parse(path: str, command: Command, words: list[str]) -> dict[str, Any]:
     # Go's programs spell long flags with one dash; who declares that gets it.
     with_one_dash = {flag for option in options for flag in option.flags if len(flag) > 2 and flag[1] != "-"}
     words = [f"-{word}" if word in with_one_dash else word for word in words]
+    words, others = _split(words, options) if command.verbatim else (words, [])
     try:
-        given, rest = (getopt.getopt if command.verbatim else getopt.gnu_getopt)(words, short, long)
+        given, rest = getopt.gnu_getopt(words, short, long)
+        rest += others
     except getopt.GetoptError as error:
         raise _misunderstood(path, command, options, error) from None
     values: dict[str, Any] = {option.name: _unsaid(option) for option in options}
@@ -84,6 +86,16 @@ def parse(path: str, command: Command, words: list[str]) -> dict[str, Any]:
     if values.pop("help") or (command.verbatim and not {"-h", "--help"}.isdisjoint(rest)):
         raise HelpWanted
     return values | _positional(path, command, rest)
+
+
+def _split(words: list[str], options: tuple[Option, ...]) -> tuple[list[str], list[str]]:
+    """Our own flags, as far as the words begin with them, and what is another program's: its flags, too."""
+    flags = {flag: option for option in options for flag in option.flags}
+    index = 0
+    while index < len(words) and (option := flags.get(words[index].partition("=")[0])):
+        index += 2 if option.metavar and "=" not in words[index] else 1
+    ours, others = words[:index], words[index:]
+    return ours, others[1:] if others[:1] == ["--"] else others
 
 
 def _unsaid(option: Option) -> Any:

@@ -19,6 +19,7 @@ def carried_out(nodes: Nodes, machine: Machine, message: Mapping[str, Any]) -> d
             nodes.restart(machine)
         case "halt":
             nodes.end([machine.name])
+            nodes.halted.add(machine.name)
         case "limit":
             return nodes.limit(machine.name, message["percent"])
         case "unit":

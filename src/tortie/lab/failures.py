@@ -8,6 +8,10 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from tortie.lab.evidence.failures import EVIDENCE_FAILURES
+from tortie.lab.faults.failures import FAULT_FAILURES
+from tortie.lab.kubectl.failures import KUBECTL_FAILURES
+from tortie.lab.plays.failures import PLAY_FAILURES
 from tortie.lab.pod_failures import POD_FAILURES
 from tortie.lab.words import Kind, Language, Told
 from tortie.model.errors import TortieError
@@ -43,7 +47,7 @@ def from_message(message: dict[str, Any]) -> TortieError:
     return error
 
 
-FAILURES: Final[dict[str, Kind]] = POD_FAILURES | {
+_LAB_FAILURES: Final[dict[str, Kind]] = {
     "bad-name": Kind(
         2,
         Told(
@@ -268,6 +272,37 @@ FAILURES: Final[dict[str, Kind]] = POD_FAILURES | {
         ),
         Told("同时给出了拓扑文件和 {flag}", "文件已说明全部内容", "去掉 -f，或写入文件"),
     ),
+    "faults-active": Kind(
+        1,
+        Told(
+            "the lab {name} is broken on purpose: {faults}",
+            "what is changed now would be mixed with what has to be undone",
+            "tortie lab heal --name {name}, then up again",
+        ),
+        Told(
+            "实验环境 {name} 有注入的故障：{faults}",
+            "此时再做更改，会与需要撤销的改动混在一起",
+            "先 tortie lab heal --name {name}，再 up",
+        ),
+    ),
+    "unknown-program": Kind(
+        2,
+        Told("a node runs no '{program}'", "there are {programs}", "name one of these"),
+        Told("节点上没有“{program}”", "现有：{programs}", "请用其中之一"),
+    ),
+    "unknown-unit": Kind(
+        1,
+        Told(
+            "{machine} has no unit '{unit}'",
+            "nodes of a lab with kubelets have kubelet and containerd",
+            "tortie lab up --kubelet",
+        ),
+        Told(
+            "{machine} 没有单元“{unit}”",
+            "带 kubelet 的实验环境，其节点有 kubelet 和 containerd",
+            "tortie lab up --kubelet",
+        ),
+    ),
     "unreadable": Kind(
         2,
         Told("{path} cannot be read", "{reason}", "check the path"),
@@ -309,4 +344,13 @@ FAILURES: Final[dict[str, Kind]] = POD_FAILURES | {
         Told("{machine} has no log yet", "nothing has been started there", "tortie lab start {machine}"),
         Told("{machine} 还没有日志", "那里尚未启动任何进程", "tortie lab start {machine}"),
     ),
+}
+
+FAILURES: Final = {
+    **_LAB_FAILURES,
+    **POD_FAILURES,
+    **EVIDENCE_FAILURES,
+    **FAULT_FAILURES,
+    **KUBECTL_FAILURES,
+    **PLAY_FAILURES,
 }

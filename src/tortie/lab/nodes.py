@@ -53,6 +53,7 @@ class Nodes:
         self._overlays: dict[str, dict[str, str | None]] = {}
         self._stopped: set[str] = set()  # units that somebody stopped; nobody starts them but somebody
         self._restarts: dict[str, int] = {}
+        self.halted: set[str] = set()
         self._swaps = _read("/proc/swaps")
         self.cgroups = Cgroups(folder.path)
 
@@ -79,6 +80,7 @@ class Nodes:
     def start(self, nodes: Iterable[Machine]) -> list[str]:
         """Whoever does not run. Returns their names."""
         idle = [node for node in nodes if not self.runs(node.name)]
+        self.halted.difference_update(node.name for node in idle)
         if not self.in_pods:
             self._crew.start({node.name: self._agent(node) for node in idle})
             return [node.name for node in idle]

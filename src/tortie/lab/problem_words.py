@@ -15,6 +15,19 @@ from tortie.model.errors import Invalid, Place, Problem, TortieError, UsageError
 from tortie.model.manifest import Unreadable
 
 FORMS: Final[dict[str, str]] = {
+    # a scenario
+    "does not describe a scenario": "没有描述一个场景",
+    "apiVersion: tortie/v1, kind: Scenario, and steps": "apiVersion: tortie/v1、kind: Scenario 和 steps",
+    "a scenario has 1 to {most} steps": "一个场景有 1 到 {most} 个步骤",
+    "- break: NAME": "- break: 名称",
+    "a step does one thing": "一个步骤只做一件事",
+    "break: NAME, decoy: NAME or heal: NAME": "break: 名称、decoy: 名称 或 heal: 名称",
+    "there is no such fault": "没有这个故障",
+    "there is no such decoy": "没有这个干扰项",
+    "a name that `tortie lab faults` lists": "`tortie lab faults` 列出的名称",
+    "means nothing to heal": "对 heal 没有意义",
+    "a time of a scenario is 0s to 1h": "场景中的时间为 0s 到 1h",
+    "for example 20s": "例如 20s",
     # one field on its own
     "is required": "必须填写",
     "set it": "请填写",

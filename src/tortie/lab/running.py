@@ -15,12 +15,15 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from tortie.host.files import write_whole
 from tortie.host.namespaces import Kind
+from tortie.lab.certificates import provide
 from tortie.lab.changes import Changes, Refused, changes
+from tortie.lab.changing import carried_out
 from tortie.lab.crew import Crew
 from tortie.lab.fabric import Fabric
 from tortie.lab.failures import LabFailure
 from tortie.lab.hosting import Ground, Hosting
 from tortie.lab.launch import Life, Place, become_command, become_program
+from tortie.lab.nodes import Nodes, Surroundings
 from tortie.lab.plan import LabPlan, Machine
 from tortie.lab.plan_json import as_json, from_json
 from tortie.lab.pods import dealt_out, wanted_from
@@ -29,6 +32,7 @@ from tortie.lab.router import router_text
 from tortie.lab.seeding import settle
 from tortie.lab.surroundings import BIRD_COMMAND, environment_of, etcd_command, network_variables
 
+SWITCH: Final = "switch"  # where the cables end; no machine of the plan
 _STORE_S: Final = 30.0
 _LOOK_S: Final = 0.02
 _KILL_S: Final = 5.0
@@ -64,6 +68,8 @@ class RunningLab:
         self._loaded = False
         self._gone: list[Machine] = []  # nodes that have left, and of which the store still knows
         self._files_max = _raise_files_limit()
+        around = Surroundings(shipped.command, self._bare_namespaces, self._environment, self._files_max)
+        self._nodes = Nodes(folder, self._crew, around)
         ground = Ground(folder.machine, self._runtime_place, self._installation, self._write_record)
         self._hosting = Hosting(folder, self._crew, ground)
 
@@ -78,8 +84,10 @@ class RunningLab:
         self._retire(change, before)
         self._fabric.apply(plan)
         self._plan = plan
+        self._nodes.adopt(plan)
         for machine in plan.machines:
             os.makedirs(self._folder.machine(machine.name), exist_ok=True)
+        provide(plan, self._folder)
         self._write_record()
         tell("fabric", seconds=clock.lap())
         started = self._start_stores()
@@ -88,9 +96,7 @@ class RunningLab:
         yield from self._settle_store(plan, before)
         tell("store", seconds=clock.lap())
         started += self._start_router(before)
-        agents = {node.name: self._life(node) for node in plan.nodes if not self._crew.runs(node.name)}
-        self._crew.start(agents)
-        started += agents
+        started += self._nodes.start(plan.nodes)
         tell("agents", seconds=clock.lap(), started=started)
         return {
             "added": [machine.name for machine in change.added],
@@ -110,9 +116,9 @@ class RunningLab:
     def _retire(self, change: Changes, before: LabPlan | None) -> None:
         """Ends what runs in machines that go or become others, and agents that shall start with other settings."""
         gone = [machine.name for machine in (*change.removed, *change.rebuilt)]
-        self._crew.kill([*gone, *(each.name for each in change.changed if each.restart)], _KILL_S)
+        self._nodes.end([*gone, *(each.name for each in change.changed if each.restart)])
+        self._nodes.forget(gone)
         for name in gone:
-            self._crew.forget(name)
             shutil.rmtree(self._folder.machine(name), ignore_errors=True)
         self._hosting.leave(gone)
         self._gone += [node for node in before.nodes if node.name in gone] if before else []
@@ -178,10 +184,6 @@ class RunningLab:
         self._crew.start({router.name: Life(place, partial(become_program, BIRD_COMMAND))})
         return [router.name]
 
-    def _life(self, node: Machine) -> Life:
-        words = ("node", "run", "--root", self._folder.machine(node.name))
-        return Life(self._place(node), partial(become_command, self._shipped.command, words))
-
     def _installation(self, node: str) -> Life:
         """The shipped command, which puts plugins and configuration below the node's root."""
         root = self._folder.machine(node)
@@ -195,26 +197,26 @@ class RunningLab:
     def _runtime_place(self, node: str) -> Place:
         """Where a container runtime would be: on the node, and nothing of its agent."""
         log = os.path.join(self._folder.machine(node), "runtime.log")
-        return Place(self._namespaces(self._machine(node)), log, self._bare_environment, files_max=self._files_max)
+        return Place(self._nodes.namespaces(node), log, self._bare_environment, files_max=self._files_max)
 
     @property
     def _bare_environment(self) -> dict[str, str]:
         return {"PATH": self._path, "LANG": "C.UTF-8"}
 
-    def _environment(self, machine: Machine, plan: LabPlan) -> dict[str, str]:
-        return environment_of(machine, plan, self._folder, self._path)
+    def _environment(self, machine: Machine) -> dict[str, str]:
+        assert self._plan
+        return environment_of(machine, self._plan, self._folder, self._path)
+
+    def _bare_namespaces(self, name: str) -> dict[Kind, int]:
+        return dict(self._fabric.place(name).namespaces)
 
     def _namespaces(self, machine: Machine) -> dict[Kind, int]:
-        return dict(self._fabric.places[machine.name].namespaces)
+        return self._nodes.namespaces(machine.name)
 
     def _place(self, machine: Machine) -> Place:
-        assert self._plan
-        return Place(
-            self._namespaces(machine),
-            self._folder.machine_log(machine.name),
-            self._environment(machine, self._plan),
-            files_max=self._files_max,
-        )
+        log = self._folder.machine_log(machine.name)
+        environment = self._nodes.environment(machine)
+        return Place(self._namespaces(machine), log, environment, files_max=self._files_max)
 
     def _write_record(self) -> None:
         assert self._plan
@@ -240,13 +242,19 @@ class RunningLab:
             "pid": os.getpid(),
             "store": _store_text(self._plan) if self._plan else "",
             "age_s": now - self._began,
+            "hurry": self._plan.hurry if self._plan else 0,
+            "classic": self._plan.classic if self._plan else "",
+            "helpers": self._nodes.helpers(),
+            "cpu_limit": self._nodes.cgroups.available,
             "machines": machines,
         }
 
     def _told(self, machine: Machine, now: float) -> dict[str, Any]:
-        worker = self._crew.get(machine.name)
         assert self._plan
+        worker = self._crew.get(machine.name)
         process = worker.as_json(now) if worker else None
+        if machine.role == "node":
+            process = self._nodes.process(machine.name, now)
         if process and process.get("exit_code"):
             process["last_words"] = _tail(self._folder.machine_log(machine.name))
         return {
@@ -257,6 +265,12 @@ class RunningLab:
             "addresses": [str(address.ip) for nic in machine.nics for address in nic.addresses],
             "has_work": machine.role != "router" or self._plan.router_learns,
             "process": process,
+            "units": self._nodes.units(machine.name, now) if machine.role == "node" else {},
+            "pod_ready": self._nodes.pod_ready(machine.name) if machine.role == "node" else None,
+            "kubelet": machine.role == "node" and self._nodes.in_pods,
+            "overlay": self._nodes.overlaid(machine.name),
+            "limit": self._nodes.cgroups.percent(machine.name),
+            "halted": machine.name in self._nodes.halted,
         }
 
     def _machine(self, name: str) -> Machine:
@@ -270,10 +284,12 @@ class RunningLab:
         """What somebody needs who wants to go there: environment, and the kinds of the descriptors beside it."""
         if self._plan and not self._plan.machine(name) and self._hosting.get(name):
             return self.way_into_pod(name)
+        if name == SWITCH:
+            namespaces = {**self._above, **self._bare_namespaces(name)}
+            return {"environment": self._bare_environment, "namespaces": list(namespaces)}, tuple(namespaces.values())
         machine = self._machine(name)
-        assert self._plan
         namespaces = {**self._above, **self._namespaces(machine)}
-        told = {"environment": self._environment(machine, self._plan), "namespaces": list(namespaces)}
+        told = {"environment": self._nodes.environment(machine), "namespaces": list(namespaces)}
         return told, tuple(namespaces.values())
 
     def way_into_pod(self, label: str) -> tuple[dict[str, Any], tuple[int, ...]]:
@@ -297,7 +313,7 @@ class RunningLab:
                 raise LabFailure("not-a-node", machine=each.node, nodes=", ".join(names[:_SHOWN_MAX]), first=names[0])
         if not nodes:
             raise LabFailure("coming-up", name=self._folder.name)
-        alive = [node.name for node in nodes if self._crew.runs(node.name)]
+        alive = [node.name for node in nodes if self._nodes.runs(node.name)]
         choice = alive or [node.name for node in nodes]
         wanted = [each._replace(node=each.node or self._hosting.node_of(each.name)) for each in wanted]
         return self._hosting.run(dealt_out(wanted, choice, self._hosting.counts()), timeout_s, tell)
@@ -310,22 +326,30 @@ class RunningLab:
     def start(self, name: str) -> dict[str, Any]:
         """Whatever the machine runs, if it does not run."""
         machine = self._machine(name)
-        assert self._plan
+        if machine.role == "node":
+            started = bool(self._nodes.start([machine]))
+            return {"started": started, "pid": self._nodes.program(name, "agent")}
         started = not self._crew.runs(name)
-        if started and machine.role == "node":
-            self._crew.start({name: self._life(machine)})
-        elif started:
+        if started:
             started = name in (self._start_stores() if machine.role == "store" else self._start_router(None))
         worker = self._crew.get(name)
         return {"started": started, "pid": worker.pid if worker else None}
 
     def signal(self, name: str, number: int) -> dict[str, Any]:
-        self._machine(name)
+        if self._machine(name).role == "node":
+            return {"pid": self._nodes.signal(name, number)}
         worker = self._crew.get(name)
         if not worker or not worker.running:
             return {"pid": None}
         self._crew.signal(name, number)
         return {"pid": worker.pid}
+
+    def change(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        """What faults, and those who heal them, want of a single machine."""
+        return carried_out(self._nodes, self._machine(str(message.get("machine"))), message)
+
+    def tend(self) -> float | None:
+        return self._nodes.tend()
 
     def reap(self) -> None:
         self._crew.reap()
@@ -334,6 +358,7 @@ class RunningLab:
         """Everything that runs, at once; then the machines. Returns what the kernel does not let go yet."""
         left = self._crew.kill_all(timeout_s)
         self._hosting.close()
+        self._nodes.close()
         self._fabric.close()
         return left
 

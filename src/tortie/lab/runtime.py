@@ -140,7 +140,7 @@ class Runtime:
             path = os.path.join(folder, kind)
             if "/" not in kind and os.access(path, os.X_OK):
                 return path
-        raise PluginFailed(kind, command, UNKNOWN, f"there is no such plugin in {', '.join(self._path)}")
+        raise PluginFailed(kind, command, UNKNOWN, f'failed to find plugin "{kind}" in path [{" ".join(self._path)}]')
 
 
 def configurations(root: str) -> dict[str, bytes]:
@@ -161,6 +161,7 @@ def attach(job: Job) -> int:
         return _tell(job, {"result": runtime.add(job.attachment, job.deadline)})
     except TortieError as error:
         runtime.undo(job.attachment, max(job.deadline, time.monotonic()) + UNDO_S)
+        _note(job, _failure(error))
         return _tell(job, _failure(error))
 
 
@@ -182,6 +183,22 @@ def _failure(error: TortieError) -> dict[str, Any]:
     if isinstance(error, PluginFailed):
         return {"plugin": error.plugin, "code": error.number, "why": error.told}
     return {"plugin": "", "code": UNKNOWN, "why": f"{error.what}: {error.why}"}
+
+
+def _note(job: Job, failure: dict[str, Any]) -> None:
+    """Into the node's journal, as containerd would: who comes later has nothing else to go by."""
+    from tortie.lab.kubelet.jobs import Paths
+    from tortie.lab.kubelet.journal import ContainerdLog
+
+    pod = job.attachment
+    found = not failure["plugin"] or failure["why"].startswith("failed to find plugin")
+    told = failure["why"] if found else f'plugin type="{failure["plugin"]}" failed (add): {failure["why"]}'
+    sandbox = f"&PodSandboxMetadata{{Name:{pod.pod},Uid:{pod.uid},Namespace:{pod.namespace},Attempt:0,}}"
+    ContainerdLog(Paths(job.root).runtime_log).add(
+        "error",
+        f"RunPodSandbox for {sandbox} failed, error",
+        error=f'failed to setup network for sandbox "{pod.container}": {told}',
+    )
 
 
 def _tell(job: Job, outcome: dict[str, Any]) -> int:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import time
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, TypeVar
 
+from tortie.lab.certificates import client_files
 from tortie.lab.plan import LabPlan, Machine
 from tortie.lab.seeds import Stamp, claims, keys_of, relabelled, seeds
 from tortie.lab.surroundings import endpoints
@@ -27,10 +29,12 @@ _PAUSE_S: Final = 0.02
 
 
 def open_store(plan: LabPlan, path: str) -> Store:
+    """`path` is the embedded store's file, in the lab's folder."""
     if plan.store.kind == "etcd":
         from tortie.store.etcd import EtcdConfig, EtcdStore
 
-        return EtcdStore(EtcdConfig(endpoints=endpoints(plan)))
+        files = client_files(os.path.dirname(path)) if plan.store.tls else {}
+        return EtcdStore(EtcdConfig(endpoints=endpoints(plan), **files))
     from tortie.store.embedded import EmbeddedStore, inline
 
     return EmbeddedStore(path, durable=False, offload=inline)

@@ -39,6 +39,35 @@ def counted(language: Language, key: str, count: int) -> str:
 
 
 TEXTS: Final[dict[str, Pair]] = {
+    "status.broken": Pair(
+        "broken on purpose: {faults}; `tortie lab heal --name {name}` undoes it",
+        "有意注入的故障：{faults}；`tortie lab heal --name {name}` 可撤销",
+    ),
+    # lab play
+    "play.otherwise": Pair(
+        "This is not what was to be seen here, so the play ends. Busy machines need longer: try it once more.",
+        "这里没有出现应有的结果，演示到此为止。机器繁忙时可能来不及，可以再试一次。",
+    ),
+    "play.waits": Pair("{what}: {seconds} s of {most} s at most", "{what}：已等 {seconds} 秒，最多 {most} 秒"),
+    "play.end": Pair(
+        "The end, after {seconds} s; nothing of the lab is left.", "演示结束，用时 {seconds} 秒；实验环境已全部清除。"
+    ),
+    "play.end.kept": Pair(
+        "The end, after {seconds} s; the lab {name} goes on: `tortie lab down --name {name}` ends it.",
+        "演示结束，用时 {seconds} 秒；实验环境 {name} 仍在运行，`tortie lab down --name {name}` 可拆除它。",
+    ),
+    "play.failed": Pair("Ended early, after {seconds} s.", "演示提前结束，用时 {seconds} 秒。"),
+    "play.failed.kept": Pair(
+        "Ended early, after {seconds} s; the lab {name} goes on: `tortie lab down --name {name}` ends it.",
+        "演示提前结束，用时 {seconds} 秒；实验环境 {name} 仍在运行，`tortie lab down --name {name}` 可拆除它。",
+    ),
+    "play.interrupted": Pair(
+        "interrupted: nothing of the lab {name} is left", "已中断：实验环境 {name} 没有留下任何东西"
+    ),
+    "play.interrupted.kept": Pair(
+        "interrupted: the lab {name} goes on: `tortie lab down --name {name}` ends it",
+        "已中断：实验环境 {name} 仍在运行，`tortie lab down --name {name}` 可拆除它",
+    ),
     # lab up
     "step.fabric": Pair("fabric", "网络"),
     "step.store": Pair("store", "数据存储"),
@@ -143,6 +172,12 @@ TEXTS: Final[dict[str, Pair]] = {
         "{source} ({from_node}) -> {target} ({to_node}, {address}): {why}",
         "{source}（{from_node}）-> {target}（{to_node}，{address}）：{why}",
     ),
+    # lab evidence
+    "evidence.done": Pair(
+        "{folder}: {files} files from {nodes}, secrets left out: {redactions}; `tortie doctor {folder}` judges it",
+        "{folder}：来自 {nodes} 的 {files} 个文件，已隐去敏感信息 {redactions} 处；`tortie doctor {folder}` 可诊断",
+    ),
+    "evidence.asking": Pair("asking {count} machines …", "正在询问 {count} 台机器……"),
     # ages
     "age.seconds": Pair("{count}s", "{count}秒"),
     "age.minutes": Pair("{minutes}m{seconds}s", "{minutes}分{seconds}秒"),

@@ -9,6 +9,7 @@ from typing import Final
 
 from tortie.cli.lab.talk import Talk, print_json, spoken
 from tortie.lab.client import KeeperClient
+from tortie.lab.faults.ledger import Ledger
 from tortie.lab.observe import ask_agents
 from tortie.lab.registry import LabFolder
 from tortie.lab.status import SILENT, STARTING, STOPPED, LabStatus, NodeStatus, OtherStatus, Reason, lab_status
@@ -24,10 +25,14 @@ def status(*, name: str | None, lang: str | None, output: str, color: str) -> in
         folder = talk.folder()
         with closing(talk.keeper(folder)) as keeper:
             seen = look(keeper, folder)
+        broken = Ledger.read(folder).struck
         if talk.json:
-            print_json(seen.as_json())
+            print_json({**seen.as_json(), "faults": [{"fault": each.fault, "node": each.node} for each in broken]})
         else:
             sys.stdout.write(status_text(talk, seen))
+            if broken:
+                names = ", ".join(each.id for each in broken)
+                sys.stdout.write("\n" + talk.say("status.broken", faults=names, name=folder.name) + "\n")
         return 0 if seen.ready else _UNHEALTHY
 
     return spoken(work, name=name, lang=lang, output=output, color=color, forms=_FORMS)

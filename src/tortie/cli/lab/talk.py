@@ -13,10 +13,10 @@ from tortie.lab.changes import Refused
 from tortie.lab.client import KeeperClient
 from tortie.lab.failures import LabFailure, Told
 from tortie.lab.registry import DEFAULT_NAME, LabFolder, Record, all_labs, is_locked, lab_folder, labs_folder
-from tortie.lab.words import say
+from tortie.lab.words import Pair, say
 from tortie.model.errors import TortieError
 
-_COLOURS = {"good": "32", "bad": "31", "faint": "2"}
+_COLOURS = {"good": "32", "bad": "31", "faint": "2", "bold": "1"}
 
 
 class Talk:
@@ -34,6 +34,9 @@ class Talk:
 
     def say(self, key: str, **values: object) -> str:
         return say(self.language, key, **values)
+
+    def pick(self, pair: Pair) -> str:
+        return pair.zh if self.language == "zh" else pair.en
 
     def colour(self, text: str, kind: str) -> str:
         return f"\x1b[{_COLOURS[kind]}m{text}\x1b[0m" if self._coloured else text

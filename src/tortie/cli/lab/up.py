@@ -16,6 +16,7 @@ from tortie.cli.lab.status import reason_lines
 from tortie.cli.lab.talk import Talk, number_of, print_json, say_aside, seconds_of, spoken
 from tortie.lab.changes import Refused, changes
 from tortie.lab.failures import LabFailure
+from tortie.lab.faults.ledger import Ledger
 from tortie.lab.plan import LabPlan
 from tortie.lab.plan_json import as_json, from_json
 from tortie.lab.planning import plan
@@ -90,6 +91,9 @@ def _from_file(filename: str, given: Mapping[str, Any]) -> Topology:
 
 
 def _up(talk: Talk, folder: LabFolder, wanted: LabPlan, timeout_s: float) -> int:
+    if broken := Ledger.read(folder).struck:
+        faults = ", ".join(each.id for each in broken)
+        raise LabFailure("faults-active", name=folder.name, faults=faults)
     present = plan_of(folder)
     change = changes(present, wanted) if present else None
     if change and change.refused:

@@ -43,7 +43,8 @@ def read_sources(folder: LabFolder, keeper: KeeperClient, now: float) -> Sources
     sources = Sources(began, max(plan.hurry, 1), others=others, edits=read_edits(folder), backend=backend)
     if not plan.hurry:
         return _plain(sources, folder, told, plain_owner(plan, began), now)
-    records = tuple(_record(folder.machine(node.name), node.name) for node in plan.nodes)
+    known = _registered(folder) if plan.store.kind == "embedded" else {}
+    records = tuple(_record(folder.machine(node.name), node.name, known.get(node.name, {})) for node in plan.nodes)
     owners = [read_json(os.path.join(folder.path, name)) for name in OWNERS.values()]
     return sources._replace(records=records, owners=tuple(_dated(owner, began) for owner in owners if owner))
 
@@ -86,8 +87,18 @@ def machine_facts(began: float) -> NodeFacts:
     )
 
 
-def _record(root: str, name: str) -> NodeRecord:
+def _registered(folder: LabFolder) -> dict[str, dict[str, str]]:
+    """What Calico notes at Kubernetes's nodes when that is its datastore, which a lab's own store stands for."""
+    from tortie.lab.registered import noted_at_nodes
+
+    return noted_at_nodes(folder.store)
+
+
+def _record(root: str, name: str, noted: Mapping[str, str]) -> NodeRecord:
     things = read_json(Paths(root).objects).get("items") or []
+    for thing in things:
+        if isinstance(thing, dict) and thing.get("kind") == "Node":
+            thing["metadata"].setdefault("annotations", {}).update(noted)
     try:
         since: float | None = os.stat(os.path.join(root, "run", "kubelet.pid")).st_mtime
     except OSError:

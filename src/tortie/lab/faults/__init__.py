@@ -1,0 +1,1 @@
+"""What can be broken in a lab on purpose, and how it is made whole again."""
