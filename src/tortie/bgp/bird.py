@@ -54,6 +54,8 @@ class Observation(NamedTuple):
 
 
 class Bird:
+    PROCESS: type[BirdProcess] = BirdProcess
+
     def __init__(
         self,
         place: Place,
@@ -69,7 +71,7 @@ class Bird:
         # Other nodes compare its times with theirs, so they are the same everywhere.
         environment = {**environment, "PATH": os.pathsep.join(dict.fromkeys(folders)), "TZ": "UTC"}
         self._file = ConfigurationFile(place.configuration, environment, say)
-        self._process = BirdProcess(place.configuration, place.socket, environment, say, pass_on)
+        self._process = self.PROCESS(place.configuration, place.socket, environment, say, pass_on)
         self._conversation = Conversation(place.socket)
         self._disabled = Disabled()
         self._unstartable: TortieError | None = None

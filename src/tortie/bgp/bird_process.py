@@ -86,19 +86,24 @@ class BirdProcess:
 
     def start(self, *, recover: bool) -> None:
         """`recover`: it takes over the routes that an earlier one has left in the kernel."""
-        try:
-            os.makedirs(self._folder, exist_ok=True)
-        except OSError as error:
-            why = f"{self._folder} cannot be made: {error.strerror}"
-            raise TortieError("BIRD does not run", why, f"see what lies there: ls -ld {self._folder}") from None
+        words, folder = self._prepare()
         recover = recover or self._child is not None
-        child = Child("bird", [*self._words, *(["-R"] if recover else [])], self._environment, self._folder)
+        child = Child("bird", [*words, *(["-R"] if recover else [])], self._environment, folder)
         with self._output.writing() as output:
             child.start(output)
         self.restarts += self._child is not None
         self._child, self._began, self._end_noted = child, time.monotonic(), False
         self._say("info", f"bird started (pid {child.pid}){' to recover its routes' if recover else ''}")
         self._hang_bell(child)
+
+    def _prepare(self) -> tuple[list[str], str]:
+        """Its words, and where it is started: in the folder of its socket, which is made if it is not there."""
+        try:
+            os.makedirs(self._folder, exist_ok=True)
+        except OSError as error:
+            why = f"{self._folder} cannot be made: {error.strerror}"
+            raise TortieError("BIRD does not run", why, f"see what lies there: ls -ld {self._folder}") from None
+        return self._words, self._folder
 
     def wake_up(self) -> None:
         if self._child:

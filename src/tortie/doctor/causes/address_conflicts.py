@@ -16,7 +16,10 @@ ARP_ANSWERED: Final = Sign("arp-answered", "(Unicast|Broadcast) reply from <ip> 
 ARP_ANSWERS: Final = Sign("arp-answers", "Received <n> response\\(s\\)")
 ARP_DUPLICATE: Final = Sign("arp-duplicate", "duplicate address <rest>")
 ARP_CONFLICT: Final = Sign("arp-conflict", "address conflict detected")
-ARP_SIGNS: Final = (ARP_ANSWERED, ARP_ANSWERS, ARP_DUPLICATE, ARP_CONFLICT)
+# Tortie's node asks the link by itself, and tells what it heard.
+ARP_OTHER: Final = Sign("arp-other-machine", "another machine \\(<mac>\\)…answers for <ip>")
+ARP_NOBODY: Final = Sign("arp-nobody", "nobody else answers for <ip>")
+ARP_SIGNS: Final = (ARP_ANSWERED, ARP_ANSWERS, ARP_DUPLICATE, ARP_CONFLICT, ARP_OTHER, ARP_NOBODY)
 
 
 class Contest(NamedTuple):
@@ -50,9 +53,10 @@ def contest(picture: Picture, kind: Kind) -> Contest | None:
 
 def arp_answers(picture: Picture) -> bool | None:
     """Whether somebody else answered for an address; None when nobody asked."""
-    if picture.hits(ARP_ANSWERED, ARP_DUPLICATE, ARP_CONFLICT):
+    if picture.hits(ARP_ANSWERED, ARP_DUPLICATE, ARP_CONFLICT, ARP_OTHER):
         return True
     counts = [hit.value("n") for hit in picture.hits(ARP_ANSWERS)]
+    counts += ["0" for _ in picture.hits(ARP_NOBODY)]
     return any(count != "0" for count in counts) if counts else None
 
 
@@ -90,4 +94,6 @@ def _by_word(picture: Picture, arp: bool | None) -> tuple[Kind, float, tuple[obj
         return "duplicate", LIKELY, tuple(said)
     if said := picture.said("ip-changed"):
         return "changed", LIKELY, tuple(said)
-    return ("stale", LIKELY, tuple(picture.hits(ARP_ANSWERS)[:1])) if arp is False else ("open", POSSIBLE, ())
+    if arp is False:
+        return "stale", LIKELY, tuple(picture.hits(ARP_ANSWERS, ARP_NOBODY)[:1])
+    return "open", POSSIBLE, ()

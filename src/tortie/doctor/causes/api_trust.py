@@ -22,8 +22,16 @@ KEY_USAGE: Final = Sign("x509-key-usage", "x509: certificate specifies an incomp
 BAD_CERTIFICATE: Final = Sign("tls-bad-certificate", "remote error: tls: bad certificate")
 UNKNOWN_AUTHORITY: Final = Sign("tls-unknown-authority", "tls: unknown certificate authority")
 LEGACY_NAME: Final = Sign("x509-legacy-name", "certificate relies on legacy Common Name field")
+# The same as Tortie's agent and command say it; the endpoint stands before it.
+OUR_EXPIRED: Final = Sign("tortie-etcd-expired", "its server certificate expired on")
+OUR_EARLY: Final = Sign("tortie-etcd-early", "its server certificate is valid only from")
+OUR_UNKNOWN_CA: Final = Sign("tortie-etcd-unknown-ca", "its server certificate is not signed by")
+OUR_WRONG_NAME: Final = Sign("tortie-etcd-wrong-name", "its server certificate is for <list_names>, not for <name>")
+OUR_REFUSED: Final = Sign("tortie-etcd-refused", "it refuses the client certificate")
+CURL_EARLY: Final = Sign("curl-early", "SSL certificate problem: certificate is not yet valid")
 TRUST_SIGNS: Final = (
     AFTER, BEFORE, EXPIRED, UNKNOWN_CA, NO_SAN, WRONG_NAME, KEY_USAGE, BAD_CERTIFICATE, UNKNOWN_AUTHORITY, LEGACY_NAME,
+    OUR_EXPIRED, OUR_EARLY, OUR_UNKNOWN_CA, OUR_WRONG_NAME, OUR_REFUSED, CURL_EARLY,
 )  # fmt: skip
 STEPPED: Final = Sign("clock-stepped", "System clock wrong by (-)?<n> seconds")
 CLOCK_STEP: Final = Sign("clock-step-ntpd", "clock_step <offset>")

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
 from tortie.doctor.causes.cause import Finding, ruled_out
-from tortie.doctor.causes.shared import ADDRESS_IN_USE_BY, BGP_NOT_ESTABLISHED
+from tortie.doctor.causes.shared import ADDRESS_IN_USE_BY, BGP_NOT_ESTABLISHED, STARTED
 from tortie.doctor.picture.facts import Event, Node, Ping, Pod, PortTest, Session
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Exhibit, Place
@@ -26,12 +26,17 @@ BIND_FAILED: Final = Sign(
     "bgp-bind-failed", "Socket error: bind: (Cannot assign requested address|Address not available)"
 )
 UNKNOWN_CONNECT: Final = Sign("bgp-unknown-connect", "Unexpected connect from unknown address <ip>")
+SESSION_UP: Final = Sign("bgp-session-up", "State changed to up")
 MD5_KERNEL: Final = Sign("bgp-md5-kernel", "MD5 Hash (failed|NOT found|mismatch|found)( for)?<rest>")
 MD5_BIRD: Final = Sign("bgp-md5-bird", "Kernel MD5 auth failed")
 MD5_ROUTER: Final = Sign("bgp-md5-router", "(no|invalid|missing|wrong|bad) MD5 digest")  # the other end's log
+# The kernel's counters, where its log is silent: in a namespace, or with tracepoints in place of messages.
+MD5_COUNTED: Final = Sign("bgp-md5-counted", "TcpExtTCPMD5(NotFound|Unexpected|Failure) <n>")
+SECRET_REF: Final = Sign("trt1011-secret-ref", "secretKeyRef")
 SHARED_SIGNS: Final = (
-    BGP_NOT_ESTABLISHED, NODE_NAME, NODE_BUILT, NODE_USED, ESTABLISHED_COUNT, BIND_FAILED, UNKNOWN_CONNECT,
-    ADDRESS_IN_USE_BY, MD5_KERNEL, MD5_BIRD, MD5_ROUTER,
+    BGP_NOT_ESTABLISHED, NODE_NAME, NODE_BUILT, NODE_USED, ESTABLISHED_COUNT, BIND_FAILED, UNKNOWN_CONNECT, SESSION_UP,
+    ADDRESS_IN_USE_BY, STARTED, MD5_KERNEL, MD5_BIRD, MD5_ROUTER,
+    MD5_COUNTED, SECRET_REF,
 )  # fmt: skip
 
 _IPV4 = re.compile(r"(?:\d{1,3}\.){3}\d{1,3}")
@@ -269,7 +274,30 @@ def pings(picture: Picture, address: str) -> list[Ping]:
 
 
 def port_tests(picture: Picture, port: int = BGP_PORT) -> list[PortTest]:
-    return [test for test in picture.of(PortTest) if test.port == port]
+    """A script's own word that a port is closed counts only where nothing tells how."""
+    tests = [test for test in picture.of(PortTest) if test.port == port]
+    told = {(test.host, test.address) for test in tests if test.result != "closed"}
+    return [test for test in tests if test.result != "closed" or (test.host, test.address) not in told]
+
+
+@remembered
+def unknown_connects(picture: Picture) -> list[Hit]:
+    """Strangers that call BIRD. They call again and again: none since a session came up means that it is over."""
+    last: dict[int, int] = {}
+    for hit in picture.hits(SESSION_UP):
+        exhibit = id(exhibit_at(picture, hit.place))
+        last[exhibit] = max(hit.place.first, last.get(exhibit, 0))
+    hits = picture.hits(UNKNOWN_CONNECT)
+    return [hit for hit in hits if hit.place.first > last.get(id(exhibit_at(picture, hit.place)), 0)]
+
+
+def md5_counted(picture: Picture) -> list[Hit]:
+    """Packets without a right signature that kernels have counted, where some session has a password at all.
+
+    Counters only grow: without a password that is still configured they tell of what is over.
+    """
+    counted = [hit for hit in picture.hits(MD5_COUNTED) if int(hit.value("n")) > 0]
+    return counted if picture.hits(SECRET_REF) else []
 
 
 def answers(picture: Picture, address: str) -> list[object]:
@@ -290,11 +318,22 @@ def silent(picture: Picture, address: str) -> list[object]:
 
 
 def conflicts(picture: Picture) -> list[Hit]:
-    """Start-ups that ended because another node has the address; none when every agent is ready by now."""
+    """Start-ups that ended because another node has the address; none when every agent is ready by now.
+
+    One that went on after it, in the same log, has got its address since.
+    """
     agents = picture.agents_now()
     if agents and all(pod.all_ready for pod in agents):
         return []
-    return picture.hits(ADDRESS_IN_USE_BY)
+    last: dict[int, int] = {}
+    for hit in picture.hits(STARTED):
+        exhibit = id(exhibit_at(picture, hit.place))
+        last[exhibit] = max(hit.place.first, last.get(exhibit, 0))
+    return [
+        hit
+        for hit in picture.hits(ADDRESS_IN_USE_BY)
+        if hit.place.first > last.get(id(exhibit_at(picture, hit.place)), 0)
+    ]
 
 
 def listed(things: list[str] | tuple[str, ...], most: int = 3) -> str:

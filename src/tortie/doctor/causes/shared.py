@@ -54,7 +54,9 @@ OPERATOR_DEGRADED: Final = Sign("operator-degraded", "Could not resolve CalicoNe
 
 DNS_FAILED: Final = Sign("dns-failed", "no servers could be reached")
 
+SANDBOX_FAILED: Final = Sign("sandbox-failed-runtime", "failed to setup network for sandbox")  # the runtime's journal
 SYMPTOMS: Final = {
+    "sandbox-failed": (SANDBOX_FAILED,),
     "service-dead": (DNS_FAILED,),
     "datastore-error": (DATASTORE_ERROR, ETCD_ERROR, ETCD_UNAVAILABLE),
     "typha-down": (TYPHA_FAILED,),

@@ -283,4 +283,5 @@ CAUSE = Cause(
             "projectcalico.org/IPv4Address 与 InternalIP 不一致时告警。",
         ),
     ),
+    yields_to=("node-ip-changed",),
 )

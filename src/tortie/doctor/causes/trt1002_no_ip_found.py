@@ -42,11 +42,15 @@ UNREACHED: Final = Sign("trt1002-reach", "Unable to auto-detect <family> address
 NO_AUTODETECT: Final = Sign("trt1002-couldnt", "Couldn't autodetect an <family> address. If auto-detecting")
 OLD_FORM: Final = Sign("trt1002-old", "Couldn't autodetect a management <family> address")
 FAILURES: Final = (NO_MATCH, NO_MATCH_BARE, EXCLUDED, OUTSIDE, UNREACHED, NONE_FOUND, NO_AUTODETECT, OLD_FORM)
+KEPT: Final = Sign("trt1002-kept", "Autodetection of <family> address failed, keeping existing value: <rest>")
+NEAR: Final = 3  # lines; what is said of one look stands together
 METHOD: Final = "IP_AUTODETECTION_METHOD"
 
 
 def judge(picture: Picture) -> Finding:
-    hits = picture.hits(*FAILURES)
+    hits, kept = _failures(picture)
+    if kept and not hits:
+        return ruled_out(Words("the address that was stored is kept", "沿用了已存储的地址"), kept[:1])
     if not hits:
         if picture.hits(*ADDRESS_SIGNS):
             return ruled_out(
@@ -89,6 +93,17 @@ def judge(picture: Picture) -> Finding:
         family=family,
         regex=_regex(hits),
     )
+
+
+def _failures(picture: Picture) -> tuple[list[Hit], list[Hit]]:
+    """Looks that found nothing, and those after which the node goes on with the address that it had."""
+    kept = picture.hits(KEPT)
+    spared = [
+        hit
+        for hit in picture.hits(*FAILURES)
+        if any(k.place.source == hit.place.source and 0 <= k.place.first - hit.place.first <= NEAR for k in kept)
+    ]
+    return [hit for hit in picture.hits(*FAILURES) if hit not in spared], kept
 
 
 def _regex(hits: list[Hit]) -> str:
@@ -173,7 +188,7 @@ CAUSE = Cause(
         ("autodetect-method-invalid", Words("the method itself is refused", "方法本身不被接受")),
         ("autodetect-wrong-interface", Words("start-up goes on, with a wrong address", "启动成功，但地址不对")),
     ),
-    signs=(*FAILURES, *ADDRESS_SIGNS, STARTED, TERMINATING, NODE_NAME, NODE_BUILT, NODE_USED),
+    signs=(*FAILURES, KEPT, *ADDRESS_SIGNS, STARTED, TERMINATING, NODE_NAME, NODE_BUILT, NODE_USED),
     judge=judge,
     ask=Ask(
         "ip -br -4 addr",

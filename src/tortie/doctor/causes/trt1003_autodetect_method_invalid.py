@@ -20,7 +20,10 @@ BAD_REGEX: Final = Sign("trt1003-regex", "Invalid interface regex")
 NO_KUBERNETES: Final = Sign(
     "trt1003-kubernetes", "Cannot use method 'kubernetes-internal-ip' when not running on a Kubernetes cluster"
 )
-FAILURES: Final = (INVALID, BAD_CIDR, BAD_CIDR_BARE, BAD_REGEX, NO_KUBERNETES)
+# Tortie's own words; what it merely remarks on does not end a start.
+REFUSED: Final = Sign("trt1003-refused", "cannot be meant: IP_AUTODETECTION_METHOD=<value>: <rest>")
+REFUSED_ALONE: Final = Sign("trt1003-refused-alone", "why: IP_AUTODETECTION_METHOD=<value>: <rest>")
+FAILURES: Final = (INVALID, REFUSED, REFUSED_ALONE, BAD_CIDR, BAD_CIDR_BARE, BAD_REGEX, NO_KUBERNETES)
 METHOD: Final = "IP_AUTODETECTION_METHOD"
 
 
@@ -37,6 +40,7 @@ def judge(picture: Picture) -> Finding:
     if after and agents and all(pod.all_ready for pod in agents):
         return ruled_out(Words("a later start accepted the method", "之后的启动已接受该方法"), after[:1])
     written = next((hit.value("rest") for hit in hits if hit.sign == INVALID.key), "").strip(" .'\"")
+    written = written or next((hit.value("value") for hit in hits if hit.value("value")), "")
     written = written or (setting.value if setting else "") or _quoted(hits[0].line)
     ended = picture.hits(TERMINATING)
     why = Words(

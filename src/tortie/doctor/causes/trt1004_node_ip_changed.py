@@ -194,4 +194,5 @@ CAUSE = Cause(
         Words("Reserve the nodes' leases, or give them static addresses.", "为节点保留 DHCP 租约，或使用静态地址。"),
         Words("Choose addresses by network, not by a fixed value.", "按网段探测地址，不要写死。"),
     ),
+    yields_to=("duplicate-node-ip",),
 )

@@ -4,32 +4,32 @@ from __future__ import annotations
 
 from typing import Final
 
-from tortie.doctor.causes.bgp_evidence import all_established, is_external, listed, node_at, settled
+from tortie.doctor.causes.bgp_as import AS_SIGNS, BAD_AS, as_errors, peer_address
+from tortie.doctor.causes.bgp_evidence import (
+    all_established,
+    is_external,
+    listed,
+    node_at,
+    settled,
+)
 from tortie.doctor.causes.cause import LIKELY, PROVEN, STRONG, Ask, Cause, Finding, Step, cannot_tell, found, ruled_out
 from tortie.doctor.picture.facts import Session, Setting
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Hit, Sign
 from tortie.doctor.words import Words
 
-BAD_AS: Final = Sign("trt1010-bad-as", "Bad peer AS(: <n>)?")
-BIRD_BAD_AS: Final = Sign("trt1010-bird-bad-as", "<name>: (Received|Error): Bad peer AS(: <n>)?")
-ROUTER_BAD_AS: Final = Sign("trt1010-router", "bad AS number")
-ROUTER_WRONG_AS: Final = Sign("trt1010-router-wrong", "peer in wrong AS")
-ROUTER_EXPECTED: Final = Sign("trt1010-router-expected", "remote AS is <n_sent>, expected <n_due>")
-ROUTER_CLAIMS: Final = Sign("trt1010-router-claims", "bad peer AS number…claims <n_sent>, <n_due> configured")
-ROUTER: Final = (ROUTER_BAD_AS, ROUTER_WRONG_AS, ROUTER_EXPECTED, ROUTER_CLAIMS)
 LOCAL_AS: Final = Sign("trt1010-local-as", "local as <n>;")
 NEIGHBOUR_AS: Final = Sign("trt1010-neighbour-as", "neighbor <ip> as <n>;")
 
 
 def judge(picture: Picture) -> Finding:
     sessions = [s for s in picture.sessions_down() if "bad peer as" in s.info.lower()]
-    hits = [hit for hit in picture.hits(BIRD_BAD_AS, BAD_AS, *ROUTER) if not _recovered(picture, hit)]
+    hits = as_errors(picture)
     if not sessions and not hits:
         return all_established(picture) or cannot_tell(Words("what BIRD says about the session", "BIRD 对该会话的说明"))
     if settled(picture) and not sessions and picture.sessions():
         return ruled_out(Words("sessions are established now", "会话现已建立"), picture.sessions()[:1])
-    peers = [s.peer for s in sessions] or [_address(hit.value("name")) for hit in hits if hit.value("name")]
+    peers = [s.peer for s in sessions] or [peer_address(hit.value("name")) for hit in hits if hit.value("name")]
     numbers = _numbers(picture, hits)
     rendered = [hit for hit in picture.hits(LOCAL_AS, NEIGHBOUR_AS) if not hit.prose]
     strength = PROVEN if len(set(numbers)) > 1 else STRONG if sessions or hits[0].sign != BAD_AS.key else LIKELY
@@ -43,17 +43,6 @@ def judge(picture: Picture) -> Finding:
     objects = (*dict.fromkeys(peers), *dict.fromkeys(numbers), "asNumber", where, *_kinds(sessions))
     evidence = (*_settings(picture), *rendered[:3], *sessions[:3], *hits[:2])
     return found(strength, why, objects, evidence, peer=peers[0] if peers else "", node=where)
-
-
-def _recovered(picture: Picture, hit: Hit) -> bool:
-    address = _address(hit.value("name"))
-    return any(s.peer == address and s.state == "up" for s in picture.sessions())
-
-
-def _address(name: str) -> str:
-    """Mesh_10_0_0_1 is 10.0.0.1."""
-    parts = name.split("_")
-    return ".".join(parts[1:5]) if len(parts) >= 5 else name
 
 
 def _settings(picture: Picture) -> list[Setting]:
@@ -116,7 +105,7 @@ CAUSE = Cause(
         ),
         ("bgp-auth-mismatch", Words("the kernel log speaks of MD5", "内核日志里有 MD5 报错")),
     ),
-    signs=(BAD_AS, BIRD_BAD_AS, *ROUTER, LOCAL_AS, NEIGHBOUR_AS),
+    signs=(*AS_SIGNS, LOCAL_AS, NEIGHBOUR_AS),
     judge=judge,
     ask=Ask(
         "kubectl -n <namespace> exec <pod> -- grep -E 'local as|neighbor' /etc/calico/confd/config/bird.cfg; "

@@ -6,7 +6,18 @@ import re
 from functools import cache
 from typing import Final
 
-from tortie.doctor.causes.bgp_evidence import MD5_BIRD, MD5_KERNEL, MD5_ROUTER, listed, missing_peers, settled
+from tortie.doctor.causes.bgp_evidence import (
+    MD5_BIRD,
+    MD5_COUNTED,
+    MD5_KERNEL,
+    MD5_ROUTER,
+    SECRET_REF,
+    listed,
+    md5_counted,
+    missing_peers,
+    settled,
+    trouble,
+)
 from tortie.doctor.causes.cause import (
     LIKELY,
     POSSIBLE,
@@ -27,7 +38,6 @@ from tortie.doctor.words import Words
 
 NO_PASSWORD: Final = Sign("trt1011-no-password", "Can't read password for BGPPeer <name>")
 NO_MESH_PASSWORD: Final = Sign("trt1011-no-mesh-password", "Can't read (BGP )?password for (node mesh|mesh)")
-SECRET_REF: Final = Sign("trt1011-secret-ref", "secretKeyRef")
 PASSWORD_FIELD: Final = Sign("trt1011-mesh-field", "nodeMeshPassword")
 
 
@@ -39,14 +49,15 @@ def _pairs() -> re.Pattern[str]:
 def judge(picture: Picture) -> Finding:
     kernel = [hit for hit in picture.hits(MD5_KERNEL) if "179" in hit.line or "hash" in hit.text.lower()]
     kernel += [hit for hit in picture.hits(MD5_ROUTER) if "179" in hit.line or "bgp" in hit.line.lower()]
+    kernel += md5_counted(picture)
     bird = picture.hits(MD5_BIRD)
     unread = picture.hits(NO_PASSWORD, NO_MESH_PASSWORD)
     if settled(picture) and picture.sessions():
         return ruled_out(Words("sessions are established", "会话已建立"), picture.sessions()[:1])
     if kernel or bird or unread:
         peers = [peer.address for peer in missing_peers(picture)]
-        named = [ip for hit in kernel for ip in _pairs().findall(hit.line)]
-        strength = PROVEN if (kernel or bird) and (unread or missing_peers(picture)) else STRONG
+        named = [ip for hit in kernel for ip in _pairs().findall(hit.line) if hit.sign != MD5_COUNTED.key]
+        strength = PROVEN if (kernel or bird) and (unread or trouble(picture)) else STRONG
         if unread and not kernel and not bird:
             strength = STRONG if picture.sessions_down() or peers else LIKELY
         peer = unread[0].value("name") if unread else ""
@@ -120,7 +131,7 @@ CAUSE = Cause(
         ),
         ("bgp-as-mismatch", Words("the session is torn down with Bad peer AS", "会话因 Bad peer AS 断开")),
     ),
-    signs=(MD5_KERNEL, MD5_BIRD, MD5_ROUTER, NO_PASSWORD, NO_MESH_PASSWORD, SECRET_REF, PASSWORD_FIELD),
+    signs=(MD5_KERNEL, MD5_BIRD, MD5_ROUTER, MD5_COUNTED, NO_PASSWORD, NO_MESH_PASSWORD, SECRET_REF, PASSWORD_FIELD),
     judge=judge,
     ask=Ask("dmesg -T | grep -i md5 | tail", Words("on both ends: any line decides", "两端都查：有一行即可定论")),
     fix=fix,

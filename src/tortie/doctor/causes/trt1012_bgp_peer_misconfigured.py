@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from tortie.doctor.causes.bgp_evidence import UNKNOWN_CONNECT, is_external, listed, node_at, settled
+from tortie.doctor.causes.bgp_evidence import (
+    SESSION_UP,
+    UNKNOWN_CONNECT,
+    is_external,
+    listed,
+    node_at,
+    settled,
+    unknown_connects,
+)
 from tortie.doctor.causes.cause import (
     HINT,
     LIKELY,
@@ -46,7 +54,7 @@ def judge(picture: Picture) -> Finding:
         )
     off = [*picture.hits(MESH_OFF, MESH_OFF_JSON), *_mesh_off(picture)]
     none = picture.hits(NO_PEERS)
-    unknown = [hit for hit in picture.hits(UNKNOWN_CONNECT) if not picture.owner_of(hit.value("ip"))]
+    unknown = [hit for hit in unknown_connects(picture) if not picture.owner_of(hit.value("ip"))]
     if off and none:
         why = Words(
             "The node-to-node mesh is off and no other peer is configured: the nodes exchange no routes.",
@@ -139,7 +147,7 @@ CAUSE = Cause(
         ("bgp-as-mismatch", Words("the session is torn down with Bad peer AS", "会话因 Bad peer AS 断开")),
         ("bird-config-invalid", Words("BIRD refuses its configuration", "BIRD 拒绝加载配置")),
     ),
-    signs=(IDENTIFIER, NO_PEERS, MESH_OFF, MESH_OFF_JSON, MESH_COLUMN, UNKNOWN_CONNECT),
+    signs=(IDENTIFIER, NO_PEERS, MESH_OFF, MESH_OFF_JSON, MESH_COLUMN, UNKNOWN_CONNECT, SESSION_UP),
     judge=judge,
     ask=Ask(
         "calicoctl get bgppeer -o wide; calicoctl get bgpconfig default -o yaml; calicoctl get node -o wide",

@@ -50,17 +50,22 @@ def judge(picture: Picture) -> Finding:
     if standing:
         return standing
     peers = missing_peers(picture)
-    if not peers:
+    # Sessions stay as they are until their hold time is over: a node that Kubernetes has lost is looked at as well.
+    lost_ips = [_ip(picture, name) for name, node in picture.nodes_now().items() if is_lost(node)]
+    gone = [ip for ip in lost_ips if ip and silent(picture, ip)]
+    if not peers and not gone:
         return cannot_tell(
             Words("which peer the nodes miss, and whether it answers", "节点缺少哪个对端，以及它是否应答")
         )
     wrong = {s.address for s in suspects(picture) if s.strength >= LIKELY and s.address}
-    for address in dict.fromkeys(peer.address for peer in peers):
+    for address in dict.fromkeys([*(peer.address for peer in peers), *gone]):
         if address in wrong:
             continue
         verdict = _machine(picture, address, [peer for peer in peers if peer.address == address])
         if verdict:
             return verdict
+    if not peers:
+        return cannot_tell(Words("whether the lost node answers ping", "失联的节点能否 ping 通"))
     alive = [item for peer in peers for item in answers(picture, peer.address)]
     alive += [test for test in port_tests(picture) if test.result in ("open", "refused")]
     up = [p for p in peers if is_ready(node_of(picture, picture.owner_of(p.address)))]
@@ -80,6 +85,16 @@ def judge(picture: Picture) -> Finding:
         why = Words("Peers cannot be reached; whether they are up is not shown.", "对端连不上；它们是否在线尚无证据。")
         return found(HINT, why, sorted(names)[:3], peers[:2])
     return cannot_tell(Words("whether the missing peer answers ping", "缺失的对端能否 ping 通"))
+
+
+def _only_recorded(picture: Picture, address: str) -> bool:
+    """Kubernetes shows its nodes, and none has this address."""
+    ips = picture.internal_ips().values()
+    return len(ips) > 1 and address not in ips
+
+
+def _ip(picture: Picture, name: str) -> str:
+    return picture.internal_ips().get(name, "")
 
 
 def _machine(picture: Picture, address: str, peers: list[Peer]) -> Finding | None:
@@ -104,8 +119,8 @@ def _machine(picture: Picture, address: str, peers: list[Peer]) -> Finding | Non
         strength = STRONG
     else:
         strength = LIKELY if neighbours or said else POSSIBLE
-    if is_ready(node):
-        strength = min(strength, POSSIBLE)
+    if is_ready(node) or (node is None and not said and _only_recorded(picture, address)):
+        strength = min(strength, POSSIBLE)  # it is up, or it is only a record: Kubernetes has no such node any more
     who = name or address
     speakers = [peer.seen_from for peer in peers if peer.seen_from]
     why = Words(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from tortie.doctor.causes.bgp_evidence import node_at
+from tortie.doctor.causes.bgp_evidence import exhibit_at, node_at
 from tortie.doctor.causes.cause import (
     LIKELY,
     POSSIBLE,
@@ -60,6 +60,13 @@ def judge(picture: Picture) -> Finding:
                 picture.hits(GONE)[:1],
             )
         return cannot_tell(Words("how fast BIRD's socket answers", "BIRD 套接字应答的快慢"))
+    if late and (halted := _stopped(picture)):
+        node = node_at(picture, halted[0].place, halted[0].host)
+        why = Words(
+            f"BIRD{' on ' + node if node else ''} stands still (state T), so its socket answers nobody.",
+            f"{node + ' 上的 ' if node else ''}BIRD 处于停止状态（T），控制套接字无人应答。",
+        )
+        return found(STRONG, why, ("bird", node, "bird.ctl"), (*halted[:1], *late[:2]), node=node, state="T")
     if well and not causes:
         return ruled_out(Words("agents are ready and did not restart", "calico-node 已就绪且未重启"))
     if late and (loops or (busy and links) or (slow and (busy or links))):
@@ -85,6 +92,18 @@ def judge(picture: Picture) -> Finding:
     objects = ("bird", *named, node, *counted, "bird.ctl", "ignoredInterfaces")
     evidence = (*links[:1], *busy[:1], *slow[:1], *loops[:2], *netlink[:1], *late[:2])
     return found(strength, why, objects, evidence, node=node)
+
+
+def _stopped(picture: Picture) -> list[Process]:
+    """Processes of BIRD that somebody has stopped, by the state in a row of `ps`."""
+    got = []
+    for process in picture.of(Process):
+        exhibit = exhibit_at(picture, process.place) if _is_bird(process.command) else None
+        if exhibit and any(
+            process.command in line and re.search(r"\s[?\w/]+\s+T[a-zA-Z<+]*\s", line) for line in exhibit.lines
+        ):
+            got.append(process)
+    return got
 
 
 def _slow_answers(picture: Picture) -> list[Setting]:
@@ -127,7 +146,12 @@ def _strained(picture: Picture) -> bool:
     return any(load.cores and load.one > 2 * load.cores for load in picture.of(Load)) or bool(picture.said("load-high"))
 
 
-def fix(picture: Picture, _finding: Finding) -> tuple[Step, ...]:
+def fix(picture: Picture, finding: Finding) -> tuple[Step, ...]:
+    if finding.value("state") == "T":
+        return (
+            Step(Words("Let BIRD go on", "让 BIRD 继续运行"), "pkill -CONT -x bird"),
+            Step(Words("Find out who stopped it: a debugger, a script", "查明是谁让它停止：调试器、脚本")),
+        )
     version = picture.version("calico")
     steps = [
         Step(

@@ -24,6 +24,7 @@ from tortie.doctor.words import Words
 
 IN_PROGRESS: Final = Sign("trt1017-in-progress", "graceful restart in progress")
 RECOVERY: Final = Sign("trt1017-recovery", "Graceful restart recovery in progress")
+RECOVERS: Final = Sign("trt1017-recovers", "BIRD recovers from a restart: it keeps its earlier routes")  # Tortie's own
 STARTED: Final = Sign("trt1017-started", "Graceful restart started")
 DONE: Final = Sign("trt1017-done", "Graceful restart done")
 LONGEST_S: Final = 240.0  # BIRD's own limit
@@ -31,7 +32,7 @@ NOTICEABLE_S: Final = 30.0
 
 
 def judge(picture: Picture) -> Finding:
-    waiting, started, done = picture.hits(IN_PROGRESS, RECOVERY), picture.hits(STARTED), picture.hits(DONE)
+    waiting, started, done = picture.hits(IN_PROGRESS, RECOVERY, RECOVERS), picture.hits(STARTED), picture.hits(DONE)
     gap = _gap(picture, started, done)
     healed = picture.said("heals-by-itself")
     held = [state for state in picture.settings("waiting", "bird") if state.value == "wait"]
@@ -56,7 +57,7 @@ def judge(picture: Picture) -> Finding:
         if done and started:
             return ruled_out(Words("the graceful restart is done", "平滑重启已完成"), done[-1:])
         return cannot_tell(Words("what BIRD logs about a graceful restart", "BIRD 关于平滑重启的日志"))
-    if done and done[-1].place > waiting[-1].place:
+    if done and done[-1].place > waiting[-1].place and not _pending(started, done):
         if missing_peers(picture):
             return ruled_out(Words("it is done, and peers are still missing", "已完成，但对端仍然缺失"), done[-1:])
         return ruled_out(Words("the graceful restart is done", "平滑重启已完成"), done[-1:])
@@ -73,6 +74,12 @@ def judge(picture: Picture) -> Finding:
     objects = ("graceful restart", *peers[:3], node, "nodeMeshMaxRestartTime")
     evidence = (*started[-1:], *waiting[:2], *missing_peers(picture)[:2])
     return found(strength, why, objects, evidence, peer=peers[0] if peers else "")
+
+
+def _pending(started: list[Hit], done: list[Hit]) -> list[Hit]:
+    """Restarts that their own log does not call done yet."""
+    ended = {hit.place.source: hit.place.first for hit in done}
+    return [hit for hit in started if hit.place.first > ended.get(hit.place.source, 0)]
 
 
 def _still(picture: Picture, held: list[Setting]) -> bool:
@@ -150,7 +157,7 @@ CAUSE = Cause(
         ("peer-node-down", Words("the wait is over and one machine is away", "等待已结束，某台机器不在线")),
         ("bgp-port-blocked", Words("the wait is over and no session comes up", "等待已结束，会话仍建立不了")),
     ),
-    signs=(IN_PROGRESS, RECOVERY, STARTED, DONE),
+    signs=(IN_PROGRESS, RECOVERY, RECOVERS, STARTED, DONE),
     judge=judge,
     ask=Ask(
         "kubectl -n <namespace> logs <calico-node pod> | grep -i graceful",

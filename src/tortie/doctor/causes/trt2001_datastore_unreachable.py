@@ -258,5 +258,5 @@ CAUSE = Cause(
         Words("Run three or five etcd members.", "etcd 使用三个或五个成员。"),
         Words("Alarm on endpoint health.", "对端点健康状况设置告警。"),
     ),
-    yields_to=("datastore-endpoint-wrong", "datastore-tls-invalid", "policy-blocks-host"),
+    yields_to=("datastore-endpoint-wrong", "datastore-tls-invalid", "clock-skew", "policy-blocks-host"),
 )

@@ -95,13 +95,24 @@ def _schemeless(picture: Picture) -> list[Setting | Hit]:
     return [s for s in endpoint_settings(picture) if any(_BARE.match(e.strip()) for e in _value(s).split(","))]
 
 
+def _asked_beside(picture: Picture) -> set[str]:
+    """Whom somebody asked together with living members: one that is silent may be a member that is down.
+
+    Only the list of members tells; without it this is all there is.
+    """
+    if picture.commands("etcdctl", "member list"):
+        return set()
+    return {host for each in picture.commands("etcdctl", "endpoint ") for _, host, _ in _URL.findall(each.command)}
+
+
 def _strangers(picture: Picture) -> list[Trouble]:
     """Failing etcd addresses that are no members."""
     known = members(picture)
     if not known:
         return []
     named = all(re.fullmatch(r"[\d.]+", host) for host in known)
-    failing = [t for t in troubles(picture) if t.port in ETCD_PORTS and t.address not in known]
+    doubtful = {*known, *_asked_beside(picture)}
+    failing = [t for t in troubles(picture) if t.port in ETCD_PORTS and t.address not in doubtful]
     return [t for t in failing if named and not t.address.startswith("127.")]
 
 
@@ -212,7 +223,8 @@ def judge(picture: Picture) -> Finding:
         stale = [t.address for t in troubles(picture) if t.port in ETCD_PORTS]
         objects = ("/etc/hosts", *stale, *asked, "etcd_endpoints")
         return found(STRONG, why, objects, (*split, *settings[:1], *tail))
-    failing = [t for t in troubles(picture) if t.port in ETCD_PORTS]
+    beside = _asked_beside(picture)
+    failing = [t for t in troubles(picture) if t.port in ETCD_PORTS and t.address not in beside]
     moved = picture.said("etcd-moved")
     if failing and (moved or picture.said("etcd-health-ok") or any(h.host != failing[0].address for h in health)):
         why = Words(

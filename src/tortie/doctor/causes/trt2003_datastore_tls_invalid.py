@@ -11,10 +11,16 @@ from tortie.doctor.causes.api_trust import (
     BAD_CERTIFICATE,
     BEFORE,
     CLOCK_SIGNS,
+    CURL_EARLY,
     EXPIRED,
     KEY_USAGE,
     LEGACY_NAME,
     NO_SAN,
+    OUR_EARLY,
+    OUR_EXPIRED,
+    OUR_REFUSED,
+    OUR_UNKNOWN_CA,
+    OUR_WRONG_NAME,
     TRUST_SIGNS,
     UNKNOWN_AUTHORITY,
     UNKNOWN_CA,
@@ -50,16 +56,19 @@ from tortie.doctor.words import Words
 SKIPPING = Sign("trt2003-skipping", "startup.go … Skipping datastore connection test")
 NO_CLIENT_CERTIFICATE = Sign("trt2003-no-client-certificate", "tls: client didn't provide a certificate")
 CURL_60 = Sign("trt2003-curl-60", "curl: \\(60\\) SSL certificate problem")
-NAMED = (NO_SAN, WRONG_NAME, KEY_USAGE, LEGACY_NAME)  # unmistakable, whoever's certificate it is
+NAMED = (NO_SAN, WRONG_NAME, KEY_USAGE, LEGACY_NAME, OUR_WRONG_NAME)  # unmistakable, whoever's certificate it is
 _CA = re.compile(r"(?:^|[^a-z])ca(?:[^a-z]|$)", re.IGNORECASE)
+OURS = (OUR_EXPIRED, OUR_UNKNOWN_CA, OUR_REFUSED)
 TRUST = (UNKNOWN_CA, BAD_CERTIFICATE, UNKNOWN_AUTHORITY, NO_CLIENT_CERTIFICATE)
+LATE = (OUR_EXPIRED, AFTER, EXPIRED)
+OTHER_SIDE = (BAD_CERTIFICATE.key, UNKNOWN_AUTHORITY.key)  # what a server notes when a client refuses it, whatever for
 
 
 def _reason(refusal: Refusal) -> tuple[str, str]:
     key = refusal.hit.sign
     if key == NO_SAN.key:
         return "has no IP SAN for the address used", "没有包含所用地址的 IP SAN"
-    if key == WRONG_NAME.key:
+    if key in (WRONG_NAME.key, OUR_WRONG_NAME.key):
         name = refusal.hit.value("name").rstrip(".")
         return f"is not valid for {name}", f"对 {name} 无效（SAN 不含该名称）"
     if key == KEY_USAGE.key:
@@ -69,29 +78,29 @@ def _reason(refusal: Refusal) -> tuple[str, str]:
         )
     if key == LEGACY_NAME.key:
         return "carries its name only in the Common Name, no SAN", "只有 Common Name，没有 SAN"
-    if key in (AFTER.key, EXPIRED.key):
+    if key in (each.key for each in LATE):
         return "has expired", "已过期"
-    if key == UNKNOWN_CA.key:
+    if key in (UNKNOWN_CA.key, OUR_UNKNOWN_CA.key):
         return "is signed by a CA that Calico does not trust", "由 Calico 不信任的 CA 签发"
     return "is refused by the other side", "被对端拒绝"
 
 
 def judge(picture: Picture) -> Finding:
-    etcd = [r for r in refusals(picture, *NAMED, *TRUST, AFTER, EXPIRED) if r.server == "etcd"]
-    etcd += [r for r in refusals(picture, CURL_60) if r.server == "etcd"]
+    etcd = [r for r in refusals(picture, *OURS, *NAMED, *TRUST, AFTER, EXPIRED) if r.server == "etcd"]
+    etcd += [r for r in refusals(picture, CURL_60) if r.server == "etcd" and "not yet valid" not in r.hit.line]
     api = [r for r in refusals(picture, *NAMED, UNKNOWN_CA) if r.server == "api"]
     nobody = [r for r in refusals(picture, *NAMED, UNKNOWN_CA) if not r.server and _calico(r)]
     late = [cert for cert in expired(picture) if _of_etcd(picture, cert)]
-    early = [r for r in refusals(picture, BEFORE) if r.server in ("etcd", "")]
+    early = [r for r in refusals(picture, BEFORE, OUR_EARLY, CURL_EARLY) if r.server in ("etcd", "")]
     doubt = bool(unsynchronised(picture)) or disagreement(picture) is not None
     silent = picture.hits(SKIPPING)
-    if early and not etcd:
+    if early and all(r.hit.sign in OTHER_SIDE for r in etcd):
         return ruled_out(
             Words("the certificate is not valid yet: the clock is wrong", "证书尚未生效：是时钟的问题"), (early[0].hit,)
         )
     for refusal in (*etcd, *nobody, *api):
         en, zh = _reason(refusal)
-        timed = refusal.hit.sign in (AFTER.key, EXPIRED.key)
+        timed = refusal.hit.sign in (each.key for each in LATE)
         strength = STRONG if refusal.server == "etcd" or refusal.hit.sign in (NO_SAN.key, WRONG_NAME.key) else LIKELY
         if refusal.hit.sign in (BAD_CERTIFICATE.key, UNKNOWN_AUTHORITY.key) and not silent and not late:
             strength = LIKELY

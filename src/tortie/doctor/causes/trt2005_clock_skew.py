@@ -7,8 +7,11 @@ from tortie.doctor.causes.api_trust import (
     AFTER,
     BEFORE,
     CLOCK_SIGNS,
+    CURL_EARLY,
     EXPIRED,
     NOT_YET,
+    OUR_EARLY,
+    OUR_EXPIRED,
     TOKEN_EXPIRED,
     disagreement,
     refusals,
@@ -50,10 +53,10 @@ def _duration(seconds: float) -> Words:
 
 
 def judge(picture: Picture) -> Finding:
-    before = [r.hit for r in refusals(picture, BEFORE)]
+    before = [r.hit for r in refusals(picture, BEFORE, OUR_EARLY, CURL_EARLY)]
     tokens = picture.hits(NOT_YET)
     late_tokens, refused = picture.hits(TOKEN_EXPIRED), picture.hits(UNAUTHORIZED)
-    after = [r.hit for r in refusals(picture, AFTER, EXPIRED)]
+    after = [r.hit for r in refusals(picture, AFTER, EXPIRED, OUR_EXPIRED)]
     stepped, loose, wrong = steps(picture), unsynchronised(picture), disagreement(picture)
     said = picture.said("clock-wrong")
     speakers = {line.place: line.host for line in picture.of(LogLine) if line.host}
@@ -184,7 +187,7 @@ CAUSE = Cause(
         ("apiserver-certs-expired", Words("`is after` with the right time", "`is after` 且时间正确")),
         ("rbac-forbidden", Words("403 names a User that cannot", "403 会指出无权限的 User")),
     ),
-    signs=(AFTER, BEFORE, EXPIRED, *CLOCK_SIGNS, UNAUTHORIZED),
+    signs=(AFTER, BEFORE, EXPIRED, OUR_EARLY, OUR_EXPIRED, CURL_EARLY, *CLOCK_SIGNS, UNAUTHORIZED),
     judge=judge,
     ask=Ask(
         "timedatectl; journalctl -b -u chronyd -u ntpd | grep -i -e step -e wrong; date -u",

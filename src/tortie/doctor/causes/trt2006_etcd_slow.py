@@ -36,7 +36,9 @@ SLOW_COMMIT = Sign("trt2006-slow-commit", "waiting for ReadIndex response took t
 VERIFYING = Sign("trt2006-verifying", "Error verifying datastore: <rest>")
 VERIFY = Sign("trt2006-verify", "Failed to verify datastore")
 REACH = Sign("trt2006-reach", "Failed to reach apiserver")
+ELECTED = Sign("trt2006-elected", "elected leader <leader> at term <n>")
 OWN = (TIMED_OUT, LEADER_CHANGED)
+LEADERS = 3  # one leader after the other: between two elections requests succeed
 DISK = (SLOW_DISK, SLOW_SYNC, TOO_LONG, HEARTBEAT, SLOW_COMMIT)
 APART_S = 60.0
 LONG_AGO_S = 12 * 3600.0
@@ -47,6 +49,8 @@ def _intermittent(picture: Picture, hits: list[Hit]) -> bool:
     lines = {line.place: line.time for line in picture.of(LogLine) if line.time is not None}
     times = sorted(time for hit in hits if (time := lines.get(hit.place)) is not None)
     if any(later - earlier > APART_S for earlier, later in pairwise(times)):
+        return True
+    if len({hit.value("n") for hit in picture.hits(ELECTED)}) >= LEADERS:
         return True
     for event in picture.of(Event):
         if "etcdserver:" in event.message and event.over_s and event.over_s / max(event.count, 1) > APART_S:
@@ -181,7 +185,7 @@ CAUSE = Cause(
         ("etcd-inconsistent", Words("updates conflict for ever", "更新永远冲突")),
         ("liveness-window-too-short", Words("far datastore, but no errors", "数据存储较远，但没有错误")),
     ),
-    signs=(*OWN, *DISK, VERIFYING, VERIFY, REACH, API_DEADLINE),
+    signs=(*OWN, *DISK, ELECTED, VERIFYING, VERIFY, REACH, API_DEADLINE),
     judge=judge,
     ask=Ask(
         "etcdctl endpoint status --cluster -w table; iostat -x 1 3",

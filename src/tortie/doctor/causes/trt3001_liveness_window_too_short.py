@@ -206,5 +206,13 @@ CAUSE = Cause(
             "按 节点数 × 读取次数 × 往返时延 设定窗口，启动耗时超过一半即告警。",
         ),
     ),
-    yields_to=("node-overloaded",),
+    yields_to=(
+        "node-overloaded",
+        "port-9099-conflict",
+        "localhost-misresolved",
+        "loopback-down",
+        "missing-mount",
+        "bird-config-invalid",
+        "bird-overloaded",
+    ),
 )

@@ -183,5 +183,5 @@ CAUSE = Cause(
             "升级到 Kubernetes 1.20 及以上之前先设置 timeoutSeconds。",
         ),
     ),
-    yields_to=("node-overloaded", "cpu-throttled"),
+    yields_to=("node-overloaded", "cpu-throttled", "bird-overloaded"),
 )

@@ -185,4 +185,5 @@ CAUSE = Cause(
     fix=fix,
     verify=(Step(Words("It prints 127.0.0.1", "输出 127.0.0.1"), "getent ahostsv4 localhost | head -1"),),
     prevent=(Words("Keep the line in provisioning templates.", "在装机模板中保留该条目。"),),
+    yields_to=("loopback-down",),
 )

@@ -51,7 +51,8 @@ QUICK_S: Final = 2.0
 
 def judge(picture: Picture) -> Finding:
     said = picture.said("runtime-broken")
-    clear = [hit for hit in picture.hits(*CLEAR) if not _is_other_call(hit)]
+    serving = _serving(picture)
+    clear = [hit for hit in picture.hits(*CLEAR) if not _is_other_call(hit) and not _is_over(hit, serving)]
     hanging = _hanging(picture)
     units = [unit for unit in picture.of(Unit) if _is_runtime(unit) and unit.active not in ("active", "")]
     gaps = [*created_to_started(picture), *_unexplained(picture, pod_to_container(picture))]
@@ -158,6 +159,17 @@ def _unexplained(picture: Picture, gaps: list[Gap]) -> list[Gap]:
 def _hanging(picture: Picture) -> list[tuple[str, Place]]:
     """Host and place of calls that `timeout` ended, or a person did, though they end by themselves."""
     return [(call.host, call.place) for call in picture.of(Setting) if (call.scope, call.value) == ("runtime", "hangs")]
+
+
+def _serving(picture: Picture) -> set[str]:
+    """Hosts whose runtime lists its containers when somebody asks."""
+    asked = [exhibit for exhibit in picture.commands("crictl ps") if exhibit.host]
+    return {each.host for each in asked if any(line.lstrip().startswith("CONTAINER") for line in each.lines)}
+
+
+def _is_over(hit: Hit, serving: set[str]) -> bool:
+    """Nobody was there to connect to, as when kubelet is the first to start; by now somebody is."""
+    return hit.host in serving and hit.sign in (PLEG_LIST.key, NO_CONTAINERD.key, DIAL_CONTAINERD.key)
 
 
 def _is_runtime(unit: Unit) -> bool:

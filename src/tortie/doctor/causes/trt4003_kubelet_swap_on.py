@@ -59,6 +59,9 @@ def judge(picture: Picture) -> Finding:
             f"API is old.",
             f"{f'{who} 上的 ' if who else ''}kubelet 因 swap 已启用{on[1]}而退出；API 中该节点的状态是旧的。",
         )
+        if hosts and all(host in _mended(picture) for host in hosts):
+            now = Words("swap is off there now, and kubelet runs", "那里的 swap 现已关闭，kubelet 正在运行")
+            return ruled_out(now, refused[:1])
         if picture.agents_now() and gone == [] and picture.nodes_now() and not units:
             back = Words(
                 "all nodes are Ready: kubelet's refusal is history", "所有节点均为 Ready：kubelet 的报错已是历史"
@@ -81,6 +84,14 @@ def judge(picture: Picture) -> Finding:
         )
         return found(POSSIBLE, why, objects, (*picture.said("swap-on")[:1], *evidence), device=device)
     return cannot_tell(Words("kubelet's last lines are not shown", "没有 kubelet 的最后几行日志"))
+
+
+def _mended(picture: Picture) -> set[str]:
+    """Hosts whose kubelet runs, and whose /proc/swaps was looked at and lists nothing."""
+    shown = [exhibit for exhibit in picture.commands("/proc/swaps") if exhibit.host]
+    empty = {each.host for each in shown if each.lines and not any(_DEVICE.search(line) for line in each.lines)}
+    kubelets = [unit for unit in picture.of(Unit) if unit.name.startswith("kubelet")]
+    return empty & {unit.host for unit in kubelets if unit.active == "active"}
 
 
 def _hosts(picture: Picture, refused: list[Hit]) -> list[str]:

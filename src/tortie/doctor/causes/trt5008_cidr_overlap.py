@@ -19,7 +19,7 @@ from tortie.doctor.causes.cause import (
     found,
     ruled_out,
 )
-from tortie.doctor.picture.facts import Interface, Ping, Pod, Pool
+from tortie.doctor.picture.facts import Interface, Ping, Pod, Pool, Route, Session
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Place
 from tortie.doctor.signs import Sign
@@ -29,6 +29,7 @@ POD_SUBNET = Sign("trt5008-pod-subnet", "podSubnet: <cidr>")
 SERVICE_SUBNET = Sign("trt5008-service-subnet", "serviceSubnet: <cidr>")
 SERVICE_FLAG = Sign("trt5008-service-flag", "service-cluster-ip-range=<cidr>")
 CLUSTER_FLAG = Sign("trt5008-cluster-flag", "cluster-cidr=<cidr>")
+OWN_ADDRESS = Sign("trt5008-own-address", "lies in the pool <cidr>, where pods live")  # an agent of Tortie's
 POOL_NAMES = ("CALICO_IPV4POOL_CIDR", "podSubnet", "cluster-cidr", "clusterCIDR", "podCIDR")
 SERVICE_NAMES = ("serviceSubnet", "service-cluster-ip-range", "serviceCIDR", "serviceClusterIPRange")
 # Links that never carry the node's own network.
@@ -138,6 +139,18 @@ def overlaps(picture: Picture) -> list[Overlap]:
     return result
 
 
+def _claimed(picture: Picture, clashes: list[Overlap]) -> list[Route]:
+    """Blocks that nodes own, or have learned, with a node's address in them: packets for it end there."""
+    addresses = [clash.other for clash in clashes if clash.kind == "pods-nodes"]
+    return [
+        route
+        for route in picture.of(Route)
+        if (route.kind == "blackhole" or route.protocol in ("bird", "80"))
+        and (network := _network(route.destination))
+        and any(_inside(address, network) for address in addresses)
+    ]
+
+
 def judge(picture: Picture) -> Finding:
     clashes = overlaps(picture)
     if not clashes:
@@ -156,9 +169,14 @@ def judge(picture: Picture) -> Finding:
     ]
     tried = [p for p in picture.of(Ping) if not p.ok] + [t for t in troubles(picture) if t.how != "refused"]
     rules = vip_rules(picture)
+    claimed = _claimed(picture, clashes)
+    avoided = [hit for hit in picture.hits(OWN_ADDRESS) if hit.value("cidr") == clash.range]
+    unwell = (bool(agents) and not healthy) or any(session.state != "up" for session in picture.of(Session))
     broken = picture.said("pods-cidr-overlap", "cross-node-dead", "service-dead", "host-pod-dead")
     if from_pods and not (rules and not rules.present):
         strength, aside = (PROVEN if healthy else STRONG), False
+    elif clash.kind == "pods-nodes" and unwell and (claimed or avoided):
+        strength, aside = PROVEN if claimed and avoided else STRONG, False
     elif failing and not (rules and not rules.present):
         strength, aside = STRONG if clash.kind != "pods-nodes" else LIKELY, False
     elif (stuck and (healthy or not agents)) or broken or (healthy and tried):
@@ -180,7 +198,7 @@ def judge(picture: Picture) -> Finding:
         "重叠。",
     )
     objects = (clash.range, clash.other, clash.name, *(c.range for c in clashes), *(c.other for c in clashes))
-    evidence = (*clash.places, *from_pods[:2], *failing[:1], *tried[:1], *stuck[:2])
+    evidence = (*clash.places, *claimed[:1], *avoided[:1], *from_pods[:2], *failing[:1], *tried[:1], *stuck[:2])
     return found(strength, why, objects, evidence, aside=aside, range=clash.range, kind=clash.kind)
 
 
@@ -251,13 +269,14 @@ CAUSE = Cause(
         "crash-loop",
         "datastore-error",
         "not-ready",
+        "bgp-down",
     ),
     look_alikes=(
         ("kube-proxy-down", Words("the host fails as well, and there are no rules", "主机同样失败，且没有规则")),
         ("apiserver-port-blocked", Words("ranges are disjoint, the port is filtered", "网段不重叠，端口被过滤")),
         ("ippool-overlaps-pool", Words("two pools overlap each other", "两个地址池互相重叠")),
     ),
-    signs=(*VIP_SIGNS, *RULE_SIGNS, POD_SUBNET, SERVICE_SUBNET, SERVICE_FLAG, CLUSTER_FLAG),
+    signs=(*VIP_SIGNS, *RULE_SIGNS, POD_SUBNET, SERVICE_SUBNET, SERVICE_FLAG, CLUSTER_FLAG, OWN_ADDRESS),
     judge=judge,
     ask=Ask(
         "calicoctl get ippool -o wide; kubectl get nodes -o wide; kubectl -n kube-system get cm kubeadm-config -o "

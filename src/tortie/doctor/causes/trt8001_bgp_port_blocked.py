@@ -17,6 +17,7 @@ from tortie.doctor.causes.bgp_evidence import (
     is_lost,
     is_ready,
     listed,
+    md5_counted,
     missing_peers,
     node_of,
     port_tests,
@@ -95,7 +96,7 @@ def _tested(picture: Picture, failed: list[PortTest], rules: Sequence[object]) -
             Words("ping to the peer fails too: the machine is away", "对端连 ping 都不通：机器不在线"), dead
         )
     listeners = [fact for fact in picture.of(Listener) if fact.port == 179]
-    md5 = picture.hits(MD5_KERNEL, MD5_BIRD, MD5_ROUTER)
+    md5 = [*picture.hits(MD5_KERNEL, MD5_BIRD, MD5_ROUTER), *md5_counted(picture)]
     if md5:
         strength = POSSIBLE  # an unsigned test from a configured peer is dropped as well
     elif alive or rules:

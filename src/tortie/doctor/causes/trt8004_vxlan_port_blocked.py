@@ -37,6 +37,7 @@ NEW_FOREIGN_DROP = Sign("vxlan-foreign-drop-new", "Drop IPv4 VXLAN packets from 
 DEFAULT_PORT = "4789"
 _OPEN_UDP = r"(?<![\d.])(?P<port>\d{2,5}(?:[-:]\d{2,5})?)/udp\b"
 _NFT_UDP = r"udp dport (?:\{(?P<set>[^}]*)\}|(?P<one>\d+))"
+_DROPPED = r"(?:udp dport (?:\{[^}]*)?|--dports? (?:[\d,:]*,)?)(?P<port>\d+)\b.*\b(?:drop|reject|DROP|REJECT)\b"
 FIREWALLS = ("firewall-cmd", "ufw", "nft ", "iptables")
 
 
@@ -55,6 +56,7 @@ def judge(picture: Picture) -> Finding:
     vxlan_seen = "vxlan" in kinds or any("vxlan" in capture.kinds for capture in captures(picture))
     prohibited = [hit for hit in picture.hits(PROHIBITED) if vxlan_seen or port in hit.command]
     closed, closed_name = _filters_without(picture, int(port))
+    rules = [row for row in rows(picture, _DROPPED, needle=port) if row["port"] == port]
     objects = (
         port,
         f"{port}/udp",
@@ -66,6 +68,7 @@ def judge(picture: Picture) -> Finding:
         *[hit.host for hit in (*dropped, *prohibited)],
     )
     evidence = (
+        *rules[:1],
         *closed[:1],
         *(lost or ()),
         *dropped[:1],
@@ -86,6 +89,13 @@ def judge(picture: Picture) -> Finding:
             "Calico 自身的规则丢弃了来自未知节点地址的 VXLAN 包。",
         )
         return found(STRONG, why, ("Drop IPv4 VXLAN packets from non-whitelisted hosts", *objects), evidence, port=port)
+    if rules and vxlan_seen:
+        where = rules[0].host
+        why = Words(
+            f"A rule{' on ' + where if where else ''} drops UDP {port}, which VXLAN needs.",
+            f"{where + ' 上' if where else ''}有规则丢弃 VXLAN 所需的 UDP {port}。",
+        )
+        return found(PROVEN if dead else STRONG, why, (*objects, where), evidence, port=port)
     if prohibited and vxlan_seen:
         why = Words(f"The receiver refuses UDP {port}: admin prohibited.", f"接收端拒绝 UDP {port}：admin prohibited。")
         return found(STRONG, why, objects, evidence, port=port)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from tortie.doctor.causes.bgp_as import AS_SIGNS, as_errors
 from tortie.doctor.causes.bgp_evidence import MD5_BIRD, MD5_KERNEL, MD5_ROUTER, all_established, listed, port_tests
 from tortie.doctor.causes.cause import (
     HINT,
@@ -27,7 +28,6 @@ from tortie.doctor.words import Words
 PUSHED: Final = Sign("trt9003-pushed", "Flags [P.], (cksum <list_sum>, )?seq <seq>, ack <rest>")
 OPEN_SENT: Final = Sign("trt9003-open-sent", "(OpenSent|OpenConfirm) … Hold timer expired")
 HOLD_EXPIRED: Final = Sign("trt9003-hold", "Error: Hold timer expired")
-BAD_AS: Final = "trt1010-bad-as"
 STATES: Final = ("opensent", "openconfirm")
 
 
@@ -37,7 +37,7 @@ def judge(picture: Picture) -> Finding:
         return all_established(picture) or cannot_tell(
             Words("a session that stops at OpenSent, and captures of both ends", "停在 OpenSent 的会话及两端抓包")
         )
-    messages = picture.hits(MD5_KERNEL, MD5_BIRD, MD5_ROUTER, BAD_AS)
+    messages = [*picture.hits(MD5_KERNEL, MD5_BIRD, MD5_ROUTER), *as_errors(picture)]
     if messages:
         return ruled_out(
             Words("the ends say what they dislike: password or AS", "两端已说明原因：密码或 AS"), messages[:2]
@@ -124,7 +124,7 @@ CAUSE = Cause(
         ("bgp-auth-mismatch", Words("the kernel log speaks of MD5", "内核日志里有 MD5 报错")),
         ("mtu-mismatch", Words("only large messages are lost", "只有大报文丢失")),
     ),
-    signs=(PUSHED, OPEN_SENT, HOLD_EXPIRED, MD5_KERNEL, MD5_BIRD, MD5_ROUTER),
+    signs=(PUSHED, OPEN_SENT, HOLD_EXPIRED, MD5_KERNEL, MD5_BIRD, MD5_ROUTER, *AS_SIGNS),
     judge=judge,
     ask=Ask(
         "tcpdump -nvi <uplink> port 179 and host <peer>",

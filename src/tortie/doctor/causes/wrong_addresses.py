@@ -18,7 +18,6 @@ from tortie.doctor.causes.bgp_addresses import (
     session_link,
 )
 from tortie.doctor.causes.bgp_evidence import (
-    UNKNOWN_CONNECT,
     complaints,
     conflicts,
     is_external,
@@ -27,6 +26,7 @@ from tortie.doctor.causes.bgp_evidence import (
     node_called,
     remembered,
     session_node,
+    unknown_connects,
 )
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG
 from tortie.doctor.picture.facts import Interface
@@ -204,7 +204,7 @@ def _unknown(picture: Picture) -> Iterator[Suspect]:
     """A node knocks from its InternalIP and is unknown: it is registered under another address."""
     if picture.value("nodeToNodeMeshEnabled") == "false":
         return
-    for hit in picture.hits(UNKNOWN_CONNECT):
+    for hit in unknown_connects(picture):
         owner = picture.owner_of(hit.value("ip"))
         if owner and any(peer.address != hit.value("ip") for peer in missing_peers(picture)):
             yield Suspect("unknown", STRONG, "", "", owner, hit.value("ip"), (hit,))

@@ -39,14 +39,14 @@ _SAID = {
 def symptoms(picture: Picture, standing: Standing) -> list[Symptom]:
     """In the order a person would tell them: pods, nodes, sessions, messages, complaints."""
     return [
-        *_pods(picture),
+        *_pods(picture, standing),
         *_workloads(picture),
         *_restless(picture),
         *_uncovered(picture),
         *_operator(picture),
         *_nodes(picture),
         *_sessions(picture, standing),
-        *_containers(picture),
+        *_containers(picture, standing),
         *_events(picture, standing),
         *_logs(picture, standing),
         *_messages(picture, standing),
@@ -76,10 +76,10 @@ def kind_of(pod: Pod) -> str:
     return ""
 
 
-def _pods(picture: Picture) -> Iterator[Symptom]:
+def _pods(picture: Picture, standing: Standing) -> Iterator[Symptom]:
     by_kind: dict[tuple[str, bool], list[Pod]] = {}
     for pod in live(picture.pods_now()):
-        kind = _told(pod)
+        kind = _told(pod, standing)
         if kind:
             by_kind.setdefault((kind, is_agent(pod.name)), []).append(pod)
     for (kind, _), pods in sorted(by_kind.items(), key=lambda item: not item[0][1]):
@@ -89,12 +89,16 @@ def _pods(picture: Picture) -> Iterator[Symptom]:
         yield Symptom(kind, text, _few(pods), tuple(pod.name for pod in pods))
 
 
-def _told(pod: Pod) -> str:
-    """The same, by whose pod it is: trouble of an application may have nothing to do with its network."""
+def _told(pod: Pod, standing: Standing) -> str:
+    """The same, by whose pod it is: trouble of an application may have nothing to do with its network.
+
+    An application that ends by itself while all that was shown of the network is well is one of those.
+    """
     kind = kind_of(pod)
     if is_agent(pod.name) or not kind:
         return kind
-    if pod.namespace and pod.namespace not in _SYSTEM and kind in ("pod-pending", "image-pull", "evicted"):
+    applications = ("pod-pending", "image-pull", "evicted", *(("crash-loop",) if standing.well else ()))
+    if pod.namespace and pod.namespace not in _SYSTEM and kind in applications:
         return ELSEWHERE
     if kind in ("crash-loop", "not-ready"):
         return "controllers-failing" if "calico" in pod.name else "others-failing"
@@ -186,8 +190,16 @@ def _sessions(picture: Picture, standing: Standing) -> Iterator[Symptom]:
         yield Symptom("bgp-down", Words(told, told), _few(hits), (hits[-1].value("peers"),), current=not over)
 
 
-def _containers(picture: Picture) -> Iterator[Symptom]:
+def _elsewhere(picture: Picture, standing: Standing) -> set[str]:
+    """Names of pods whose trouble is their own."""
+    return {pod.name for pod in live(picture.pods_now()) if _told(pod, standing) == ELSEWHERE}
+
+
+def _containers(picture: Picture, standing: Standing) -> Iterator[Symptom]:
+    elsewhere = _elsewhere(picture, standing)
     for container in picture.of(Container):
+        if container.pod in elsewhere:
+            continue
         if (container.last_reason and container.last_reason != "Completed") or container.reason == "CrashLoopBackOff":
             told = container.last_reason or container.reason
             code = f" ({container.last_exit_code})" if container.last_exit_code is not None else ""
@@ -208,7 +220,7 @@ def _events(picture: Picture, standing: Standing) -> Iterator[Symptom]:
     for event in picture.events():
         kind = _event_kind(event.reason, event.message)
         pod = passing.pod(event)
-        if kind and pod is not None and _told(pod) == ELSEWHERE:
+        if kind and pod is not None and _told(pod, standing) == ELSEWHERE:
             kind = ELSEWHERE
         if kind:
             if not passing.is_over(event):
@@ -267,7 +279,12 @@ def _logs(picture: Picture, standing: Standing) -> Iterator[Symptom]:
         over = standing.agents_well and not failing and not any(hit.command.startswith("curl") for hit in dials)
         told = dials[-1].text
         yield Symptom("api-unreachable", Words(told, told), _few(dials), (dials[-1].value("ip"),), current=not over)
-    fatal = [line for line in picture.of(LogLine) if line.level in ("FATAL", "PANIC", "ERROR")]
+    others = _elsewhere(picture, standing)
+    fatal = [
+        line
+        for line in picture.of(LogLine)
+        if line.level in ("FATAL", "PANIC", "ERROR") and not any(name in line.message for name in others)
+    ]
     if fatal:
         # The last of the worst tells most.
         worst = [line for line in fatal if line.level != "ERROR"] or fatal

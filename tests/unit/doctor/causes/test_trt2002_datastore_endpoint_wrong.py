@@ -114,3 +114,17 @@ def test_no_configured_address_is_a_member() -> None:
 def test_one_address_may_be_a_balancer_and_members_are_right() -> None:
     for endpoints in ("https://10.50.1.100:2379", "https://10.50.1.17:2379,https://10.50.1.18:2379"):
         assert finding("datastore-endpoint-wrong", RETIRED.format(endpoints=endpoints)).strength < 0.8
+
+
+def test_a_member_that_is_down_among_others_is_no_stranger() -> None:
+    evidence = """
+        $ kubectl -n kube-system logs calico-kube-controllers-64f-q8n
+        2026-11-16 16:11:04.036 [ERROR][1] main.go 233: Failed to verify datastore error=rpc error: code = Unavailable \
+        desc = connection error: desc = "transport: Error while dialing dial tcp 10.77.0.252:2379: connect: connection \
+        refused"
+        $ etcdctl --endpoints=http://10.77.0.251:2379,http://10.77.0.252:2379,http://10.77.0.253:2379 endpoint health
+        http://10.77.0.251:2379 is healthy: successfully committed proposal: took = 2.1ms
+        http://10.77.0.253:2379 is healthy: successfully committed proposal: took = 2.3ms
+        http://10.77.0.252:2379 is unhealthy: failed to commit proposal: context deadline exceeded
+"""
+    assert finding("datastore-endpoint-wrong", evidence).state != "found"

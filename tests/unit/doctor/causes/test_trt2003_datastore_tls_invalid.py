@@ -132,3 +132,41 @@ def test_openssl_with_the_ca_of_calico_does_not_verify() -> None:
         """,
     )
     assert answer.strength >= 0.8
+
+
+def _tortie(why: str) -> str:
+    return f"""
+        [root@node-2 ~]# tortie get nodes
+        Error: datastore unreachable: etcd https://10.77.0.251:2379 gave no answer to scan nodes within 0.0 s
+          why: https://10.77.0.251:2379: {why}
+          fix: see there
+"""
+
+
+def test_what_tortie_says_of_a_certificate() -> None:
+    for why in (
+        "its server certificate expired on 2026-11-15 15:28 UTC",
+        "its server certificate is not signed by the CA certificate /calico-secrets/etcd-ca (unable to get issuer)",
+        "its server certificate is for 10.77.0.250, not for 10.77.0.251",
+        "it refuses the client certificate /calico-secrets/etcd-cert, which expired on 2026-11-15 15:28 UTC",
+    ):
+        answer = finding("datastore-tls-invalid", _tortie(why))
+        assert (answer.state, answer.strength >= 0.9) == ("found", True), why
+        assert "10.77.0.251" in answer.objects
+
+
+def test_one_that_is_not_valid_yet_is_the_clocks_matter() -> None:
+    told = _tortie("its server certificate is valid only from 2026-11-17 15:28 UTC on")
+    curl = """
+        [root@node-2 ~]# curl -sS -m 3 --cacert /calico-secrets/etcd-ca https://10.77.0.251:2379/health
+        curl: (60) SSL certificate problem: certificate is not yet valid
+"""
+    noted = """
+        [root@etcd-1 ~]# tail /var/log/etcd.log
+        2026-11-16 15:30:01.1 I | embed: rejected connection from "10.77.0.2:33018" (error "remote error: tls: bad \
+        certificate", ServerName "")
+"""
+    for evidence in (told, curl, told + curl + noted):
+        assert finding("datastore-tls-invalid", evidence).state == "ruled-out"
+        answer = finding("clock-skew", evidence)
+        assert (answer.state, answer.strength >= 0.9) == ("found", True)

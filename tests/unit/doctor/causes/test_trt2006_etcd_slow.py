@@ -103,3 +103,20 @@ def test_an_idle_disk_and_deadlines_are_no_claim() -> None:
         """,
     )
     assert answer.strength < 0.8
+
+
+def test_one_leader_after_the_other_means_that_it_works_between() -> None:
+    failing = """
+        $ kubectl -n kube-system logs calico-kube-controllers-64f-q8n
+        2026-11-16 16:11:04.036 [ERROR][1] main.go 233: Failed to verify datastore error=etcdserver: request timed out
+        $ etcdctl endpoint health
+        Error: etcdserver: no leader
+"""
+    elections = """
+        [root@etcd-1 ~]# tail /var/log/etcd.log
+        raft2026/11/16 16:10:52 INFO: raft.node: 7dedd1fc877fa6fe elected leader 8c73b1ed4ed6b35f at term 25
+        raft2026/11/16 16:11:02 INFO: raft.node: 7dedd1fc877fa6fe elected leader 7dedd1fc877fa6fe at term 37
+        raft2026/11/16 16:11:12 INFO: raft.node: 7dedd1fc877fa6fe elected leader 8c73b1ed4ed6b35f at term 49
+"""
+    assert finding("etcd-slow", failing).strength < 0.8
+    assert finding("etcd-slow", failing + elections).strength >= 0.9

@@ -109,3 +109,18 @@ def test_a_log_that_somebody_stopped_following_is_no_hang() -> None:
 """
     assert finding(ID, text).state != "found"
     assert finding(ID, "[root@app-6 ~]# docker inspect 5f\n^C").strength >= 0.9
+
+
+def test_a_kubelet_that_was_there_first_says_nothing_of_a_runtime_that_answers() -> None:
+    journal = """
+        [root@worker-3 ~]# journalctl -u kubelet -n 5 --no-pager
+        Nov 16 16:02:48 worker-3 kubelet[145]: E1116 16:02:48.585071     145 generic.go:205] "GenericPLEG: Unable to \
+        retrieve pods" err="rpc error: code = Unavailable desc = connection error"
+"""
+    crictl = """
+        [root@worker-3 ~]# crictl ps -a | head -40
+        CONTAINER       IMAGE                          CREATED          STATE     NAME           ATTEMPT   POD ID
+        00257b9ab7a93   docker.io/calico/cni:v3.20.0   14 seconds ago   Running   upgrade-ipam   0         a56e36262
+"""
+    assert finding("runtime-unresponsive", journal).state == "found"
+    assert finding("runtime-unresponsive", journal + crictl).state != "found"

@@ -73,3 +73,22 @@ Jul  1 08:00:00 k-3 kubelet: F0701 08:00:00.123456    2211 server.go:273] failed
     answer = finding(ID, text)
     assert answer.strength >= 0.9
     assert "k-3" in answer.objects
+
+
+def test_where_swap_is_off_and_kubelet_runs_the_refusal_is_history() -> None:
+    journal = """
+        [root@worker-3 ~]# journalctl -u kubelet -n 5 --no-pager
+        Nov 16 15:54:38 worker-3 kubelet[6788]: F1116 15:54:38.122335    6788 server.go:274] failed to run Kubelet: \
+        running with swap on is not supported, please disable swap!
+        [root@worker-3 ~]# systemctl status kubelet --no-pager
+        ● kubelet.service - kubelet: The Kubernetes Node Agent
+           Active: active (running) since Mon 2026-11-16 15:55:02 UTC; 2min ago
+"""
+    swaps = """
+        [root@worker-3 ~]# cat /proc/swaps
+        Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority
+"""
+    device = "        /dev/sda3                               partition\t27992060\t0\t-2\n"
+    assert finding("kubelet-swap-on", journal + swaps).state == "ruled-out"
+    assert finding("kubelet-swap-on", journal + swaps + device).state == "found"
+    assert finding("kubelet-swap-on", journal).state == "found"

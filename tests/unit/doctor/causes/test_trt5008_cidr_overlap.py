@@ -64,3 +64,40 @@ def test_without_symptoms_it_is_an_aside() -> None:
 
 def test_the_time_out_of_pods_alone() -> None:
     assert finding("cidr-overlap", CONTROLLERS).state == "cannot-tell"
+
+
+STATUS = """
+        [root@node-3 ~]# calicoctl node status
+        IPv4 BGP status
+        +--------------+-------------------+-------+----------+---------------------------+
+        | PEER ADDRESS |     PEER TYPE     | STATE |  SINCE   |           INFO            |
+        +--------------+-------------------+-------+----------+---------------------------+
+        | 10.244.7.12  | node-to-node mesh | start | 15:42:03 | Active Socket: Connection refused |
+        +--------------+-------------------+-------+----------+---------------------------+
+"""
+BLACKHOLE = """
+        [root@pve2 ~]# ip route
+        default via 10.244.7.1 dev eth0
+        blackhole 10.244.7.0/26 proto bird
+"""
+AVOIDED = """
+        [root@pve2 ~]# tortie node explain
+          not 10.244.7.12/24 on eth0: it lies in the pool 10.244.0.0/16, where pods live
+"""
+
+
+def test_a_block_that_is_owned_and_holds_node_addresses_proves_it() -> None:
+    answer = finding("cidr-overlap", NODES + pool("10.244.0.0/16") + STATUS + BLACKHOLE + AVOIDED)
+    assert (answer.state, answer.aside) == ("found", False)
+    assert answer.strength >= 0.95
+
+
+def test_either_of_them_is_strong() -> None:
+    for told in (BLACKHOLE, AVOIDED):
+        answer = finding("cidr-overlap", NODES + pool("10.244.0.0/16") + STATUS + told)
+        assert (answer.aside, 0.9 <= answer.strength < 0.95) == (False, True)
+
+
+def test_without_trouble_it_stays_an_aside() -> None:
+    answer = finding("cidr-overlap", NODES + pool("10.244.0.0/16") + BLACKHOLE)
+    assert (answer.state, answer.aside) == ("found", True)
