@@ -16,6 +16,7 @@ PAGES = (
     "README.md",
     "README.zh.md",
     "docs/how-to/play-with-a-cluster.md",
+    "docs/how-to/break-and-heal.md",
     "docs/how-to/peer-with-your-router.md",
     "docs/how-to/find-leaked-addresses.md",
     "docs/how-to/move-pods-from-host-local.md",

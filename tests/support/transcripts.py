@@ -25,12 +25,17 @@ _VARYING: Final = (
     (re.compile(r"✓ \d+(?:\.\d+)?(?=\s|$)"), "✓ MS"),
     (re.compile(r"\d+(?:\.\d+)? (?:s|秒)|\d+ min(?: \d+ s)?|\b(?:\d+[dhm])*\d+[dhms]\b|(?:\d+[天时分])*\d+秒"), "SPAN"),
     (re.compile(r"(process|进程) \d+"), r"\1 PID"),
+    (re.compile(r"\]\[\d+\]"), "][PID]"),
+    (re.compile(r"\d+ (processes|个进程)"), r"MANY \1"),  # a probe may be under way
+    (re.compile(r"\b(calico-node|calico-kube-controllers-\w+)-[a-z0-9]{5}\b"), r"\1-NAME"),
+    (re.compile(r"\bcalico-kube-controllers-\w+-NAME"), "calico-kube-controllers-NAME"),
     (re.compile(r"-{2,}"), "--"),
     (re.compile(r" {2,}"), " "),
 )
 # These change something, so that they are not asked twice.
 _ONCE: Final = re.compile(
-    r"tortie lab (up|down|start|stop|pod run|pod delete)\b|&$|\bcat >|\bkill\b|-- bird |birdc .*down|/bgpd |ip addr add"
+    r"tortie lab (up|down|start|stop|break|heal|evidence|pod run|pod delete)\b|kubectl .*set env|&$|\bcat >|\bkill\b"
+    r"|-- bird |birdc .*down|/bgpd |ip addr add"
     r"|tortie (delete|cni install|controllers run|datastore (un)?lock|ipam (migrate|repair))\b|sed -i"
 )
 # After these somebody who listened on the router's BGP port is about to end, and the next one needs that port.
