@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help up down setup test check bench clean system-packages lock stubs pages
+.PHONY: help up down setup test check bench clean system-packages lock stubs pages casts
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -51,6 +51,9 @@ stubs: setup ## regenerate the etcd message classes from their .proto
 
 pages: setup ## write docs/causes from what the doctor knows
 	$(BIN)/python scripts/cause_pages.py
+
+casts: setup ## play the eight incidents in both languages and record them for docs/incidents
+	@bash scripts/casts
 
 clean: ## remove what the other targets made here
 	rm -rf $(VENV) .tortie .tools .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build

@@ -1,0 +1,1 @@
+"""Incidents, told while they happen."""
