@@ -17,6 +17,7 @@ SMALL = {
     "bench_embedded_store.py": ["--rounds", "1", "--seconds", "0.1"],
     "bench_etcd_store.py": ["--rounds", "1", "--seconds", "0.1"],
     "bench_fabric.py": ["--rounds", "1", "--nodes", "3"],
+    "bench_incidents.py": ["--rounds", "1", "--nodes", "2"],
     "bench_ipam.py": [
         *("--rounds", "1", "--seconds", "0.03", "--nodes", "2", "--blocks", "16", "--taken", "10", "--new", "2"),
         *("--check-nodes", "8", "--check-addresses", "80"),

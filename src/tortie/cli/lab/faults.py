@@ -72,6 +72,8 @@ def _rows(talk: Talk, head: str, listed: Sequence[Fault]) -> Iterator[str]:
     for each in listed:
         yield (padded(each.name, width) + each.cause).rstrip()
         yield _wrapped(_said(talk, each.summary), "    ")
+        if each.cause:
+            yield talk.colour(_wrapped(_said(talk, each.shows), "      "), "faint")
 
 
 def _about(talk: Talk, fault: Fault) -> Iterator[str]:
