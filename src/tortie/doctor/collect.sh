@@ -116,6 +116,8 @@ run 'ip rule'
 run 'ip neigh | head -100'
 section "nodes/$host/ports"
 have ss && run 'ss -lntp'
+have ss && run "ss -tno '( sport = :179 or dport = :179 )'"
+have nstat && run 'nstat -asz TcpExtTCPMD5NotFound TcpExtTCPMD5Unexpected TcpExtTCPMD5Failure'
 section "nodes/$host/sysctl"
 run 'sysctl net.ipv4.ip_forward net.ipv4.conf.all.rp_filter net.ipv4.conf.all.forwarding net.netfilter.nf_conntrack_count net.netfilter.nf_conntrack_max'
 run "sysctl -ar 'ipv4.conf.*[.]rp_filter' | head -40"
@@ -231,10 +233,12 @@ if have kubectl && there kubectl version; then
         LIMIT=60000 run "kubectl -n $namespace logs -p $pod -c $container --tail=200 2>/dev/null"
       done
     done
-  ask kubectl get nodes --no-headers | awk '$2 !~ /^Ready/ { print $1 }' | head -5 | while read -r node; do
-    section "nodes/$node/describe"
-    LIMIT=60000 run "kubectl describe node $node"
-  done
+  ask kubectl get nodes -o wide --no-headers | awk '$2 !~ /^Ready/ { print $1, $6 }' | head -5 |
+    while read -r node address; do
+      section "nodes/$node/describe"
+      LIMIT=60000 run "kubectl describe node $node"
+      [[ $address =~ ^[0-9.]+$ ]] && have ping && run "ping -c 2 -W 1 $address"
+    done
 fi
 
 if [ -n "$folder" ]; then

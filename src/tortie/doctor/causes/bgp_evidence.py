@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 
 from tortie.doctor.causes.cause import Finding, ruled_out
 from tortie.doctor.causes.shared import ADDRESS_IN_USE_BY, BGP_NOT_ESTABLISHED, STARTED
-from tortie.doctor.picture.facts import Event, Node, Ping, Pod, PortTest, Session
+from tortie.doctor.picture.facts import Event, Node, Ping, Pod, Pool, PortTest, Session
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Exhibit, Place
 from tortie.doctor.signs import Hit, Sign
@@ -33,6 +33,9 @@ MD5_ROUTER: Final = Sign("bgp-md5-router", "(no|invalid|missing|wrong|bad) MD5 d
 # The kernel's counters, where its log is silent: in a namespace, or with tracepoints in place of messages.
 MD5_COUNTED: Final = Sign("bgp-md5-counted", "TcpExtTCPMD5(NotFound|Unexpected|Failure) <n>")
 SECRET_REF: Final = Sign("trt1011-secret-ref", "secretKeyRef")
+NO_PEERS: Final = Sign("trt1012-no-peers", "No IPv4 peers found.")
+MESH_OFF: Final = Sign("trt1012-mesh-off", "nodeToNodeMeshEnabled:( )?false")
+MESH_OFF_JSON: Final = Sign("trt1012-mesh-off-json", '"nodeToNodeMeshEnabled":( )?false')
 SHARED_SIGNS: Final = (
     BGP_NOT_ESTABLISHED, NODE_NAME, NODE_BUILT, NODE_USED, ESTABLISHED_COUNT, BIND_FAILED, UNKNOWN_CONNECT, SESSION_UP,
     ADDRESS_IN_USE_BY, STARTED, MD5_KERNEL, MD5_BIRD, MD5_ROUTER,
@@ -298,6 +301,18 @@ def md5_counted(picture: Picture) -> list[Hit]:
     """
     counted = [hit for hit in picture.hits(MD5_COUNTED) if int(hit.value("n")) > 0]
     return counted if picture.hits(SECRET_REF) else []
+
+
+def mesh_off(picture: Picture) -> list[object]:
+    told = [s for s in picture.settings("nodeToNodeMeshEnabled") if s.value.lower() == "false"]
+    return [*picture.hits(MESH_OFF, MESH_OFF_JSON), *told]
+
+
+def no_peers(picture: Picture) -> list[Hit]:
+    """Nodes without any peer that need one: where every pool has tunnels that know no BGP, nobody does."""
+    pools = picture.of(Pool)
+    tunnels = bool(pools) and all(pool.vxlan.lower() == "always" for pool in pools)
+    return [] if tunnels else picture.hits(NO_PEERS)
 
 
 def answers(picture: Picture, address: str) -> list[object]:

@@ -10,11 +10,13 @@ from tortie.doctor.picture.facts import Process, Setting
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Exhibit, Place
 from tortie.doctor.reading.readers.host_commands import segments
+from tortie.doctor.signs import Hit
 
 _ENDPOINT = re.compile(r"(?:https?://)?([\w.-]{1,253}|\[[0-9a-f:]{2,40}\]):(?:2379|2380|4001)\b")
 _SIZE = re.compile(r"(\d+(?:\.\d+)?) ?([kMG])i?B")
 _SCALE: Final = {"k": 1e-3, "M": 1.0, "G": 1e3}
 _LINES: Final = 200  # of one answer
+_LEADERS: Final = 3  # one after the other: between two elections requests succeed
 RESTLESS_TERM: Final = 100  # elections; a quiet cluster has a handful in years
 BUSY_PERCENT: Final = 90.0
 SLOW_MS: Final = 50.0  # a write that takes longer delays every commit
@@ -45,6 +47,12 @@ def statuses(picture: Picture) -> list[Status]:
                 number = int(term) if term.isdecimal() else None
                 found[match[1]] = Status(match[1], megabytes, number, exhibit.place(index))
     return list(found.values())
+
+
+def leaders_in_turn(picture: Picture) -> list[Hit]:
+    """The elections in the members' own logs, one for each term; none where there are only those of a start or two."""
+    terms = {hit.value("n"): hit for hit in picture.hits("trt2006-elected")}
+    return list(terms.values()) if len(terms) >= _LEADERS else []
 
 
 class Reading(NamedTuple):

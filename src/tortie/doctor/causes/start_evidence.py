@@ -83,13 +83,25 @@ def lines_before(picture: Picture, place: Place, count: int = 2) -> str:
 
 def kills(picture: Picture) -> list[Hit]:
     """Kubelet's own word that liveness killed a container; a remark of prose counts as well."""
-    return picture.hits(KILLED)
+    return [hit for hit in picture.hits(KILLED) if not _of_a_pod_that_is_gone(picture, hit)]
+
+
+def _of_a_pod_that_is_gone(picture: Picture, hit: Hit) -> bool:
+    """Events outlive their pod by an hour. Told only where the pods of all nodes are listed."""
+    named = _POD.search(hit.line)
+    agents = picture.agents_now()
+    served, nodes = {pod.node for pod in agents}, set(picture.nodes_now())
+    complete = bool(nodes) and nodes <= served
+    return bool(named and complete and is_agent(named[1]) and named[1] not in {pod.name for pod in agents})
 
 
 def crash_looping(picture: Picture) -> bool:
     if any(pod.status == "CrashLoopBackOff" or (pod.restarts or 0) > 1 for pod in picture.agents_now()):
         return True
-    return bool(picture.hits(CRASH_LOOP, KILLED))
+    said = picture.hits(CRASH_LOOP)
+    if picture.agents_now():  # then the rows of other pods are shown as well
+        said = [hit for hit in said if "calico" in hit.line or "canal" in hit.line]
+    return bool(said or kills(picture))
 
 
 def settled(picture: Picture) -> list[Pod]:

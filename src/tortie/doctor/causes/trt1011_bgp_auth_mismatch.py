@@ -38,6 +38,7 @@ from tortie.doctor.words import Words
 
 NO_PASSWORD: Final = Sign("trt1011-no-password", "Can't read password for BGPPeer <name>")
 NO_MESH_PASSWORD: Final = Sign("trt1011-no-mesh-password", "Can't read (BGP )?password for (node mesh|mesh)")
+NOT_HAD: Final = Sign("trt1011-not-had", "BGPPeer\\(<name>\\): no session: its password")  # Tortie's own word for it
 PASSWORD_FIELD: Final = Sign("trt1011-mesh-field", "nodeMeshPassword")
 
 
@@ -51,7 +52,7 @@ def judge(picture: Picture) -> Finding:
     kernel += [hit for hit in picture.hits(MD5_ROUTER) if "179" in hit.line or "bgp" in hit.line.lower()]
     kernel += md5_counted(picture)
     bird = picture.hits(MD5_BIRD)
-    unread = picture.hits(NO_PASSWORD, NO_MESH_PASSWORD)
+    unread = picture.hits(NO_PASSWORD, NOT_HAD, NO_MESH_PASSWORD)
     if settled(picture) and picture.sessions():
         return ruled_out(Words("sessions are established", "会话已建立"), picture.sessions()[:1])
     if kernel or bird or unread:
@@ -131,7 +132,17 @@ CAUSE = Cause(
         ),
         ("bgp-as-mismatch", Words("the session is torn down with Bad peer AS", "会话因 Bad peer AS 断开")),
     ),
-    signs=(MD5_KERNEL, MD5_BIRD, MD5_ROUTER, MD5_COUNTED, NO_PASSWORD, NO_MESH_PASSWORD, SECRET_REF, PASSWORD_FIELD),
+    signs=(
+        MD5_KERNEL,
+        MD5_BIRD,
+        MD5_ROUTER,
+        MD5_COUNTED,
+        NO_PASSWORD,
+        NOT_HAD,
+        NO_MESH_PASSWORD,
+        SECRET_REF,
+        PASSWORD_FIELD,
+    ),
     judge=judge,
     ask=Ask("dmesg -T | grep -i md5 | tail", Words("on both ends: any line decides", "两端都查：有一行即可定论")),
     fix=fix,

@@ -5,10 +5,15 @@ from __future__ import annotations
 from typing import Final
 
 from tortie.doctor.causes.bgp_evidence import (
+    MESH_OFF,
+    MESH_OFF_JSON,
+    NO_PEERS,
     SESSION_UP,
     UNKNOWN_CONNECT,
     is_external,
     listed,
+    mesh_off,
+    no_peers,
     node_at,
     settled,
     unknown_connects,
@@ -33,9 +38,6 @@ from tortie.doctor.signs import Sign
 from tortie.doctor.words import Words
 
 IDENTIFIER: Final = Sign("trt1012-identifier", "Bad BGP identifier")
-NO_PEERS: Final = Sign("trt1012-no-peers", "No IPv4 peers found.")
-MESH_OFF: Final = Sign("trt1012-mesh-off", "nodeToNodeMeshEnabled:( )?false")
-MESH_OFF_JSON: Final = Sign("trt1012-mesh-off-json", '"nodeToNodeMeshEnabled":( )?false')
 MESH_COLUMN: Final = Sign("trt1012-mesh-column", "MESHENABLED")
 
 
@@ -52,8 +54,7 @@ def judge(picture: Picture) -> Finding:
         return found(
             STRONG, why, (*peers, "BGPPeer", *own), (*identifier[:3], *said_identifier[:2]), peer=listed(peers, 1)
         )
-    off = [*picture.hits(MESH_OFF, MESH_OFF_JSON), *_mesh_off(picture)]
-    none = picture.hits(NO_PEERS)
+    off, none = mesh_off(picture), no_peers(picture)
     unknown = [hit for hit in unknown_connects(picture) if not picture.owner_of(hit.value("ip"))]
     if off and none:
         why = Words(
@@ -95,10 +96,6 @@ def judge(picture: Picture) -> Finding:
         )
         return found(HINT, why, [s.peer for s in external], external[:2])
     return cannot_tell(Words("the BGPPeers and both ends' view of them", "BGPPeer 的定义以及两端的状态"))
-
-
-def _mesh_off(picture: Picture) -> list[object]:
-    return [s for s in picture.settings("nodeToNodeMeshEnabled") if s.value.lower() == "false"]
 
 
 def fix(_picture: Picture, finding: Finding) -> tuple[Step, ...]:

@@ -40,6 +40,7 @@ from tortie.doctor.picture.facts import Session, Statement, Unit
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.words import Words
 
+NO_LOGIN: Final = "ssh: connect to host "  # somebody tried, and nothing was heard
 NO_NEIGHBOUR: Final = ("FAILED", "INCOMPLETE", "(incomplete)")
 
 
@@ -152,7 +153,11 @@ def _spoke(picture: Picture, name: str) -> bool:
     """Somebody was logged in there, or the node itself showed something: the machine is up."""
     if not name:
         return False
-    hosts = {exhibit.host for exhibit in picture.exhibits if exhibit.host and exhibit.command}
+    hosts = {
+        exhibit.host
+        for exhibit in picture.exhibits
+        if exhibit.host and exhibit.command and not any(line.startswith(NO_LOGIN) for line in exhibit.lines)
+    }
     hosts |= {unit.host for unit in picture.of(Unit) if unit.host}
     hosts |= {session.host for session in picture.of(Session) if session.host}
     return any(same_host(host, name) and node_called(picture, host) == name for host in hosts)

@@ -166,5 +166,17 @@ CAUSE = Cause(
     fix=fix,
     verify=(Step(Words("The pod is ready", "Pod 已就绪"), "kubectl -n <namespace> get pod -l k8s-app=calico-node"),),
     prevent=(Words("Delete dead nodes from the mesh.", "及时从 mesh 中删除死掉的节点。"),),
-    yields_to=("peer-node-down", "bgp-port-blocked", "autodetect-wrong-interface"),
+    yields_to=(
+        "peer-node-down",
+        "bgp-port-blocked",
+        "bgp-filtered-in-path",
+        "bgp-as-mismatch",
+        "bgp-auth-mismatch",
+        "port-179-conflict",
+        "node-ip-changed",
+        "duplicate-node-ip",
+        "bird-overloaded",
+        "bird-config-invalid",
+        "autodetect-wrong-interface",
+    ),
 )

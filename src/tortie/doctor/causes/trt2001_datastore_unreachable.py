@@ -30,6 +30,7 @@ from tortie.doctor.causes.cause import (
     found,
     ruled_out,
 )
+from tortie.doctor.causes.etcd_evidence import leaders_in_turn
 from tortie.doctor.causes.trt2002_datastore_endpoint_wrong import configured, healthy_endpoints, misfit
 from tortie.doctor.picture.facts import Ping, Pod, PortTest, Setting, Unit
 from tortie.doctor.picture.picture import Picture
@@ -151,8 +152,9 @@ def _unreachable(
         strength = LIKELY
     else:
         strength = POSSIBLE
-    if healthy_endpoints(picture):
-        strength = POSSIBLE
+    in_turn = leaders_in_turn(picture) and any(t.how != "refused" for t in real)
+    if healthy_endpoints(picture) or in_turn:
+        strength = POSSIBLE  # some answer, or they do so now and then
     api_only = bool(real) and all(t.port in API_PORTS for t in real) and not down and not health
     dropped = all(t.how != "refused" for t in real)
     if api_only and (kubectl_answers(picture) or (dropped and alive_otherwise(picture, set(addresses)))):

@@ -18,7 +18,7 @@ from tortie.doctor.causes.cause import (
     found,
     ruled_out,
 )
-from tortie.doctor.causes.etcd_evidence import RESTLESS_TERM, slow_disks, statuses
+from tortie.doctor.causes.etcd_evidence import RESTLESS_TERM, leaders_in_turn, slow_disks, statuses
 from tortie.doctor.causes.shared import API_DEADLINE
 from tortie.doctor.causes.trt2001_datastore_unreachable import servers_down
 from tortie.doctor.picture.facts import Event, LogLine, Pod
@@ -38,7 +38,6 @@ VERIFY = Sign("trt2006-verify", "Failed to verify datastore")
 REACH = Sign("trt2006-reach", "Failed to reach apiserver")
 ELECTED = Sign("trt2006-elected", "elected leader <leader> at term <n>")
 OWN = (TIMED_OUT, LEADER_CHANGED)
-LEADERS = 3  # one leader after the other: between two elections requests succeed
 DISK = (SLOW_DISK, SLOW_SYNC, TOO_LONG, HEARTBEAT, SLOW_COMMIT)
 APART_S = 60.0
 LONG_AGO_S = 12 * 3600.0
@@ -50,7 +49,7 @@ def _intermittent(picture: Picture, hits: list[Hit]) -> bool:
     times = sorted(time for hit in hits if (time := lines.get(hit.place)) is not None)
     if any(later - earlier > APART_S for earlier, later in pairwise(times)):
         return True
-    if len({hit.value("n") for hit in picture.hits(ELECTED)}) >= LEADERS:
+    if leaders_in_turn(picture):
         return True
     for event in picture.of(Event):
         if "etcdserver:" in event.message and event.over_s and event.over_s / max(event.count, 1) > APART_S:
@@ -110,6 +109,14 @@ def judge(picture: Picture) -> Finding:
             f"etcd itself reports that it is slow ({disk[0].text[:80]}).", f"etcd 自身报告过慢（{disk[0].text[:80]}）。"
         )
         return found(STRONG if len(disk) > 1 else LIKELY, why, objects, evidence)
+    turns, unhealthy = leaders_in_turn(picture), picture.hits("trt2001-unhealthy")
+    if turns and (disk or unhealthy) and not down:
+        why = Words(
+            f"etcd elects one leader after the other ({len(turns)} terms in its log), and requests fail in between.",
+            f"etcd 不断重新选举 leader（日志中有 {len(turns)} 个任期），其间请求失败。",
+        )
+        strength = PROVEN if disk and unhealthy else STRONG
+        return found(strength, why, objects, (*turns[:2], *disk[:2], *unhealthy[:2], *evidence))
     late = [hit for hit in context if "deadline" in hit.text] + deadline
     devices, elections = slow_disks(picture), [s for s in statuses(picture) if (s.term or 0) >= RESTLESS_TERM]
     if late and devices and not down:

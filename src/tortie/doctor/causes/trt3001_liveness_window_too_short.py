@@ -30,6 +30,7 @@ from tortie.doctor.causes.start_evidence import (
     window,
 )
 from tortie.doctor.causes.start_log import StartLog, fatal_lines, start_logs, terminations
+from tortie.doctor.picture.facts import Pod
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.words import Words
 from tortie.health.window import ProbeWindow
@@ -45,6 +46,8 @@ def judge(picture: Picture) -> Finding:
         return ruled_out(
             Words("all agents are ready and never restarted", "所有 calico-node 均就绪且从未重启"), pods[:2]
         )
+    if not killed and (pods := _never_restarted(picture)):
+        return ruled_out(Words("no agent was ever restarted", "没有任何 calico-node 重启过"), pods[:2])
     if ended := terminations(picture):
         why = Words("calico-node says Terminating: it ended by itself", "日志有 Terminating：calico-node 是自行退出的")
         return ruled_out(why, ended[:1])
@@ -80,6 +83,13 @@ def judge(picture: Picture) -> Finding:
         strength = STRONG if calm(picture) else POSSIBLE
         return found(strength, why, objects, (probe, lived[-1][0], logs[-1].last, *killed[:1]))
     return _by_symptoms(picture, objects)
+
+
+def _never_restarted(picture: Picture) -> list[Pod]:
+    """The agents' pods when all are shown and none was ever started again: nobody cut their start off."""
+    pods = picture.agents_now()
+    calm = pods and all(pod.restarts == 0 and pod.status == "Running" for pod in pods)
+    return pods if calm and not crash_looping(picture) else []
 
 
 def _was_cut(log: StartLog, budget: ProbeWindow) -> bool:

@@ -34,6 +34,13 @@ def judge(picture: Picture) -> Finding:
     bound = [hit for hit in picture.hits(IN_USE) if hit.value("where").rpartition(":")[2] in PORTS]
     owners = [owner for owner in picture.of(Listener) if str(owner.port) in PORTS and owner.program]
     own = [owner for owner in owners if any(word in owner.program.lower() for word in OURS)]
+    if bound:  # who has another port, or the port of another host, is not in its way
+        where, ports = culprits(picture, *bound), {hit.value("where").rpartition(":")[2] for hit in bound}
+        own = [
+            owner
+            for owner in own
+            if str(owner.port) in ports and not (where and owner.host and owner.host not in where)
+        ]
     felixes = _felixes(picture)
     sets = _daemonsets(picture)
     twice = _agents_of_one_node(picture)

@@ -198,6 +198,7 @@ CAUSE = Cause(
         ("port-179-conflict", Words("the state is down, not start", "状态是 down 而不是 start")),
         ("leftover-iptables", Words("the rule is a relic of another CNI", "规则是其他 CNI 的残留")),
     ),
+    yields_to=("cidr-overlap",),  # a node that throws away what goes to its neighbours cannot reach their port either
     signs=(*SHARED_SIGNS, *FIREWALL_SIGNS),
     judge=judge,
     ask=Ask(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from tortie.doctor.causes.bgp_as import AS_SIGNS, as_errors
@@ -22,6 +23,7 @@ from tortie.doctor.causes.cause import (
 )
 from tortie.doctor.picture.facts import Session
 from tortie.doctor.picture.picture import Picture
+from tortie.doctor.reading.exhibit import Place
 from tortie.doctor.signs import Hit, Sign
 from tortie.doctor.words import Words
 
@@ -29,6 +31,7 @@ PUSHED: Final = Sign("trt9003-pushed", "Flags [P.], (cksum <list_sum>, )?seq <se
 OPEN_SENT: Final = Sign("trt9003-open-sent", "(OpenSent|OpenConfirm) … Hold timer expired")
 HOLD_EXPIRED: Final = Sign("trt9003-hold", "Error: Hold timer expired")
 STATES: Final = ("opensent", "openconfirm")
+RESENT: Final = re.compile(r"ESTAB\s+\d+\s+[1-9]\d*\s.*timer:\(on,[^,]+,[1-9]\d*\)")
 
 
 def judge(picture: Picture) -> Finding:
@@ -47,11 +50,12 @@ def judge(picture: Picture) -> Finding:
         return ruled_out(Words("TCP 179 does not even connect", "TCP 179 根本连不上"), failed)
     opened: list[object] = [test for test in port_tests(picture) if test.result == "open"]
     opened += picture.said("port-179-open")
-    repeated = _repeated(picture)
+    repeated: list[object] = [*_repeated(picture), *_unanswered(picture)]
     one_sided = picture.said("bgp-open-lost", "sent-not-received")
-    if opened and (len(repeated) > 1 or one_sided):
+    lost = len(_repeated(picture)) > 1 or bool(_unanswered(picture)) or bool(one_sided)
+    if opened and lost:
         strength = PROVEN
-    elif len(repeated) > 1 or one_sided:
+    elif lost:
         strength = STRONG
     elif opened:
         strength = LIKELY
@@ -78,6 +82,16 @@ def _repeated(picture: Picture) -> list[Hit]:
     for hit in pushed:
         by_number.setdefault(hit.value("seq"), []).append(hit)
     return max(by_number.values(), key=len, default=[])
+
+
+def _unanswered(picture: Picture) -> list[Place]:
+    """Connections of BGP that stand, and on which the kernel sends the same bytes again and again."""
+    return [
+        shown.place(index)
+        for shown in picture.commands("ss ")
+        for index, line in enumerate(shown.lines)
+        if RESENT.match(line) and ":179 " in f"{line} "
+    ]
 
 
 def fix(_picture: Picture, finding: Finding) -> tuple[Step, ...]:

@@ -16,6 +16,8 @@ _LASTING_S: Final = 600.0  # longer than any start-up complains
 _PROBES: Final = 3  # that have gone well since: what was is over
 _START: Final = 6  # probes' periods, within which a new pod may complain as often as it likes
 _PERIOD_S: Final = 10.0  # kubelet's default, and Calico's
+_ZONES_S: Final = 900.0
+_DIFFER_S: Final = 60.0
 
 
 class Passing:
@@ -59,7 +61,8 @@ class Passing:
     def _is_old(self, line: LogLine) -> bool:
         clock = self._clocks.get(line.host, min(self._clocks.values()))
         periods = [probe.period_s for probe in self._probes if probe.kind == "readiness" and is_agent(probe.owner)]
-        return line.time is not None and clock - line.time > _PROBES * max(periods, default=_PERIOD_S)
+        age_s = clock - line.time if line.time is not None else _least_age_s(clock, line.of_some_year)
+        return age_s > _PROBES * max(periods, default=_PERIOD_S)
 
     def _starts(self, event: Event, pod: Pod | None) -> bool:
         """Readiness of a pod that has only just begun, and has not been restarted."""
@@ -74,6 +77,16 @@ class Passing:
             if pod and probe.kind == kind and probe.owner and _belongs(pod.name, probe.owner):
                 return probe.period_s
         return _PERIOD_S
+
+
+def _least_age_s(now: float, then: float | None) -> float:
+    """In whichever year and zone that was: those differ by quarters of an hour, or by many. 0 where clocks may only
+    differ a little.
+    """
+    if then is None:
+        return 0.0
+    age_s = (now - then) % _ZONES_S
+    return age_s if age_s < _ZONES_S - _DIFFER_S else 0.0
 
 
 def _belongs(pod: str, owner: str) -> bool:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
+from tortie.doctor.causes.bgp_evidence import mesh_off, no_peers
 from tortie.doctor.causes.shared import DIAL_FAILED, SYMPTOMS, TERMINATING
 from tortie.doctor.diagnosis import Symptom
 from tortie.doctor.judgement.passing import Passing
@@ -21,6 +23,12 @@ _OWN = ("", "startup", "felix", "confd", "bird", "bird6", "calico-node", "tunnel
         "cni-installer", "install-cni", "ipam", "upgrade-ipam", "cni-config-monitor", "status-reporter")  # fmt: skip
 _MANY, _A_DAY = 10, 3.0  # restarts that are more than history
 _FILTERS = ("grep", "field-selector", "head", "tail", "awk", "sed")
+# Healthy clusters write these, too, some of them as errors.
+_HARMLESS = re.compile(
+    r"nodeagent~uds|FlexVolume: driver call failed|failed to retrieve runc version|has been deprecated"
+    r"|modprobe, you can ignore this|was not recorded in IPAM|kubeadm's config map|secondary-bin-dir"
+)
+_POD_OF_KUBELET = re.compile(r"\b([a-z0-9][a-z0-9.-]*)_[a-z0-9-]+\([0-9a-f-]{36}\)")  # name_namespace(uid)
 _PULL = ("ImagePullBackOff", "ErrImagePull", "InvalidImageName")
 _SAID = {
     "cross-node-dead": ("traffic-dead", Words("pods on different nodes cannot reach each other", "跨节点的 Pod 不通")),
@@ -50,6 +58,7 @@ def symptoms(picture: Picture, standing: Standing) -> list[Symptom]:
         *_events(picture, standing),
         *_logs(picture, standing),
         *_messages(picture, standing),
+        *_members(picture),
         *_said(picture),
     ]
 
@@ -181,6 +190,9 @@ def _sessions(picture: Picture, standing: Standing) -> Iterator[Symptom]:
         text = Words(f"BGP sessions not established: {told}", f"BGP 会话未建立：{told}")
         peers = tuple(s.peer for s in down) + ((where,) if where else ())
         yield Symptom("bgp-down", text, _few(down), peers, since=min((s.since for s in down if s.since), default=""))
+    elif not picture.sessions() and mesh_off(picture) and (none := no_peers(picture)):
+        text = Words("no node has a BGP peer, and the mesh is off", "没有任何节点有 BGP 对等体，且 mesh 已关闭")
+        yield Symptom("bgp-down", text, _few(none))
     elif hits := picture.hits("bgp-not-established"):
         # Every peer that was complained about is shown to be up.
         up = {session.peer for session in picture.sessions() if session.state == "up"}
@@ -283,7 +295,8 @@ def _logs(picture: Picture, standing: Standing) -> Iterator[Symptom]:
     fatal = [
         line
         for line in picture.of(LogLine)
-        if line.level in ("FATAL", "PANIC", "ERROR") and not any(name in line.message for name in others)
+        if line.level in ("FATAL", "PANIC", "ERROR") and not _HARMLESS.search(line.message)
+        if not any(name in line.message for name in others) and not _of_another_life(line, picture, standing)
     ]
     if fatal:
         # The last of the worst tells most.
@@ -292,6 +305,12 @@ def _logs(picture: Picture, standing: Standing) -> Iterator[Symptom]:
         own = standing.agents_well and all(line.program in _OWN for line in worst[-3:])
         over = own or Passing(picture, standing).is_history(line.place for line in worst)
         yield Symptom("log-errors", Words(told, told), (worst[-1].place,), current=not over)
+
+
+def _of_another_life(line: LogLine, picture: Picture, standing: Standing) -> bool:
+    """What a kubelet said of a pod that is gone, while the pods that are there are well."""
+    named = _POD_OF_KUBELET.search(line.message)
+    return bool(named and standing.well and named[1] not in {pod.name for pod in picture.pods_now()})
 
 
 def _messages(picture: Picture, standing: Standing) -> Iterator[Symptom]:
@@ -305,6 +324,15 @@ def _messages(picture: Picture, standing: Standing) -> Iterator[Symptom]:
             left = [hit.place for hit in hits if not _in_the_past(hit.place, past)]
             over = over or not left or passing.is_history(left)
             yield Symptom(kind, Words(told, told), _few(hits), current=not over)
+
+
+def _members(picture: Picture) -> Iterator[Symptom]:
+    """What etcd's members answer to who asks them now; agents that are well live on what they know."""
+    latest = {setting.name: setting for setting in picture.of(Setting) if setting.scope == "etcd"}
+    sick = [setting for setting in latest.values() if setting.value != "healthy"]
+    if sick:
+        told = ", ".join(f"{setting.name} is {setting.value}" for setting in sick[:3])
+        yield Symptom("datastore-error", Words(told, told), _few(sick), tuple(setting.name for setting in sick[:3]))
 
 
 def _in_the_past(place: Place, past: list[Place]) -> bool:

@@ -1,6 +1,5 @@
-"""What evidence can say, as typed values. Readers make them, causes judge by them; each knows its place.
-
-Empty strings and None mean: not said. Text stays as written; times are seconds since the epoch (UTC) or None.
+"""What evidence can say, as typed values. Readers make them, causes judge by them; each knows its place. Empty text and
+None mean: not said. Text stays as written; times are seconds since the epoch (UTC) or None.
 """
 
 from __future__ import annotations
@@ -137,6 +136,7 @@ class LogLine(NamedTuple):
     file: str = ""  # startup.go
     host: str = ""
     pod: str = ""
+    of_some_year: float | None = None  # instead of `time`, as if in 2000: klog and the journal name no year, no zone
 
 
 class Setting(NamedTuple):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
 from tests.support.doctor import finding
 
-from tortie.doctor.causes.cause import LIKELY
+from tortie.doctor.causes.cause import LIKELY, STRONG
 
 ID = "bgp-auth-mismatch"
 
@@ -75,3 +76,26 @@ spec:
     assert answer.strength >= LIKELY
     assert answer.objects[0] == "leaf-2"
     assert finding("bgp-port-blocked", text).strength < LIKELY
+
+
+def test_an_agent_that_cannot_read_the_password_says_so() -> None:
+    text = (
+        STATUS
+        + "2026-11-16 16:27:10.598 [WARNING][6799] monitor-addresses/mesh.py 189: BGPPeer(leaf-2): no session: its "
+        + "password, the key mesh of the secret bgp-secrets, cannot be had: there is no such file\n"
+    )
+    answer = finding(ID, text)
+    assert answer.strength >= STRONG
+    assert answer.objects[0] == "leaf-2"
+
+
+@pytest.mark.parametrize("count", [17, 0])
+def test_the_kernel_counts_wrong_signatures(count: int) -> None:
+    text = (
+        STATUS
+        + "[root@k-5 ~]# nstat -asz TcpExtTCPMD5NotFound TcpExtTCPMD5Failure\n#kernel\n"
+        + f"TcpExtTCPMD5NotFound            0                  0.0\nTcpExtTCPMD5Failure             {count}      0.0\n"
+    )
+    assert finding(ID, text).state == "cannot-tell"  # of a password that is no more
+    configured = "[root@k-5 ~]# calicoctl get bgppeer -o yaml\nspec:\n  password:\n    secretKeyRef:\n      name: s\n"
+    assert (finding(ID, text + configured).strength >= STRONG) == (count > 0)

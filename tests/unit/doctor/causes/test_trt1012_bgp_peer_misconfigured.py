@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from tests.support.doctor import finding
+from tests.support.doctor import finding, picture
 
 from tortie.doctor.causes.cause import LIKELY, PROVEN
+from tortie.doctor.judgement.judge import judge
 
 ID = "bgp-peer-misconfigured"
 
@@ -82,3 +83,24 @@ def test_the_peer_that_selects_nothing_is_named() -> None:
     answer = finding(ID, text)
     assert answer.strength >= PROVEN
     assert {"to-reflectors", "peerSelector"} <= set(answer.objects)
+
+
+STATUS = "$ calicoctl node status\nCalico process is running.\n\nIPv4 BGP status\nNo IPv4 peers found.\n"
+MESH = "$ calicoctl get bgpconfig default -o yaml\nspec:\n  nodeToNodeMeshEnabled: false\n"
+PODS = "$ kubectl get pods -n kube-system\nNAME READY STATUS RESTARTS AGE\ncalico-node-aaaaa 1/1 Running 0 5m\n"
+POOL = """$ calicoctl get ippools -o yaml
+apiVersion: projectcalico.org/v3
+kind: IPPool
+metadata:
+  name: default
+spec:
+  cidr: 10.244.0.0/16
+  ipipMode: Never
+  vxlanMode: MODE
+"""
+
+
+def test_nodes_without_peers_are_not_well_though_their_agents_are() -> None:
+    for mode, verdict in (("Never", "cause-found"), ("Always", "healthy")):
+        answer = judge(picture(PODS + STATUS + MESH + POOL.replace("MODE", mode)))
+        assert answer.verdict == verdict, mode

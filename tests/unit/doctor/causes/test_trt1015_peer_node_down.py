@@ -58,3 +58,11 @@ def test_a_dead_kubelet_on_a_live_machine_is_another_cause() -> None:
 
 def test_the_symptom_alone_is_no_claim() -> None:
     assert finding(ID, EVENTS).strength < LIKELY
+
+
+def test_a_login_that_failed_is_no_sign_of_life() -> None:
+    text = (
+        NODES + EVENTS + "[root@c-1 ~]# ping -c 2 -W 1 10.50.0.3\n2 packets transmitted, 0 received, 100% packet loss\n"
+    )
+    tried = "[root@c-1 ~]# ssh c-3 uptime\nssh: connect to host c-3 port 22: No route to host\n"
+    assert finding(ID, text + tried).strength >= PROVEN

@@ -120,3 +120,23 @@ def test_one_leader_after_the_other_means_that_it_works_between() -> None:
 """
     assert finding("etcd-slow", failing).strength < 0.8
     assert finding("etcd-slow", failing + elections).strength >= 0.9
+
+
+def test_elections_again_and_again_while_no_member_answers() -> None:
+    asked = """
+        [root@etcd-1 ~]# etcdctl --endpoints=http://10.31.0.7:2379,http://10.31.0.8:2379 endpoint health
+        http://10.31.0.7:2379 is unhealthy: failed to commit proposal: context deadline exceeded
+        http://10.31.0.8:2379 is unhealthy: failed to commit proposal: context deadline exceeded
+        [root@wren ~]# nc -vz -w3 10.31.0.8 2379
+        nc: connect to 10.31.0.8 port 2379 (tcp) timed out: Operation now in progress
+"""
+    elections = """
+        [root@etcd-1 ~]# tail /var/log/etcd.log
+        raft2026/11/16 16:10:52 INFO: raft.node: 7dedd1fc877fa6fe elected leader 8c73b1ed4ed6b35f at term 25
+        raft2026/11/16 16:11:02 INFO: raft.node: 7dedd1fc877fa6fe elected leader 7dedd1fc877fa6fe at term 37
+        raft2026/11/16 16:11:12 INFO: raft.node: 7dedd1fc877fa6fe elected leader 8c73b1ed4ed6b35f at term 49
+"""
+    assert finding("etcd-slow", asked).state != "found"
+    assert finding("datastore-unreachable", asked).strength >= 0.9
+    assert finding("etcd-slow", asked + elections).strength >= 0.9
+    assert finding("datastore-unreachable", asked + elections).strength < 0.8

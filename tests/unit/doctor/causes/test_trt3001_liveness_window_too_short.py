@@ -123,3 +123,14 @@ calico-node-abcde 0/1 CrashLoopBackOff 8 20m
   Normal   Killing    3m  kubelet  Container calico-node failed liveness probe, will be restarted
 """
     assert finding(ID, text).state == "ruled-out"
+
+
+def test_nobody_who_was_never_restarted_was_cut_off() -> None:
+    log = """
+2026-11-16 16:22:10.000 [INFO][9] startup/startup.go 425: Early log level set to info
+2026-11-16 16:22:40.000 [INFO][9] startup/startup.go 479: Checking datastore connection
+2026-11-16 16:23:10.000 [WARNING][9] startup/startup.go 479: Checking datastore connection
+"""
+    rows = "$ kubectl get pod -A\nNAME                READY   STATUS    RESTARTS   AGE\n"
+    rows += "calico-node-shw9h   0/1     Running   0          2m\n"
+    assert finding(ID, rows + log).state == "ruled-out"

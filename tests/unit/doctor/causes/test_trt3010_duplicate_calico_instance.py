@@ -89,3 +89,22 @@ def test_one_container_seen_by_two_commands_is_one() -> None:
     assert (
         finding(ID, f"root@wk-9:~# crictl ps\n{row}\nroot@wk-9:~# crictl ps --name calico-node\n{row}").state != "found"
     )
+
+
+def test_the_same_port_on_another_host_is_no_second_instance() -> None:
+    text = """
+[root@wk-8 ~]# ss -lntp
+State  Recv-Q Send-Q Local Address:Port Peer Address:Port Process
+LISTEN 0      512        127.0.0.1:9099      0.0.0.0:*    users:(("calico-node",pid=3077,fd=25))
+[root@wk-9 ~]# ss -lntp
+State  Recv-Q Send-Q Local Address:Port Peer Address:Port Process
+LISTEN 0      512        127.0.0.1:9091      0.0.0.0:*    users:(("calico-node",pid=4553,fd=10))
+LISTEN 0      16                 *:9099            *:*    users:(("node_exporter",pid=3676,fd=3))
+[root@wk-9 ~]# kubectl -n kube-system logs calico-node-dbpw2
+2026-11-16 16:21:52.847 [ERROR][4553] felix/health.go 296: Health endpoint failed, trying to restart it... error=listen tcp 127.0.0.1:9099: bind: address already in use
+[root@wk-9 ~]# kubectl -n kube-system get pod -o wide
+NAME                READY   STATUS    RESTARTS   AGE   IP         NODE
+calico-node-dbpw2   0/1     Running   1          9m    10.8.0.9   wk-9
+calico-node-aaaaa   1/1     Running   0          9m    10.8.0.8   wk-8
+"""
+    assert finding(ID, text).state != "found"

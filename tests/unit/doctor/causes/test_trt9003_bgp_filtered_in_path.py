@@ -55,3 +55,13 @@ def test_opensent_alone_is_no_claim() -> None:
 def test_a_password_message_rules_it_out() -> None:
     text = STATUS + OPEN + "TCP: MD5 Hash failed for (10.99.4.1, 40000)->(10.99.3.1, 179)\n"
     assert finding(ID, text).state == "ruled-out"
+
+
+def test_bytes_that_nobody_acknowledges() -> None:
+    sockets = (
+        "[root@b-1 ~]# ss -tno '( sport = :179 or dport = :179 )'\n"
+        "State Recv-Q Send-Q Local Address:Port Peer Address:Port Process\n"
+        "ESTAB 0      82         10.99.3.1:40123     10.99.4.1:179 timer:({timer})\n"
+    )
+    assert finding(ID, STATUS + OPEN + sockets.replace("{timer}", "on,1.740ms,5")).strength >= PROVEN
+    assert finding(ID, STATUS + OPEN + sockets.replace("{timer}", "keepalive,27sec,0")).strength < PROVEN

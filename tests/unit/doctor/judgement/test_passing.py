@@ -61,6 +61,49 @@ def test_an_error_of_long_ago_in_a_journal_is_history(minute: str, verdict: str)
     assert judge(picture(text)).verdict == verdict
 
 
+KLOG = """
+[root@wren ~]# date -u
+Mon Mar  4 08:20:00 UTC 2024
+[root@wren ~]# journalctl -u kubelet -n 1 --no-pager
+Mar 04 {clock} wren kubelet[811]: E0304 {clock}.407711     811 kubelet.go:2376] "Skipping pod synchronization" err="x"
+"""
+
+
+@pytest.mark.parametrize(
+    ("clock", "verdict"),
+    [
+        ("08:10:30", "healthy"),
+        ("08:19:50", "undetermined"),
+        ("08:20:05", "undetermined"),  # clocks that differ a little
+        ("16:10:30", "healthy"),  # of a machine in Shanghai
+        ("16:19:50", "undetermined"),
+    ],
+)
+def test_a_line_without_year_and_zone_is_as_old_as_it_must_be(clock: str, verdict: str) -> None:
+    text = PODS.format(age="9d", restarts="0") + KLOG.format(clock=clock)
+    assert judge(picture(text)).verdict == verdict
+
+
+ETCD = """
+$ etcdctl endpoint health
+http://10.31.0.7:2379 is healthy: successfully committed proposal: took = 4.2ms
+http://10.31.0.8:2379 is {state}
+"""
+
+
+@pytest.mark.parametrize(
+    ("state", "kinds"),
+    [
+        ("unhealthy: failed to commit proposal: context deadline exceeded", ["datastore-error"]),
+        ("healthy: successfully committed proposal: took = 3.9ms", []),
+    ],
+)
+def test_members_of_etcd_that_are_not_well_are_a_symptom_though_agents_are(state: str, kinds: list[str]) -> None:
+    diagnosis = judge(picture(PODS.format(age="9d", restarts="0") + ETCD.format(state=state)))
+    assert [symptom.kind for symptom in diagnosis.symptoms if symptom.current] == kinds
+    assert (diagnosis.verdict == "healthy") == (not kinds)
+
+
 def test_the_agents_own_probe_misses_no_mount() -> None:
     line = (
         "  Warning  Unhealthy  9s  kubelet  Readiness probe failed: calico/node is not ready: BIRD is not ready: "

@@ -79,6 +79,7 @@ _LIBRARY_CNI = re.compile(
     r"cp: can't|/install-cni|Wrote Calico CNI|CNI plugin version|Created CNI config|Done configuring CNI|"
     r"Installed /host|/host/"
 )
+_ANY_YEAR: Final = 2000  # one that has all days
 _LOG_FILE = re.compile(r"\.log\b|/var/log/|\bmessages\b|\bsyslog\b")
 _VALUED: Final = word_set(
     "-n --namespace --tail --since --since-time -l --selector --context --kubeconfig --limit-bytes"
@@ -118,7 +119,10 @@ def read(exhibit: Exhibit) -> Iterator[LogLine]:
             host = ""
         time = parsed.moment.epoch(year) if parsed.moment else None
         clock = host or pod or exhibit.source
-        yield LogLine(exhibit.place(index), parsed.message, time, clock, parsed.level, program, parsed.file, host, pod)
+        yield LogLine(
+            exhibit.place(index), parsed.message, time, clock, parsed.level, program, parsed.file, host, pod,
+            parsed.moment.epoch(_ANY_YEAR) if parsed.moment and time is None else None,
+        )  # fmt: skip
 
 
 def _parsed(exhibit: Exhibit, origin: Origin) -> Iterator[tuple[int, Parsed]]:
