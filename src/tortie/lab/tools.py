@@ -19,5 +19,10 @@ def put_tools(folder: LabFolder) -> None:
     """Each is a line of shell that asks the lab."""
     os.makedirs(tools_folder(folder), exist_ok=True)
     for name in NAMES:
-        text = f'#!/bin/sh\nexec tortie lab tool {name} -- "$@"\n'
-        write_whole(os.path.join(tools_folder(folder), name), text.encode(), 0o755)
+        _put(folder, name, f"tortie lab tool {name} --")
+    _put(folder, "calicoctl", "tortie")  # it takes the same words
+
+
+def _put(folder: LabFolder, name: str, command: str) -> None:
+    text = f'#!/bin/sh\nexec {command} "$@"\n'
+    write_whole(os.path.join(tools_folder(folder), name), text.encode(), 0o755)

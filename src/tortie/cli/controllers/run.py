@@ -29,6 +29,7 @@ from tortie.health.process import read_process
 from tortie.health.routes import health_routes
 from tortie.health.state import Trouble
 from tortie.host.files import write_whole
+from tortie.host.memory import expect_a_long_life
 from tortie.host.systemd import Notifier
 from tortie.model.errors import TortieError, UsageError
 from tortie.node.log import Log
@@ -71,6 +72,7 @@ def run(
 
         kind = classic_program(classic)
     program = kind(settings, config, grace, lease_s, host, _port(port), log_format, root)
+    expect_a_long_life()
     try:
         return asyncio.run(program.run())
     finally:

@@ -6,7 +6,7 @@ import gc
 import os
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from importlib import import_module
 from typing import Any, Final, cast
@@ -21,20 +21,22 @@ from tortie.lab.evidence.questions import (
     Answer,
     Around,
     Question,
-    describe_node,
+    about_node,
     more_of_cluster,
     more_of_node,
     nodes_not_ready,
     of_cluster,
     of_node,
     of_store,
+    unreachable,
 )
-from tortie.lab.evidence.sending import Errand, send_all
+from tortie.lab.evidence.sending import Errand, is_cut_off, send_all
 from tortie.lab.evidence.traffic import Pod, of_pods
 from tortie.lab.observe import ask_agents
 from tortie.lab.registry import LabFolder
 
 _ASK_S: Final = 1.0
+_UPLINK: Final = "eth0"  # the first NIC of every machine of a lab
 _TOOLS: Final = frozenset({"crictl", "systemctl", "journalctl"})  # only where there are kubelets; kubectl is everywhere
 # What the commands that are asked import: once, before the first fork. Not `tortie.cli.commands.node`: its flags have
 # defaults from the environment, which is another one on each node.
@@ -104,17 +106,38 @@ def _load(*, with_tools: bool, etcd: bool) -> None:
 def _errands(
     keeper: KeeperClient, folder: LabFolder, machines: Sequence[Mapping[str, Any]], nodes: Sequence[str]
 ) -> Iterator[Errand]:
-    place = _good_place(folder, machines, nodes)
+    lost = {each["name"] for each in machines if each["role"] == "node" and _is_lost(keeper, each)}
+    place = _good_place(folder, machines, [node for node in nodes if node not in lost])
     for machine in machines:
-        if machine.get("halted"):
-            continue  # nobody can log in to a machine that is off
-        if machine["role"] == "node":
-            yield _to_node(keeper, folder, machine["name"])
-        elif machine["role"] == "store":
-            yield _to_store(keeper, folder, machine["name"], nodes)
+        name = machine["name"]
+        if name in lost:  # nobody can log in to a machine that is off
+            if place:
+                yield _to_nowhere(keeper, folder, name, place)
+        elif machine["role"] == "node":
+            yield _to_node(keeper, folder, name)
+        elif machine["role"] == "store" and not machine.get("halted"):
+            yield _to_store(keeper, folder, name, nodes)
     if place:
         yield _to_cluster(keeper, folder, place)
-    yield from _pings(keeper, folder)
+    yield from _pings(keeper, folder, lost)
+
+
+def _is_lost(keeper: KeeperClient, machine: Mapping[str, Any]) -> bool:
+    if machine.get("halted"):
+        return True
+    _, namespaces = _way_into(keeper, machine["name"])
+    try:
+        return is_cut_off(namespaces, _UPLINK)
+    finally:
+        for descriptor in namespaces.values():
+            os.close(descriptor)
+
+
+def _to_nowhere(keeper: KeeperClient, folder: LabFolder, name: str, place: str) -> Errand:
+    """Somebody at `place` tries."""
+    told, namespaces = _way_into(keeper, place)
+    root = folder.machine(place)
+    return Errand(place, f"nodes/{name}", namespaces, told["environment"], root, (unreachable(name),))
 
 
 def _to_node(keeper: KeeperClient, folder: LabFolder, name: str) -> Errand:
@@ -145,7 +168,8 @@ def _to_cluster(keeper: KeeperClient, folder: LabFolder, name: str) -> Errand:
 
 
 def _more_of_cluster(answers: Sequence[Answer]) -> tuple[Question, ...]:
-    return (*more_of_cluster(answers), *(describe_node(node) for node in nodes_not_ready(answers)))
+    lost = [question for node in nodes_not_ready(answers) for question in about_node(node, answers)]
+    return (*more_of_cluster(answers), *lost)
 
 
 def _of_a_node(keeper: KeeperClient, nodes: Sequence[str]) -> dict[str, str]:
@@ -174,15 +198,16 @@ def _good_place(folder: LabFolder, machines: Sequence[Mapping[str, Any]], nodes:
     answers = ask_agents({node: folder.agent_socket(node) for node in nodes}, "/status", _ASK_S)
     ready = [node for node, answer in answers.items() if answer and answer.get("ready")]
     answering = [node for node, answer in answers.items() if answer]
-    running = [each["name"] for each in machines if each["role"] == "node" and (each["process"] or {}).get("running")]
-    up = [each["name"] for each in machines if each["role"] == "node" and not each.get("halted")]
-    return next(iter([*ready, *answering, *running, *up]), "")
+    running = [each["name"] for each in machines if each["name"] in nodes and (each["process"] or {}).get("running")]
+    return next(iter([*ready, *answering, *running, *nodes]), "")
 
 
-def _pings(keeper: KeeperClient, folder: LabFolder) -> Iterator[Errand]:
+def _pings(keeper: KeeperClient, folder: LabFolder, lost: Container[str]) -> Iterator[Errand]:
     """From one pod of each node to those of the others."""
     pods = [Pod(**{name: each[name] for name in Pod._fields}) for each in keeper.ask("pods")["pods"]]
     for pod, questions in of_pods(pods):
+        if pod.node in lost:
+            continue
         told, namespaces = _way_into(keeper, pod.label, pod=True)
         environment = dict(told["environment"])
         yield Errand(pod.node, "cluster", namespaces, environment, folder.machine(pod.node), questions)

@@ -55,7 +55,8 @@ def _hold_init(container: str) -> None:
 _WORK: Final[dict[str, Callable[..., None]]] = {
     "hog": lambda count="1": helping.hog(int(count)),
     "listen": lambda port, address="::", name="node_exporter": helping.listen(int(port), address, name),
-    "kill-again": helping.kill_again,
+    "kill-again": lambda program, seconds="0.02": helping.kill_again(program, float(seconds)),
+    "edit-again": helping.edit_again,
     "stop-again": helping.stop_again,
     "pause-again": _pause_again,
     "proxy": _proxy,

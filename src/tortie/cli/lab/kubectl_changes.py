@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from tortie.lab.failures import LabFailure
-from tortie.lab.kubectl.changing import change_edit, change_owner, delete_pod, has_kubelets, is_made
+from tortie.lab.kubectl.changing import change_edit, change_owner, delete_pod, has_kubelets, is_made, overrule
 from tortie.lab.kubectl.finding import Found, NotThere, find
 from tortie.lab.kubectl.kinds import (
     DAEMON_SET,
@@ -147,7 +147,12 @@ def _set(place: Place) -> int:
         return 0
     containers = [each for each in request.flag("container").split(",") if each not in ("", "*")]
     changes = variable_changes(others)
+    ours = owner["kind"] == DAEMON_SET.name and has_kubelets(place.folder)
+    overruled = ours and overrule(place.keeper, [name for name, _ in changes])
     changed = change_owner(place.folder, owner, lambda each: with_variables(each, changes, containers))
+    if overruled and not changed:  # only in the DaemonSet: on the node it was something else
+        when = stamp(time.time())
+        changed = change_owner(place.folder, owner, lambda each: restarted(each, when))
     if changed:
         _say(f"{_title(owner)} env updated")
     return 0

@@ -94,7 +94,7 @@ def _of_owner(owner: Thing, things: Sequence[Thing]) -> Thing:
 
 def _sources(place: Place, pod: Thing, things: Sequence[Thing]) -> Iterator[_Source]:
     request = place.request
-    _reach(pod, things)
+    _reach(place, pod, things)
     chosen = request.flag("container")
     everything = request.has("all-containers")
     names = containers_of(pod) if everything else [chosen]
@@ -106,17 +106,25 @@ def _sources(place: Place, pod: Thing, things: Sequence[Thing]) -> Iterator[_Sou
         yield _Source(f"[pod/{name_of(pod)}/{log.container}] " if request.has("prefix") else "", path)
 
 
-def _reach(pod: Thing, things: Sequence[Thing], what: str = "containerLogs") -> None:
-    """Logs and commands go through the kubelet; one that is gone refuses the connection."""
+def _reach(place: Place, pod: Thing, things: Sequence[Thing], what: str = "containerLogs") -> None:
+    """Logs and commands go through the kubelet; where there is none the machine refuses, if there is a machine."""
     node = next((each for each in of_kind(things, NODE) if name_of(each) == at(pod, "spec", "nodeName")), None)
     if node is None or not is_silent(node):
         return
-    refused = f"dial tcp {at(pod, 'status', 'hostIP')}:10250: connect: connection refused"
+    address = at(pod, "status", "hostIP")
+    refused = f"dial tcp {address}:10250: connect: {_why_silent(place, name_of(node))}"
     if what == "exec":
         raise NoLog(f"Error from server: error dialing backend: {refused}")
-    container = containers_of(pod)[0]
-    place = f"https://{at(pod, 'status', 'hostIP')}:10250/{what}/{namespace_of(pod)}/{name_of(pod)}/{container}"
-    raise NoLog(f'Error from server: Get "{place}": {refused}')
+    path = f"{what}/{namespace_of(pod)}/{name_of(pod)}/{containers_of(pod)[0]}"
+    raise NoLog(f'Error from server: Get "https://{address}:10250/{path}": {refused}')
+
+
+def _why_silent(place: Place, node: str) -> str:
+    """A kubelet that runs and is not heard is cut off; one that does not is missed by a machine that is still there."""
+    machines: list[Thing] = place.keeper.ask("status")["machines"]
+    machine = next((each for each in machines if each["name"] == node), {})
+    kubelet = (machine.get("units") or {}).get("kubelet") or {}
+    return "no route to host" if machine.get("halted") or kubelet.get("running") else "connection refused"
 
 
 def _number(text: str, otherwise: int) -> int:
@@ -153,7 +161,7 @@ def execute(place: Place) -> int:
         raise NotThere("error: you must specify at least one command for the container")
     named = request._replace(words=words[:1], flags={**request.flags, "selector": ""})
     pod = _pods(place._replace(request=named), things)[0]
-    _reach(pod, things, "exec")
+    _reach(place, pod, things, "exec")
     if not request.flag("container") and (told := defaulted(pod)):
         sys.stderr.write(f"{told}\n")
     speech = {"name": place.name, "lang": place.lang, "output": "text", "color": "never"}

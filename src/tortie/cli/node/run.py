@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tortie.health.health import Health
 from tortie.health.page import serve
 from tortie.health.routes import health_routes
+from tortie.host.memory import expect_a_long_life
 from tortie.model.errors import TortieError, UsageError
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 
 def run(*, env_file: str | None, log_format: str, root: str, classic: str | None = None, **flags: Any) -> int:
+    expect_a_long_life()
     if classic is not None:
         from tortie.cli.node.classic import run_classic
 

@@ -61,6 +61,8 @@ _MACHINE: Final = (
     ("ip-route", "ip rule"),
     ("ip-route", "ip neigh | head -100"),
     ("ports", "ss -lntp"),
+    ("ports", "ss -tno '( sport = :179 or dport = :179 )'"),
+    ("ports", "nstat -asz TcpExtTCPMD5NotFound TcpExtTCPMD5Unexpected TcpExtTCPMD5Failure"),
     (
         "sysctl",
         "sysctl net.ipv4.ip_forward net.ipv4.conf.all.rp_filter net.ipv4.conf.all.forwarding "
@@ -86,7 +88,7 @@ FOLDERS: Final = (
     "/var/log",
     "/run",
 )
-_NEEDS: Final = {"ss": "ss", "nft": "nft", "sysctl": "sysctl", "getent": "getent"}
+_NEEDS: Final = {name: name for name in ("ss", "nstat", "nft", "sysctl", "getent")}
 _UNITS: Final = ("kubelet", "containerd")
 _STATUS: Final = (
     'curl -s -m 3 -o /dev/null -w "%{http_code}\\n" http://127.0.0.1:9099/liveness',
@@ -260,8 +262,21 @@ def nodes_not_ready(answers: Sequence[Answer]) -> tuple[str, ...]:
     return tuple(row[0] for row in rows if len(row) > 1 and not row[1].startswith("Ready"))[:5]
 
 
+def about_node(node: str, answers: Sequence[Answer]) -> tuple[Question, ...]:
+    """A node that Kubernetes has lost, or that is not well: what it says of it, and whether the machine answers."""
+    rows = [line.split() for line in _text(answers, "kubectl get nodes -o wide").splitlines()]
+    addresses = [row[5] for row in rows if len(row) > 5 and row[0] == node and re.fullmatch(r"[0-9.]+", row[5])]
+    pings = [Question(f"nodes/{node}/describe", f"ping -c 2 -W 1 {each}", needs="ping") for each in addresses]
+    return describe_node(node), *pings
+
+
 def describe_node(node: str) -> Question:
     return Question(f"nodes/{node}/describe", f"kubectl describe node {node}", LOG_LIMIT)
+
+
+def unreachable(node: str) -> Question:
+    """What somebody hears who tries to log in to a machine that is off, or cut off."""
+    return Question("load", f"ssh {node} uptime", real=f"echo ssh: connect to host {node} port 22: No route to host")
 
 
 def _pods(text: str) -> list[_Pod]:

@@ -12,12 +12,15 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Final, NamedTuple
 
+from tortie.host.links import addressed_links
 from tortie.host.namespaces import Kind, enter
+from tortie.host.netlink import Netlink
 from tortie.lab.evidence.asking import Command, Means, ask_all
 from tortie.lab.evidence.questions import Answer, Question
 from tortie.lab.launch import die_with
 
 ALL_S: Final = 90.0  # for all of one machine's answers
+_LINK_S: Final = 2.0
 _PIECE: Final = 1 << 16
 
 Follow = Callable[[Sequence[Answer]], Sequence[Question]]
@@ -78,6 +81,21 @@ def send_all(errands: Sequence[Errand], command: Command) -> list[Heard]:
                 os.kill(pid, signal.SIGKILL)
             os.waitpid(pid, 0)
     return [_heard(errand, told.get(index)) for index, errand in enumerate(errands)]
+
+
+def is_cut_off(namespaces: Mapping[Kind, int], uplink: str) -> bool:
+    """Whether the link by which people reach a machine is down."""
+    pid = os.fork()
+    if pid == 0:
+        code = 0
+        try:
+            enter(namespaces)
+            with Netlink() as kernel:
+                found = addressed_links(kernel, time.monotonic() + _LINK_S)
+            code = int(any(link.name == uplink and "up" not in link.flags for link in found))
+        finally:
+            os._exit(code)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 1
 
 
 def _go(errand: Errand, command: Command, parent: int, output: int) -> None:

@@ -8,7 +8,6 @@ from tortie.lab.faults.deeds import (
     Deed,
     Filter,
     HaltMachine,
-    PatchResource,
     PutResource,
     RestartNode,
     SetLink,
@@ -72,9 +71,12 @@ def _as_mismatch(scene: Scene) -> tuple[Deed, ...]:
 
 
 def _password(scene: Scene) -> tuple[Deed, ...]:
+    # The secret was changed, and one node still has what was in it before.
     secret, key = SECRET
-    word = f"{scene.random.getrandbits(64):016x}"
-    reference = {"secretKeyRef": {"name": secret, "key": key}}
+    old, new = (f"{scene.random.getrandbits(64):016x}" for _ in range(2))
+    path = f"/etc/calico/secrets/{secret}/{key}"
+    others = scene.others[:_MANY]
+    files = [WriteFile(other.name, path, new, 0o600) for other in others]
     sessions = [
         _peer(
             f"{scene.node.name}-to-{other.name}",
@@ -82,16 +84,23 @@ def _password(scene: Scene) -> tuple[Deed, ...]:
                 "node": scene.node.name,
                 "peerIP": str(other.address),
                 "asNumber": scene.plan.as_number,
-                "password": reference,
+                "password": {"secretKeyRef": {"name": secret, "key": key}},
             },
         )
-        for other in scene.others[:_MANY]
+        for other in others
     ]
-    return (WriteFile(scene.node.name, f"/etc/calico/secrets/{secret}/{key}", word, 0o600), *sessions)
+    return (WriteFile(scene.node.name, path, old, 0o600), *files, *sessions)
 
 
-def _mesh_off(_scene: Scene) -> tuple[Deed, ...]:
-    return (PatchResource("BGPConfiguration", "default", {"spec": {"nodeToNodeMeshEnabled": False}}),)
+def _mesh_off(scene: Scene) -> tuple[Deed, ...]:
+    # Whole: releases before 3.21 keep no such document until somebody writes one.
+    document: dict[str, object] = {
+        "apiVersion": "projectcalico.org/v3",
+        "kind": "BGPConfiguration",
+        "metadata": {"name": "default"},
+        "spec": {"logSeverityScreen": "Info", "asNumber": scene.plan.as_number, "nodeToNodeMeshEnabled": False},
+    }
+    return (PutResource(document),)
 
 
 def _link_down(scene: Scene) -> tuple[Deed, ...]:
@@ -147,11 +156,11 @@ FAULTS: Final = (
         name="bgp-password",
         cause="bgp-auth-mismatch",
         code="TRT1011",
-        summary=Pair("the node signs its BGP sessions, its peers do not", "该节点的 BGP 会话带密码，对端没有"),
+        summary=Pair("the node has another BGP password than its peers", "该节点的 BGP 密码与对端不同"),
         shows=Pair(
-            "Sessions stay at Connect although ping and the port are fine; the kernel counts packets with a missing "
-            "MD5 signature.",
-            "会话停在 Connect，而 ping 与端口都正常；内核统计到缺少 MD5 签名的报文。",
+            "Sessions stay at Connect although ping works; the kernels count packets with a wrong MD5 signature, and "
+            "say nothing else.",
+            "会话停在 Connect，而 ping 正常；内核只统计 MD5 签名错误的报文，别无提示。",
         ),
         plan=_password,
         needs=("two-nodes", "bgp"),

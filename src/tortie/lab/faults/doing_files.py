@@ -47,6 +47,8 @@ class WriteDoer:
             with suppress(FileNotFoundError):
                 os.unlink(path)
             for folder in memo["folders"]:
+                for moved in _moved_aside(folder, memo):
+                    _remove(moved)
                 with suppress(OSError):
                     os.rmdir(folder)
 
@@ -54,9 +56,12 @@ class WriteDoer:
 
     def undone(self, hands: Hands, _tag: str, deed: WriteFile, memo: Memo) -> list[str]:
         path = hands.path(deed.machine, deed.path)
-        now = hands.inside(deed.machine, lambda: _kept(path, deed.path))
+        now, moved = hands.inside(
+            deed.machine,
+            lambda: [_kept(path, deed.path), [each for made in memo["folders"] for each in _moved_aside(made, memo)]],
+        )
         if now["content"] == memo["content"] and now["mode"] == memo["mode"]:
-            return []
+            return [f"{deed.machine}: {deed.path} was moved, and lies in {folder}" for folder in moved]
         what = "is still there" if memo["content"] is None else "is not as it was"
         return [f"{deed.machine}: {deed.path} {what}"]
 
@@ -86,7 +91,7 @@ class RemoveDoer:
         def work() -> None:
             if not os.path.lexists(memo["aside"]):
                 return
-            if _is_socket(path):  # whoever listens has made a new one
+            if _is_socket(path) or _holds_socket(path):  # whoever listens has made a new one
                 _remove(memo["aside"])
                 return
             _remove(path)
@@ -220,7 +225,9 @@ def _kept(path: str, what: str) -> dict[str, Any]:
     try:
         status = os.lstat(path)
     except (FileNotFoundError, NotADirectoryError):
-        return {"content": None, "mode": None, "folders": list(_missing_folders(path))}
+        missing = list(_missing_folders(path))
+        alike = [place for folder in missing for place in _named_alike(folder)]
+        return {"content": None, "mode": None, "folders": missing, "alike": alike}
     if not stat.S_ISREG(status.st_mode):
         raise refuse(what, "it is no plain file, and could not be put back")
     if status.st_size > KEPT_MAX:
@@ -234,6 +241,18 @@ def _missing_folders(path: str) -> Iterator[str]:
     """The innermost first: in this order they can be removed again."""
     while (path := os.path.dirname(path)) and not os.path.isdir(path):
         yield path
+
+
+def _moved_aside(folder: str, memo: Memo) -> list[str]:
+    """What a program made of a folder that is not meant to be there: moved to a name that begins with its own."""
+    return [place for place in _named_alike(folder) if place not in memo.get("alike", ())]
+
+
+def _named_alike(folder: str) -> list[str]:
+    parent, name = os.path.split(folder)
+    with suppress(OSError):
+        return sorted(os.path.join(parent, each) for each in os.listdir(parent) if each.startswith(f"{name}."))
+    return []
 
 
 def _write(path: str, data: bytes, mode: int) -> None:
@@ -260,6 +279,10 @@ def tree_digest(path: str) -> str | None:
         elif stat.S_ISLNK(status.st_mode):
             digest.update(os.readlink(place).encode())
     return digest.hexdigest()
+
+
+def _holds_socket(path: str) -> bool:
+    return os.path.isdir(path) and any(_is_socket(entry.path) for entry in os.scandir(path))
 
 
 def _is_socket(path: str) -> bool:

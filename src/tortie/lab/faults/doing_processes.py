@@ -194,6 +194,10 @@ class PodsDoer:
                 return
 
     def undo(self, hands: Hands, _tag: str, deed: RunPods, _memo: Memo) -> None:
+        """Somebody may just be asking for one of them again; he was told to end before this, his question was not."""
+        deadline = time.monotonic() + 2 * _POD_S
+        while set(_labels(deed)) & _pods(hands, "starting", "ending") and time.monotonic() < deadline:
+            time.sleep(_LOOK_S)
         ours = sorted(set(_labels(deed)) & _pods(hands))
         if ours:
             pods = [{"name": name, "namespace": "default", "node": deed.machine} for name in ours]
@@ -216,8 +220,10 @@ def _labels(deed: RunPods) -> list[str]:
     return [f"{deed.prefix}-{number}" for number in range(1, deed.number + 1)]
 
 
-def _pods(hands: Hands) -> set[str]:
-    return {pod["name"] for pod in hands.keeper.ask("pods")["pods"] if pod.get("namespace") == "default"}
+def _pods(hands: Hands, *states: str) -> set[str]:
+    """Without a state: in whichever they are."""
+    pods = (pod for pod in hands.keeper.ask("pods")["pods"] if pod.get("namespace") == "default")
+    return {pod["name"] for pod in pods if not states or pod.get("state") in states}
 
 
 def _ask(hands: Hands, do: str, **fields: Any) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from tortie.lab.faults.deeds import PatchResource, PutKey, PutResource, RemoveRe
 from tortie.lab.faults.hands import Hands, refuse
 from tortie.lab.faults.inside import run_apart
 from tortie.lab.faults.ledger import Memo
+from tortie.lab.faults.pool_blocks import remove_empty_blocks
 from tortie.lab.seeding import open_store
 from tortie.model.errors import TortieError
 from tortie.model.keys import ResourceKey
@@ -68,6 +69,12 @@ class KeyDoer:
 class PutDoer(KeyDoer):
     async def did(self, store: Store, deed: PutResource, _memo: Memo) -> None:
         await Resources(store, timeout_s=_STORE_S).apply(dict(deed.document))
+
+    async def took_back(self, store: Store, deed: PutResource, memo: Memo) -> None:
+        await super().took_back(store, deed, memo)
+        spec = deed.document.get("spec")
+        if deed.document["kind"] == "IPPool" and memo["before"] is None and isinstance(spec, dict):
+            await remove_empty_blocks(store, str(spec["cidr"]))
 
 
 class PatchDoer(KeyDoer):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final
 
 from tortie.host.files import write_whole
@@ -36,6 +36,21 @@ def change_owner(folder: LabFolder, owner: Thing, change: Callable[[Thing], Thin
             return False
         write_whole(path, json.dumps(next_generation(before, after), indent=1).encode(), 0o600)
     return True
+
+
+def overrule(keeper: KeeperClient, variables: Collection[str]) -> bool:
+    """What a person sets in the DaemonSet counts, also where a fault has given a node something else. Whether it had.
+
+    A fault's value stands for what was wrong in the manifest; to correct that is how people end it.
+    """
+    found = False
+    for machine in keeper.ask("status")["machines"]:
+        overlay = machine.get("overlay") or {}
+        left = {name: value for name, value in overlay.items() if name not in variables}
+        if left != overlay:
+            keeper.ask("overlay", machine=machine["name"], settings=left)
+            found = True
+    return found
 
 
 def change_edit(folder: LabFolder, kind: Kind, namespace: str, name: str, changes: Mapping[str, Any]) -> None:

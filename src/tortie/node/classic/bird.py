@@ -12,10 +12,12 @@ from typing import Final
 
 from tortie.bgp.bird import ASK_S, Bird, Observation
 from tortie.bgp.bird_process import BirdProcess
+from tortie.bgp.bird_text import RECOVERY_S
 from tortie.bgp.replies import BirdStatus, sessions_in
 from tortie.model.errors import TortieError
 
 RUNIT_S: Final = 1.0
+WAIT_S: Final = 240  # for its peers after a restart; BIRD's own default
 
 
 class RunitProcess(BirdProcess):
@@ -35,6 +37,9 @@ class RunitBird(Bird):
 
     _rendered = ""  # what confd wrote last
     _is_new = False  # BIRD has not been told of it yet
+
+    def want(self, text: str) -> None:
+        super().want(text.replace(f"graceful restart wait {RECOVERY_S};", f"graceful restart wait {WAIT_S};"))
 
     async def look(self, *, recover: bool) -> Observation:
         if not self._file.wanted:

@@ -34,6 +34,7 @@ from tortie.store.contract import Revision
 
 _REACH_S: Final = 2.0
 _AGAIN_S: Final = 1.0
+_SOCKETS: Final = "/var/run/calico"
 
 
 class Terminated(Exception):
@@ -195,7 +196,10 @@ class Startup:
         wanted = self._given.paths.folders(
             backend=settings.backend.value, file_logging=not settings.disable_file_logging.value
         )
+        was_here = os.path.exists(self._given.paths.below(settings.nodename_file.value))
         for folder in wanted:
+            if was_here and folder.endswith(_SOCKETS):
+                continue  # then it is gone because nothing is mounted there any more; nobody in the container makes it
             try:
                 os.makedirs(folder, exist_ok=True)
             except OSError as error:

@@ -261,6 +261,7 @@ OLD: Final = (
 OWN: Final = (
     Variable("TORTIE_CONFIG", PATH, "", "nobody", USED, "calicoctl's file; empty: none; unset: the usual place"),
     Variable("TORTIE_ROOT", PATH, "/", "nobody", USED, "folder below which all files of a node lie; --root wins"),
+    Variable("TORTIE_LAB", TEXT, "", "nobody", USED, "in a lab's machines: the lab that its tools speak of"),
     Variable("TORTIE_LAB_DIR", PATH, "", "nobody", USED, "folder of labs; unset: below /run, or where the user may"),
     Variable("TORTIE_HURRY", NUMBER, "1", "nobody", USED, "in a lab: classic mode's own waits are divided by it"),
     Variable("TORTIE_DEBUG", TEXT, "", "nobody", USED, "a defect of Tortie shows where it is"),

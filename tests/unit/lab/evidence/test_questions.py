@@ -10,6 +10,7 @@ from tortie.lab.evidence.questions import (
     Answer,
     Around,
     Question,
+    about_node,
     far_ends,
     more_of_cluster,
     more_of_node,
@@ -17,6 +18,7 @@ from tortie.lab.evidence.questions import (
     of_node,
     of_store,
     peers_down,
+    unreachable,
 )
 from tortie.lab.evidence.sending import Errand, Heard
 from tortie.lab.evidence.traffic import Pod, of_pods
@@ -92,9 +94,21 @@ def test_pods_that_are_not_well_are_looked_at_first() -> None:
     assert more_of_cluster([asked("kubectl get pods -A -o json", "no such thing")]) == ()
 
 
-def test_nodes_that_are_not_ready_are_described() -> None:
+def test_nodes_that_are_not_ready_are_described_and_called() -> None:
     rows = "node-1 Ready <none> 1m v1\nnode-2 NotReady <none> 1m v1\n"
     assert nodes_not_ready([asked("kubectl get nodes --no-headers", rows)]) == ("node-2",)
+    wide = (
+        "NAME   STATUS     ROLES    AGE   VERSION   INTERNAL-IP\nnode-2 NotReady   <none>   1m    v1        10.77.0.2\n"
+    )
+    told = commands(about_node("node-2", [asked("kubectl get nodes -o wide", wide)]))
+    assert told == ["kubectl describe node node-2", "ping -c 2 -W 1 10.77.0.2"]
+    assert commands(about_node("node-2", [])) == ["kubectl describe node node-2"]
+
+
+def test_who_is_cut_off_is_tried_in_vain() -> None:
+    question = unreachable("node-2")
+    assert (question.part, question.command) == ("load", "ssh node-2 uptime")
+    assert question.real == "echo ssh: connect to host node-2 port 22: No route to host"
 
 
 def test_one_pod_of_each_node_asks_those_of_the_others() -> None:
