@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 import pytest
 from tests.support.cli import COMMAND, Ran
@@ -31,7 +31,7 @@ class Lab:
         self.folder = self.labs / name
         self._before = before
 
-    def __enter__(self) -> Lab:
+    def __enter__(self) -> Self:
         if not self._before and os.geteuid() != 0:
             pytest.fail("these tests need root: run them as root, in a container or a virtual machine")
         return self
