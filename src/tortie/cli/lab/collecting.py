@@ -38,8 +38,7 @@ from tortie.lab.registry import LabFolder
 _ASK_S: Final = 1.0
 _UPLINK: Final = "eth0"  # the first NIC of every machine of a lab
 _TOOLS: Final = frozenset({"crictl", "systemctl", "journalctl"})  # only where there are kubelets; kubectl is everywhere
-# What the commands that are asked import: once, before the first fork. Not `tortie.cli.commands.node`: its flags have
-# defaults from the environment, which is another one on each node.
+# What the commands that are asked import: once, before the first fork.
 _ASKED: Final = (
     "tempfile",
     "yaml",
@@ -47,6 +46,7 @@ _ASKED: Final = (
     "tortie.cli.commands.get",
     "tortie.cli.commands.ipam",
     "tortie.cli.commands.lab",
+    "tortie.cli.commands.node",
     "tortie.cli.ipam.check",
     "tortie.cli.ipam.show",
     "tortie.cli.jsonpath",
@@ -56,6 +56,9 @@ _ASKED: Final = (
     "tortie.cli.node.status",
     "tortie.cli.node.timeline",
     "tortie.cli.session",
+    "tortie.lab.kubectl.printing",
+    "tortie.lab.kubectl.reading",
+    "tortie.lab.registered",
     "tortie.model.manifest",
     "tortie.model.resources.bgp",
     "tortie.model.resources.ipam",
