@@ -22,8 +22,7 @@ from tortie.lab.faults.fault import Fault, Scene
 from tortie.lab.surroundings import CLIENT_PORT
 from tortie.lab.words import Pair
 
-HOGS: Final = 20
-_LIMIT_PERCENT: Final = 20.0  # of one core, for the agent and the hogs together
+HOGS: Final = 30
 
 NODES_IN_ALL: Final = 53
 _FAR_PORT: Final = 12379
@@ -39,9 +38,10 @@ _FOREIGN: Final = "10.88.0"  # of the bridge that some runtimes bring along; in 
 
 
 def _overloaded(scene: Scene) -> tuple[Deed, ...]:
-    node = scene.node.name
+    """For the agent and the hogs together so much of a core that a start takes several windows of liveness."""
+    node, percent = scene.node.name, float(max(1, scene.hurry))
     hogs = RunHelper(node, "hog", ("hog", str(HOGS)), starved=True)
-    return LimitCpu(node, _LIMIT_PERCENT), hogs, RestartNode(node)
+    return LimitCpu(node, percent), hogs, RestartNode(node)
 
 
 def _far(scene: Scene) -> tuple[Deed, ...]:
@@ -107,7 +107,7 @@ FAULTS: Final = (
         "overloaded",
         "node-overloaded",
         "TRT3003",
-        Pair("20 busy processes leave an agent 1 % of a core", "20 个繁忙进程只给 calico-node 留下约 1 % 的核"),
+        Pair("30 busy processes leave the agent next to no CPU", "30 个繁忙进程几乎不给 calico-node 留下 CPU"),
         Pair(
             "Calico opens 9099 only when its start is over, so liveness kills it again and again: CrashLoopBackOff, "
             "`9099 connection refused`. Tortie's page answers at once, and its start finishes late.",
@@ -124,7 +124,7 @@ FAULTS: Final = (
         "far-datastore",
         "liveness-window-too-short",
         "TRT3001",
-        Pair("A new node among 53, far away from etcd", "53 个节点中的新节点，远离 etcd"),
+        Pair("a new node among 53, far away from etcd", "53 个节点中的新节点，远离 etcd"),
         Pair(
             "Calico 2.6 reads six keys of each host one after the other and is killed half-way, for ever, with no "
             "error. Tortie reads all nodes at once.",
@@ -140,7 +140,7 @@ FAULTS: Final = (
         "stuck-runtime",
         "runtime-unresponsive",
         "TRT4001",
-        Pair("The runtime stops while an init container runs", "init 容器运行时容器运行时卡死"),
+        Pair("the runtime stops while an init container runs", "init 容器运行时容器运行时卡死"),
         Pair(
             "Init:0/2 with upgrade-ipam Running and Restart Count 0 although it has ended long ago; crictl hangs, "
             "`PLEG is not healthy`. The same with Tortie's node: it has not even been started.",
@@ -155,7 +155,7 @@ FAULTS: Final = (
         "swap-on",
         "kubelet-swap-on",
         "TRT4003",
-        Pair("Swap is on after a reboot, so kubelet refuses to run", "重启后 swap 又打开，kubelet 拒绝运行"),
+        Pair("swap is on after a reboot, so kubelet refuses to run", "重启后 swap 又打开，kubelet 拒绝运行"),
         Pair(
             "kubelet exits with 255 every few seconds, the node turns NotReady, and its pods look Running: what they "
             "show is old. Containers go on, of Calico as of Tortie.",
@@ -186,7 +186,7 @@ FAULTS: Final = (
         "stuck-migration",
         "ipam-migration-stuck",
         "TRT5001",
-        Pair("State of an old CNI that cannot be migrated is left over", "旧 CNI 遗留下无法迁移的地址数据"),
+        Pair("state of an old CNI that cannot be migrated is left over", "旧 CNI 遗留下无法迁移的地址数据"),
         Pair(
             "Calico's upgrade-ipam tries every second and never ends: Init:0/2, Running, 0 restarts. Tortie "
             "takes over what pods use, keeps the rest aside, says so, and starts.",
