@@ -53,6 +53,12 @@ def judge(picture: Picture) -> Finding:
         return ruled_out(
             Words("all agents are ready and never restarted", "所有 calico-node 均就绪且从未重启"), pods[:2]
         )
+    kubernetes = picture.version("kubernetes") or picture.version("kubelet")
+    if not named and kubernetes and kubernetes < ENFORCED:
+        why = Words(
+            "this kubelet does not enforce the limit of exec probes", "该版本的 kubelet 并不强制执行 exec 探测的超时"
+        )
+        return ruled_out(why, silent[:1])
     if limit and limit.timeout_s >= GENEROUS_S:
         why = Words(f"the probe's limit is already {limit.timeout_s:g} s", f"探测超时已是 {limit.timeout_s:g} 秒")
         return ruled_out(why, (limit,))
