@@ -16,7 +16,6 @@ pytestmark = pytest.mark.timeout(600)
 
 SCENARIOS: Final = Path(__file__).parents[2] / "examples" / "lab" / "scenarios"
 OWN: Final = ("--nodes", "3", "--kubelet", "--hurry", "10")
-ETCD: Final = ("--nodes", "3", "--store", "etcd", "--members", "3", "--classic", "3.20", "--hurry", "10")
 CLASSIC: Final = ("--nodes", "3", "--classic", "3.20", "--hurry", "10")
 
 # How the lab is brought up, and which causes there are, with an object of each; none: the lab is healthy.
@@ -24,10 +23,7 @@ COMBINATIONS: Final[dict[str, tuple[tuple[str, ...], dict[str, str]]]] = {
     "two-at-once": (OWN, {"bgp-port-blocked": "10.77.0.2", "sysctl-forwarding-off": "node-3"}),
     "with-decoys": (CLASSIC, {"kubelet-swap-on": "/dev/sda3"}),
     "only-decoys": (OWN, {}),
-    "dead-nodeport": (
-        ETCD,
-        {"autodetect-wrong-interface": "10.0.0.66", "kubelet-swap-on": "node-3", "etcd-slow": ""},
-    ),
+    "dead-nodeport": (CLASSIC, {"autodetect-wrong-interface": "10.0.0.66", "kubelet-swap-on": "node-3"}),
 }
 
 

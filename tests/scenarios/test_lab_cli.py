@@ -33,7 +33,10 @@ def tortie(tmp_path: Path) -> Tortie:
 PODS = [f"pod {name}" for name in LAB.commands["pod"].commands]
 
 
-@pytest.mark.parametrize("command", [*LAB.commands, *PODS])
+SHOWN = [name for name, command in LAB.commands.items() if not command.hidden]
+
+
+@pytest.mark.parametrize("command", [*SHOWN, *PODS])
 def test_every_command_shows_how_it_is_used(tortie: Tortie, command: str) -> None:
     done = tortie("lab", *command.split(), "--help")
     assert done.code == 0

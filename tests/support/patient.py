@@ -22,7 +22,7 @@ from tests.support.lab import Lab
 
 PATIENCE_S: Final = 120.0  # of whoever waits for a symptom, an answer or the end of it
 _PAUSE_S: Final = 0.5
-_BETWEEN_ANSWERS_S: Final = 2.0  # a doctor who asks all the time makes the nodes busy
+_BETWEEN_ANSWERS_S: Final = 3.0  # a doctor who asks all the time makes the nodes busy
 _POD: Final = re.compile(r"\{pod ([\w-]+)\}")
 
 
@@ -129,7 +129,7 @@ class Patient(Lab):
 
     def until_found(self, *causes: str) -> Any:
         """The doctor's answer once it names these causes, each for itself, and no other."""
-        return self._until_said(lambda answer: sorted(named(answer)) == sorted(causes), 3, ", ".join(causes))
+        return self._until_said(lambda answer: sorted(named(answer)) == sorted(causes), (3,), ", ".join(causes))
 
     def until_told(self, *causes: str) -> Any:
         """The same, where some of them hurt nobody yet: the doctor tells those beside the others."""
@@ -138,18 +138,19 @@ class Patient(Lab):
             beside = [each["cause"] for each in answer["unrelated"]]
             return sorted([*named(answer), *beside]) == sorted(causes)
 
-        return self._until_said(is_so, 3, ", ".join(causes))
+        return self._until_said(is_so, (3,), ", ".join(causes))
 
     def until_healthy(self) -> Any:
-        return self._until_said(lambda answer: bool(answer["verdict"] == "healthy"), 0, "healthy")
+        """With 4 there is something worth fixing: an etcd that was slow a moment ago, for one."""
+        return self._until_said(lambda answer: bool(answer["verdict"] == "healthy"), (0, 4), "healthy")
 
-    def _until_said(self, is_so: Any, code: int, wanted: str) -> Any:
+    def _until_said(self, is_so: Any, codes: tuple[int, ...], wanted: str) -> Any:
         deadline = time.monotonic() + PATIENCE_S
         while True:
             ran = self.doctor()
             assert ran.stdout, (ran, self.logs())
             if is_so(ran.json):
-                assert ran.code == code, ran
+                assert ran.code in codes, ran
                 return ran.json
             if time.monotonic() > deadline:
                 kept = self._keep_evidence()

@@ -24,6 +24,7 @@ from tortie.lab.running import RunningLab, Tell, Work
 from tortie.model.errors import TortieError
 
 _END_S: Final = 5.0
+_AGAIN_S: Final = 1.0
 
 
 class Keeper:
@@ -169,8 +170,16 @@ class Keeper:
         pauses = (
             [] if self._over else [pause_s for task in list(self._tasks) if (pause_s := self._step(task)) is not None]
         )
-        tended = None if self._over else self._lab.tend()
+        tended = None if self._over else self._tend()
         return min([*pauses, *([] if tended is None else [tended])], default=None)
+
+    def _tend(self) -> float | None:
+        """A unit that cannot be started now, as when the kernel has no more processes, must not cost the lab."""
+        try:
+            return self._lab.tend()
+        except Exception:
+            _log_traceback()
+            return _AGAIN_S
 
     def _step(self, task: _Task) -> float | None:
         answer: Message

@@ -10,6 +10,7 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from functools import partial
 from typing import Any, Final, NamedTuple
 
@@ -151,7 +152,8 @@ class Nodes:
         if not self.in_pods:
             worker = self._crew.get(name)
             return worker.as_json(now) if worker else None
-        return agent_container(Paths(self._folder.machine(name)).containers, time.time())
+        path = Paths(self._folder.machine(name)).containers
+        return agent_container(path, time.time(), self._pid(f"{name}/runtime"))
 
     def pod_ready(self, name: str) -> bool | None:
         """None where there are no pods."""
@@ -171,7 +173,8 @@ class Nodes:
         """To the agent; its number, None if there is none."""
         pid = self.program(name, "agent")
         if pid is not None:
-            os.kill(pid, number)
+            with suppress(ProcessLookupError):
+                os.kill(pid, number)
         return pid
 
     def program(self, name: str, program: str) -> int | None:

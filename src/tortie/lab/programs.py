@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, Final
@@ -11,8 +12,12 @@ from typing import Any, Final
 AGENT: Final = "calico-node"
 
 
-def agent_container(path: str, now: float) -> dict[str, Any] | None:
-    """The last one that the node's runtime has started, in the form of the keeper's own processes."""
+def agent_container(path: str, now: float, runtime: int | None) -> dict[str, Any] | None:
+    """The last one that the node's runtime has started, in the form of the keeper's own processes.
+
+    `runtime`: its process. The record of one that was killed still calls its containers running; they died with it,
+    and their numbers may be anybody's by now.
+    """
     try:
         with open(path, "rb") as file:
             containers = json.load(file)["containers"]
@@ -22,12 +27,13 @@ def agent_container(path: str, now: float) -> dict[str, Any] | None:
     if not agents:
         return None
     last = max(agents, key=lambda each: each["started_at"])
-    told: dict[str, Any] = {"pid": last["pid"], "running": last["state"] == "CONTAINER_RUNNING"}
+    lost = last["state"] == "CONTAINER_RUNNING" and (runtime is None or _parent_of(last["pid"]) != runtime)
+    told: dict[str, Any] = {"pid": last["pid"], "running": last["state"] == "CONTAINER_RUNNING" and not lost}
     told["age_s"] = round(now - last["started_at"], 3)
     if not told["running"]:
         # As the keeper has it: a process that a signal has ended has no exit code.
-        killed = bool(last.get("signal"))
-        told |= {"exit_code": None if killed else last.get("exit_code"), "signal": last.get("signal") or None}
+        number = int(signal.SIGKILL) if lost else last.get("signal") or None
+        told |= {"exit_code": None if number else last.get("exit_code"), "signal": number}
         told["ended_s"] = round(now - (last.get("finished_at") or now), 3)
     return told
 
@@ -61,6 +67,12 @@ def bird_of(agent: int) -> int | None:
     """The BIRD that an agent runs."""
     known = _processes()
     return next((pid for pid in family_of(agent) if pid in known and known[pid][0] == "bird"), None)
+
+
+def _parent_of(pid: int) -> int | None:
+    with suppress(OSError, ValueError), open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+        return int(file.read().rpartition(")")[2].split()[1])
+    return None
 
 
 def _processes() -> Mapping[int, tuple[str, int]]:

@@ -44,7 +44,7 @@ def stop(*, name: str | None, lang: str | None, output: str, color: str, machine
             pid = keeper.ask("signal", machine=machine, signal=int(number))["pid"]
             ends = pid is not None and number not in _ENDS_NOBODY
             if ends:
-                _wait_end(keeper, machine, number)
+                _wait_end(keeper, machine, number, pid)
         if talk.json:
             print_json({"machine": machine, "pid": pid, "signal": number.name, "ended": ends})
         else:
@@ -63,9 +63,10 @@ def _signal(text: str) -> signal.Signals:
     raise LabFailure("bad-choice", flag="--signal", text=text, choices="TERM, KILL, STOP, CONT, HUP, …")
 
 
-def _wait_end(keeper: KeeperClient, machine: str, number: signal.Signals) -> None:
+def _wait_end(keeper: KeeperClient, machine: str, number: signal.Signals, pid: int) -> None:
+    """Of that process: a kubelet may have started the next one before anybody looked."""
     deadline = time.monotonic() + _END_S
-    while process := _process(keeper, machine):
+    while (process := _process(keeper, machine)) and process["pid"] == pid:
         if time.monotonic() > deadline:
             told = {"machine": machine, "seconds": f"{_END_S:.0f}", "signal": number.name, "pid": process["pid"]}
             raise LabFailure("does-not-end", **told)

@@ -17,7 +17,7 @@ def helper(*, words: tuple[str, ...]) -> int:
     """Until it is ended."""
     name, *rest = words or ("",)
     work = _WORK.get(name)
-    if work is None:
+    if work is None or not os.environ.get("TORTIE_ROOT"):  # outside of a lab it would do this to the machine
         raise LabFailure("bad-helper", words=" ".join(words), known=", ".join(_WORK))
     helping.listen_for_end()
     try:

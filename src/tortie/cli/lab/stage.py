@@ -114,6 +114,7 @@ class Stage:
             with suppress(ProcessLookupError, subprocess.TimeoutExpired):
                 child.send_signal(signal.SIGTERM)
                 child.wait(_ENDING_S)
+            child.kill()
         code, output = self._run(["lab", "down", "--name", self._lab])
         if code:
             say_aside(output)
@@ -156,6 +157,8 @@ class Stage:
             try:
                 output, _ = child.communicate(timeout=_TICK_S)
             except subprocess.TimeoutExpired:
+                if time.monotonic() > deadline + _ENDING_S:  # killed, and somebody else holds its output
+                    return child.poll() or -signal.SIGKILL, ""
                 if time.monotonic() > deadline:
                     child.kill()
                 elif tick:

@@ -69,7 +69,7 @@ def tool(
         if not where:
             return _refuse(talk, _NOT_A_NODE, program)
         folder = talk.folder()
-        if not os.path.isdir(folder.machine(where)):
+        if "/" in where or where.startswith(".") or not os.path.isdir(folder.machine(where)):
             raise LabFailure("unknown-machine", lab=folder.name, machine=where, machines=_nodes(folder))
         return does(_Place(talk, folder, where), list(words))
 

@@ -91,10 +91,10 @@ def _from_file(filename: str, given: Mapping[str, Any]) -> Topology:
 
 
 def _up(talk: Talk, folder: LabFolder, wanted: LabPlan, timeout_s: float) -> int:
-    if broken := Ledger.read(folder).struck:
+    present = plan_of(folder)
+    if present and (broken := Ledger.read(folder).struck):  # one that is dead comes up anew, and nothing is broken
         faults = ", ".join(each.id for each in broken)
         raise LabFailure("faults-active", name=folder.name, faults=faults)
-    present = plan_of(folder)
     change = changes(present, wanted) if present else None
     if change and change.refused:
         raise Refused(wanted.name, change.refused)

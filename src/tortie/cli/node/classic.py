@@ -6,6 +6,7 @@ For the lab and the doctor's tests only, and it says so in its first line.
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import socket
 import sys
@@ -44,6 +45,10 @@ def run_classic(version: str, *, env_file: str | None, log_format: str, root: st
     if log_format != "calico":
         raise UsageError("--log-format json with --classic", "that release has one form only", "leave it out")
     release = read_release(version)
+    if os.path.realpath(root) == "/":
+        why = "it is for the lab only, and would change files of this machine"
+        fix = f"tortie lab up --classic {version}, or --root DIR"
+        raise UsageError("--classic without a root of its own", why, fix)
     # Until its services run a container ends at once when it is told to.
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
@@ -176,16 +177,16 @@ def far_ends(routes: str) -> tuple[str, ...]:
 
 def _of_store(environment: Mapping[str, str], part: str) -> Iterator[Question]:
     """etcd, as this machine reaches it."""
-    trust, key = environment.get("ETCD_CA_CERT_FILE", ""), environment.get("ETCD_KEY_FILE", "")
-    certificate = environment.get("ETCD_CERT_FILE", "")
+    names = ("ETCD_CA_CERT_FILE", "ETCD_CERT_FILE", "ETCD_KEY_FILE")
+    trust, certificate, key = (_word(environment.get(name, "")) for name in names)
     curl = "curl -sS -m 3"
     curl += f" --cacert {trust}" if trust else ""
     curl += f" --cert {certificate} --key {key}" if certificate and key else ""
     endpoints = [each.strip() for each in environment.get("ETCD_ENDPOINTS", "").split(",") if each.strip()]
     for endpoint in endpoints:
-        yield Question(part, f"{curl} {endpoint}/health", needs="curl")
+        yield Question(part, f"{curl} {_word(endpoint)}/health", needs="curl")
     for endpoint in endpoints:
-        place = endpoint.partition("://")[2].rstrip("/")
+        place = _word(endpoint.partition("://")[2].rstrip("/"))
         if endpoint.startswith("https://"):
             shown = f"openssl s_client -connect {place} </dev/null 2>/dev/null | {_X509}"
             yield Question(part, shown, needs="openssl")
@@ -193,13 +194,18 @@ def _of_store(environment: Mapping[str, str], part: str) -> Iterator[Question]:
         yield Question(part, f"{_X509} -in {certificate}", needs="openssl")
 
 
+def _word(text: str) -> str:
+    """For a shell, whatever somebody's settings say; with brackets, as IPv6 has them, as people type it."""
+    return text if re.fullmatch(r"[-\w.,:/@%+=\[\]]*", text, re.ASCII) else shlex.quote(text)
+
+
 def of_store(environment: Mapping[str, str]) -> tuple[Question, ...]:
     """On a machine that runs a member of etcd. `environment` is that of a node."""
     endpoints = environment.get("ETCD_ENDPOINTS", "")
-    flags = [f"--endpoints={endpoints}"]
+    flags = [f"--endpoints={_word(endpoints)}"]
     for flag, variable in (("cacert", "ETCD_CA_CERT_FILE"), ("cert", "ETCD_CERT_FILE"), ("key", "ETCD_KEY_FILE")):
         if environment.get(variable):
-            flags.append(f"--{flag}={environment[variable]}")
+            flags.append(f"--{flag}={_word(environment[variable])}")
     etcdctl = " ".join(("etcdctl", "--command-timeout=3s", "--dial-timeout=2s", *flags))
     return (
         Question("load", "date -u"),  # not the load: this machine's is that of all machines of the lab, and of others

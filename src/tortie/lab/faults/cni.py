@@ -41,7 +41,7 @@ FAULTS: Final = (
         "stale-cni-config",
         "stale-cni-config",
         "TRT6003",
-        Pair("A leftover flannel configuration sorts before Calico's", "残留的 flannel 配置排在 Calico 之前"),
+        Pair("a leftover flannel configuration sorts before Calico's", "残留的 flannel 配置排在 Calico 之前"),
         Pair(
             "calico-node is fine, but new pods of the node fail: the runtime calls the plugin flannel.",
             "calico-node 正常，但该节点的新 Pod 失败：运行时调用的是 flannel 插件。",
@@ -52,7 +52,7 @@ FAULTS: Final = (
         "cni-binary-missing",
         "cni-binary-missing",
         "TRT6004",
-        Pair("The plugin calico is gone from /opt/cni/bin", "/opt/cni/bin 中的 calico 插件不见了"),
+        Pair("the plugin calico is gone from /opt/cni/bin", "/opt/cni/bin 中的 calico 插件不见了"),
         Pair(
             'calico-node is fine, but new pods of the node fail: `failed to find plugin "calico" in path`.',
             'calico-node 正常，但该节点的新 Pod 失败：`failed to find plugin "calico" in path`。',

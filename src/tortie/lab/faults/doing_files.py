@@ -24,6 +24,7 @@ KEPT_MAX: Final = 1 << 20  # of a file whose content has to be kept in the ledge
 _DISK_MAX: Final = 32 << 20  # of a folder that is copied to a small disk
 _ROOM: Final = 64 << 10
 _BIND, _READ_ONLY, _AGAIN, _DETACH = 0x1000, 1, 32, 2
+_LOCKED: Final = os.ST_NOSUID | os.ST_NODEV | os.ST_NOEXEC  # numbers that mount(2) has, too
 _FULL: Final = ".full"
 
 
@@ -122,7 +123,7 @@ class CoverDoer:
             if not _mounted(deed.path, memo["source"]):
                 _mount(memo["source"], deed.path)
 
-        hands.inside(deed.machine, work)
+        hands.inside(deed.machine, work, mounts=True)
 
     def undo(self, hands: Hands, _tag: str, deed: CoverFile, memo: Memo) -> None:
         def work() -> None:
@@ -166,7 +167,7 @@ class DiskDoer:
             finally:
                 _unmount(stage)
 
-        hands.inside(deed.machine, work)
+        hands.inside(deed.machine, work, mounts=True)
 
     def undo(self, hands: Hands, _tag: str, deed: FillDisk, memo: Memo) -> None:
         path = hands.path(deed.machine, deed.path)
@@ -202,9 +203,10 @@ class SealDoer:
         def work() -> None:
             if _mounts_at(path) == memo["mounted"]:
                 _mount(path, path)
-            _mount("none", path, flags=_BIND | _AGAIN | _READ_ONLY)
+            kept = os.statvfs(path).f_flag & _LOCKED  # who is root only in a user namespace may not drop them
+            _mount("none", path, flags=_BIND | _AGAIN | _READ_ONLY | kept)
 
-        hands.inside(deed.machine, work)
+        hands.inside(deed.machine, work, mounts=True)
 
     def undo(self, hands: Hands, _tag: str, deed: SealFolder, memo: Memo) -> None:
         path = hands.path(deed.machine, deed.path)

@@ -33,8 +33,10 @@ class Hands:
         self.plan: LabPlan = from_json(record["plan"])
         self.ledger = Ledger.read(folder)
 
-    def inside(self, machine: str, work: Callable[[], Any], timeout_s: float = INSIDE_S) -> Any:
-        return run_inside(self.keeper, machine, work, timeout_s)
+    def inside(
+        self, machine: str, work: Callable[[], Any], timeout_s: float = INSIDE_S, *, mounts: bool = False
+    ) -> Any:
+        return run_inside(self.keeper, machine, work, timeout_s, mounts=mounts)
 
     def machine_told(self, machine: str) -> dict[str, Any]:
         """By the keeper, now."""

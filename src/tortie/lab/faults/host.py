@@ -27,7 +27,7 @@ FAULTS: Final = (
         "disk-full",
         "disk-pressure",
         "TRT4005",
-        Pair("The disk of the state directory is full", "状态目录所在的磁盘已满"),
+        Pair("the disk of the state directory is full", "状态目录所在的磁盘已满"),
         Pair(
             "`no space left on device` for /var/lib/calico/nodename: Calico's start terminates; Tortie's node says "
             "which file it could not write. df shows 100 %.",
@@ -41,7 +41,7 @@ FAULTS: Final = (
         "read-only-path",
         "host-path-readonly",
         "TRT6008",
-        Pair("After an OS update /opt/cni/bin is empty and read-only", "系统更新后 /opt/cni/bin 为空且只读"),
+        Pair("after an OS update /opt/cni/bin is empty and read-only", "系统更新后 /opt/cni/bin 为空且只读"),
         Pair(
             "The init container install-cni fails with `read-only file system`; the pod stays in Init.",
             "init 容器 install-cni 因 `read-only file system` 失败，Pod 停在 Init 阶段。",

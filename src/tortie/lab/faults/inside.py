@@ -26,11 +26,18 @@ INSIDE_S: Final = 30.0
 _PIECE: Final = 1 << 16
 
 
-def run_inside(keeper: KeeperClient, machine: str, work: Callable[[], Any], timeout_s: float = INSIDE_S) -> Any:
-    """`work` may use what it was given before; of what it does to Python's own objects nothing comes back."""
+def run_inside(
+    keeper: KeeperClient, machine: str, work: Callable[[], Any], timeout_s: float = INSIDE_S, *, mounts: bool = False
+) -> Any:
+    """`work` may use what it was given before; of what it does to Python's own objects nothing comes back.
+
+    `mounts`: it makes some, so it is done only where they are not those of the machine that runs the lab.
+    """
     told, descriptors = keeper.way_into(machine)
     kinds = cast(list[Kind], told["namespaces"])
     try:
+        if mounts and "mnt" not in kinds:
+            raise LabFailure("deed-refused", deed=f"{machine}: mount", why="it has no mounts of its own yet")
         return run_apart(work, dict(zip(kinds, descriptors, strict=True)), machine, timeout_s)
     finally:
         for descriptor in descriptors:

@@ -143,7 +143,7 @@ FAULTS: Final = (
         "pool-exhausted",
         "ippool-exhausted",
         "TRT5003",
-        Pair("Pods use every address of the only open pool", "Pod 用尽唯一启用的地址池中的全部地址"),
+        Pair("pods use every address of the only open pool", "Pod 用尽唯一启用的地址池中的全部地址"),
         Pair(
             "Nodes are fine; the next pod gets no address. `ipam show`: 16 of 16 in use, and as many pods.",
             "节点正常；下一个 Pod 拿不到地址。`ipam show`：16 个地址全部在用，Pod 数量相符。",
@@ -154,7 +154,7 @@ FAULTS: Final = (
         "blocks-exhausted",
         "ippool-blocks-exhausted",
         "TRT5004",
-        Pair("A pool with fewer blocks than nodes, and strict affinity", "地址池的块少于节点数，且启用严格亲和"),
+        Pair("a pool with fewer blocks than nodes, and strict affinity", "地址池的块少于节点数，且启用严格亲和"),
         Pair(
             "The node that comes last gets no block, so that its pods get no address, though most addresses are free.",
             "最后到来的节点分不到块，其 Pod 没有地址，尽管大部分地址仍然空闲。",
@@ -166,7 +166,7 @@ FAULTS: Final = (
         "leaked-addresses",
         "ipam-leak",
         "TRT5002",
-        Pair("Addresses of pods that are gone were never released", "已不存在的 Pod 的地址从未释放"),
+        Pair("addresses of pods that are gone were never released", "已不存在的 Pod 的地址从未释放"),
         Pair(
             "A new pod gets no address although few pods run: `ipam check` counts addresses that nobody uses. "
             "calico-kube-controllers release them only after their grace period of 15 minutes.",
@@ -179,7 +179,7 @@ FAULTS: Final = (
         "no-pool-for-node",
         "no-ippool-for-node",
         "TRT5005",
-        Pair("The pool's node selector matches no node", "地址池的 nodeSelector 不匹配任何节点"),
+        Pair("the pool's node selector matches no node", "地址池的 nodeSelector 不匹配任何节点"),
         Pair(
             "New pods get no address: `no configured Calico pools for node`. Those that run go on.",
             "新 Pod 拿不到地址：`no configured Calico pools for node`。正在运行的 Pod 不受影响。",
@@ -190,7 +190,7 @@ FAULTS: Final = (
         "overlapping-pool",
         "cidr-overlap",
         "TRT5008",
-        Pair("A pool over the addresses of the nodes themselves", "地址池覆盖了节点自身的地址"),
+        Pair("a pool over the addresses of the nodes themselves", "地址池覆盖了节点自身的地址"),
         Pair(
             "With its first pod a node claims a block with the nodes' addresses in it and drops what is meant for "
             "them: it reaches nobody. Tortie's node says that its address lies where pods live.",

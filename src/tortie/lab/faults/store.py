@@ -50,7 +50,7 @@ FAULTS: Final = (
         "datastore-gone",
         "datastore-unreachable",
         "TRT2001",
-        Pair("All members of etcd are killed, then a node restarts", "杀死全部 etcd 成员，再重启一个节点"),
+        Pair("all members of etcd are killed, then a node restarts", "杀死全部 etcd 成员，再重启一个节点"),
         Pair(
             "2379 refuses connections. Calico's start hangs and is killed by liveness; Tortie's node answers its "
             "probes, is not ready and says which endpoint refuses. Nodes that run go on.",
@@ -89,7 +89,7 @@ FAULTS: Final = (
         "wrong-ca",
         "datastore-tls-invalid",
         "TRT2003",
-        Pair("A node has the CA certificate of another cluster", "节点上的 CA 证书属于另一个集群"),
+        Pair("a node has the CA certificate of another cluster", "节点上的 CA 证书属于另一个集群"),
         Pair(
             "The node does not trust etcd's certificate. Calico's start hangs without a word; Tortie's node names the "
             "CA file.",

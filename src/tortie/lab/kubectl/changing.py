@@ -13,7 +13,7 @@ from tortie.lab.client import KeeperClient
 from tortie.lab.failures import LabFailure
 from tortie.lab.kubectl.cluster import edit_key
 from tortie.lab.kubectl.kinds import Kind, Thing, at, name_of, namespace_of
-from tortie.lab.kubectl.patching import next_generation
+from tortie.lab.kubectl.patching import BadChange, next_generation
 from tortie.lab.kubectl.reading import EDITS, OWNERS, read_edits, read_json
 from tortie.lab.kubelet.jobs import Paths
 from tortie.lab.protocol import Closed, connected
@@ -22,6 +22,8 @@ from tortie.lab.registry import LabFolder, locked
 _LOCK_S: Final = 10.0
 _ASK_S: Final = 5.0
 _END_S: Final = 60.0
+_NUMBERS: Final = ("Seconds", "Threshold", "port")
+_LARGEST: Final = 65535
 
 
 def change_owner(folder: LabFolder, owner: Thing, change: Callable[[Thing], Thing]) -> bool:
@@ -32,10 +34,20 @@ def change_owner(folder: LabFolder, owner: Thing, change: Callable[[Thing], Thin
         if not before:
             raise LabFailure("no-kubelets", name=folder.name)
         after = change(before)
+        _refuse_no_numbers(after.get("spec"))
         if after == before:
             return False
         write_whole(path, json.dumps(next_generation(before, after), indent=1).encode(), 0o600)
     return True
+
+
+def _refuse_no_numbers(value: Any) -> None:
+    """As an API server does: kubelets would end over a delay or a port that is none, and so would the next ones."""
+    for name, each in value.items() if isinstance(value, dict) else ():
+        if name.endswith(_NUMBERS) and not (isinstance(each, int) and 0 <= each <= _LARGEST):
+            raise BadChange(f"Error from server (BadRequest): {name}: {json.dumps(each)} is no number that it can have")
+    for each in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        _refuse_no_numbers(each)
 
 
 def overrule(keeper: KeeperClient, variables: Collection[str]) -> bool:

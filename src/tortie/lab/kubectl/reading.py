@@ -143,5 +143,9 @@ def log_file(folder: LabFolder, pod: Thing, container: str, attempt: int) -> str
 
 
 def read_lines(path: str) -> list[str]:
-    with open(path, encoding="utf-8", errors="replace") as file:
-        return file.read().splitlines()
+    """None of a log that is gone with its pod, or not begun."""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read().splitlines()
+    except FileNotFoundError:
+        return []
