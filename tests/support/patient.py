@@ -164,7 +164,8 @@ class Patient(Lab):
 
 
 def named(answer: Any) -> list[str]:
-    return [cause["cause"] for cause in answer["causes"]]
+    """What is claimed; without a verdict causes are only candidates."""
+    return [cause["cause"] for cause in answer["causes"]] if answer["verdict"] == "cause-found" else []
 
 
 def told(answer: Any) -> str:
