@@ -48,10 +48,10 @@ class Step(NamedTuple):
     printed: str
 
 
-def steps(page: str, about: str) -> Iterator[Step]:
-    """Of all blocks of a page that have `about` in them."""
+def steps(page: str, about: str, without: str = "\0") -> Iterator[Step]:
+    """Of all blocks of a page that have `about` in them, and nothing of `without`."""
     for language, block in _BLOCK.findall(page):
-        if about in block and not language:
+        if about in block and without not in block and not language:
             yield from _steps(block)
 
 
