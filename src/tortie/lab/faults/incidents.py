@@ -22,7 +22,7 @@ from tortie.lab.faults.fault import Fault, Scene
 from tortie.lab.surroundings import CLIENT_PORT
 from tortie.lab.words import Pair
 
-HOGS: Final = 30
+HOGS: Final = 20
 
 NODES_IN_ALL: Final = 53
 _FAR_PORT: Final = 12379
@@ -39,7 +39,7 @@ _FOREIGN: Final = "10.88.0"  # of the bridge that some runtimes bring along; in 
 
 def _overloaded(scene: Scene) -> tuple[Deed, ...]:
     """For the agent and the hogs together so much of a core that a start takes several windows of liveness."""
-    node, percent = scene.node.name, float(max(1, scene.hurry))
+    node, percent = scene.node.name, 1.2 * max(1, scene.hurry)
     hogs = RunHelper(node, "hog", ("hog", str(HOGS)), starved=True)
     return LimitCpu(node, percent), hogs, RestartNode(node)
 
@@ -107,7 +107,7 @@ FAULTS: Final = (
         "overloaded",
         "node-overloaded",
         "TRT3003",
-        Pair("30 busy processes leave the agent next to no CPU", "30 个繁忙进程几乎不给 calico-node 留下 CPU"),
+        Pair("20 busy processes leave the agent next to no CPU", "20 个繁忙进程几乎不给 calico-node 留下 CPU"),
         Pair(
             "Calico opens 9099 only when its start is over, so liveness kills it again and again: CrashLoopBackOff, "
             "`9099 connection refused`. Tortie's page answers at once, and its start finishes late.",
