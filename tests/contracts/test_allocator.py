@@ -222,6 +222,21 @@ def test_a_new_block_costs_the_same_in_a_pool_that_is_nearly_full(play: Play) ->
     play(scenario)
 
 
+def test_a_slow_machine_reads_nothing_twice(play: Play, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Facts that are old by the time when the rest is read still serve the request that they were read for."""
+    monkeypatch.setattr("tortie.ipam.gather._FACTS_AGE_S", 0.0)
+
+    async def scenario(store: Store, _prefix: str) -> None:
+        await set_up(store)
+        counted = Counted(store)
+        ours = allocator(counted.store)
+        await asyncio.gather(*(ours.assign(request(f"pod-{number}")) for number in range(3)))
+        assert counted.take()[:3] == ["snapshot", "snapshot", "commit"]
+        await clear(store)
+
+    play(scenario)
+
+
 def test_blocks_that_no_affinity_tells_of_cost_a_look(play: Play) -> None:
     async def scenario(store: Store, _prefix: str) -> None:
         await set_up(store, pool("default", "10.0.0.0/16", blockSize=26), node("node1"))

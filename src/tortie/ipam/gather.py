@@ -58,6 +58,7 @@ class Gatherer:
         self.view = View()
         self._since = -1  # since which request nothing older is known
         self._facts_at = 0.0
+        self._facts_used = False
         self._jobs: list[Job] = []
         self._count = 0
         self._driving = False
@@ -149,7 +150,8 @@ class Gatherer:
             if not job.over and job.until <= now:
                 job.expire(now)
         unwatched = not self._keep or self.blind
-        if unwatched and self.view.facts and now - self._facts_at > _FACTS_AGE_S:
+        # What was read serves one attempt at least, however long the rest took to read: a slow machine gets on, too.
+        if unwatched and self.view.facts and self._facts_used and now - self._facts_at > _FACTS_AGE_S:
             self.view.forget_facts()
         self.view.tick = self._count
         draft = Draft(self.view, self._clock(), optimistic=self._keep, atomic=self._atomic)
@@ -192,6 +194,7 @@ class Gatherer:
     async def _write(self, draft: Draft, ready: list[tuple[Job, Trial, Any]]) -> None:
         jobs = [job for job, _, _ in ready]
         timeout_s = self._remaining_s(jobs)
+        self._facts_used = True
         keys: list[str] = []
         try:
             if self._atomic:
@@ -253,7 +256,7 @@ class Gatherer:
                 if portion.prefixes and snapshot.revision < self._news:
                     return  # meanwhile it has changed; the next round reads again
                 if FACTS.prefixes <= portion.prefixes:
-                    self._facts_at = time.monotonic()
+                    self._facts_at, self._facts_used = time.monotonic(), False
                 self.view.learn(portion, snapshot)
         except Unreachable as error:
             await self._troubled(jobs, error)
