@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tortie.host.mounts import bind, mounted, new_mount_namespace, small_disk, unmount
+from tortie.host.mounts import bind, mounted, mounts, new_mount_namespace, of_folder, seal, small_disk, unmount
 from tortie.host.namespaces import enter
 from tortie.model.errors import TortieError
 
@@ -59,6 +59,55 @@ def test_a_small_disk_is_full_soon(tmp_path: Path) -> None:
     try:
         assert inside(namespace, fill) == 0
         assert list(tmp_path.iterdir()) == []
+    finally:
+        os.close(namespace)
+
+
+def test_a_sealed_folder_can_be_read_only(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("kept")
+
+    def furnish() -> None:
+        bind(str(tmp_path), str(tmp_path))
+        seal(str(tmp_path))
+
+    namespace = new_mount_namespace(furnish)
+
+    def write() -> None:
+        assert (tmp_path / "file").read_text() == "kept"
+        with pytest.raises(OSError, match="Read-only file system"):
+            (tmp_path / "other").write_text("no")
+
+    try:
+        assert inside(namespace, write) == 0
+    finally:
+        os.close(namespace)
+
+
+def test_mounts_of_a_folder_are_told_from_those_of_the_machine(tmp_path: Path) -> None:
+    """Also in a folder that is a mount itself, and has a space in its name."""
+    ours, theirs = tmp_path / "our lab", tmp_path / "theirs"
+    for folder in (ours, theirs):
+        folder.mkdir()
+
+    def furnish() -> None:
+        small_disk(str(theirs), 1 << 20)
+        small_disk(str(ours), 1 << 20)
+        for name in ("swaps", "disk"):
+            (ours / name).mkdir() if name == "disk" else (ours / name).write_text("")
+        (theirs / "swaps").write_text("")
+        bind(str(theirs / "swaps"), "/proc/devices")
+        bind(str(ours / "swaps"), "/proc/swaps")
+        small_disk(str(ours / "disk"), 65536)
+
+    namespace = new_mount_namespace(furnish)
+
+    def look() -> None:
+        found = sorted(mount.place for mount in of_folder(str(ours), mounts()))
+        assert found == ["/proc/swaps", str(ours), str(ours / "disk")]
+
+    try:
+        assert inside(namespace, look) == 0
+        assert of_folder(str(ours), mounts()) == []
     finally:
         os.close(namespace)
 

@@ -7,12 +7,13 @@ import os
 import signal
 import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.support.lab import Lab
+from tests.support.netns import Namespace
 
 from tortie.lab.client import KeeperClient
 from tortie.lab.failures import LabFailure
@@ -29,9 +30,10 @@ DROP = "table inet {table} {\nchain input { type filter hook input priority 0; t
 class Broken:
     """A lab with kubelets, and hands that do single deeds in it."""
 
-    def __init__(self, lab: Lab, hands: Hands) -> None:
+    def __init__(self, lab: Lab, hands: Hands, elsewhere: ExitStack) -> None:
         self.lab = lab
         self.hands = hands
+        self.elsewhere = elsewhere  # a namespace of the machine, older than the lab
 
     def inside(self, *command: str) -> str:
         return self.lab.inside("node-2", *command)
@@ -42,13 +44,14 @@ class Broken:
 
 @pytest.fixture(scope="module")
 def broken(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broken]:
-    with Lab(tmp_path_factory.mktemp("faults")) as lab:
+    with ExitStack() as elsewhere, Lab(tmp_path_factory.mktemp("faults")) as lab:
+        elsewhere.enter_context(Namespace("elsewhere"))
         lab.up("--nodes", "3", "--kubelet", "--hurry", "10")
         folder = LabFolder(str(lab.folder))
         keeper = KeeperClient.connect(folder)
         assert keeper
         with closing(keeper):
-            yield Broken(lab, Hands(folder, keeper))
+            yield Broken(lab, Hands(folder, keeper), elsewhere)
 
 
 def there_and_back(broken: Broken, deed: Deed) -> Iterator[None]:
@@ -89,6 +92,14 @@ def test_a_nic(broken: Broken) -> None:
         assert "10.0.0.66/24" in told
         assert "state UP" in told
         assert "veth" in told
+
+
+def test_what_the_machine_mounts_and_unmounts_meanwhile_is_not_the_labs(broken: Broken) -> None:
+    """A named namespace is a mount; one that is older than the lab is seen by the nodes as well."""
+    before = proof.fingerprints(broken.hands)
+    broken.elsewhere.close()
+    with Namespace("elsewhere"):
+        assert settled(broken, before) == []
 
 
 def test_addresses(broken: Broken) -> None:

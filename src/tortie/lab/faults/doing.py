@@ -6,7 +6,8 @@ from typing import Final
 
 from tortie.lab.faults import deeds
 from tortie.lab.faults.deeds import Deed
-from tortie.lab.faults.doing_files import CoverDoer, DiskDoer, RemoveDoer, SealDoer, WriteDoer
+from tortie.lab.faults.doing_files import RemoveDoer, WriteDoer
+from tortie.lab.faults.doing_mounts import CoverDoer, DiskDoer, SealDoer
 from tortie.lab.faults.doing_network import AddressDoer, BridgeDoer, FilterDoer, KernelDoer, LinkDoer, NicDoer
 from tortie.lab.faults.doing_processes import (
     HaltDoer,

@@ -1,13 +1,11 @@
-"""Deeds to the files of a machine: written, set aside, covered, on a disk that is full.
+"""Deeds to the files of a machine: written, and set aside.
 
 All is done from inside: with its kubelet a node has mounts of its own, and what lies below its root is what it sees.
-Mounts are made in the node's own namespace and end with it; the machine that the lab runs on has none of them.
 """
 
 from __future__ import annotations
 
 import base64
-import ctypes
 import hashlib
 import os
 import shutil
@@ -16,16 +14,11 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any, Final
 
-from tortie.lab.faults.deeds import CoverFile, FillDisk, RemoveFile, SealFolder, WriteFile
+from tortie.lab.faults.deeds import RemoveFile, WriteFile
 from tortie.lab.faults.hands import Hands, refuse
 from tortie.lab.faults.ledger import Memo
 
 KEPT_MAX: Final = 1 << 20  # of a file whose content has to be kept in the ledger
-_DISK_MAX: Final = 32 << 20  # of a folder that is copied to a small disk
-_ROOM: Final = 64 << 10
-_BIND, _READ_ONLY, _AGAIN, _DETACH = 0x1000, 1, 32, 2
-_LOCKED: Final = os.ST_NOSUID | os.ST_NODEV | os.ST_NOEXEC  # numbers that mount(2) has, too
-_FULL: Final = ".full"
 
 
 class WriteDoer:
@@ -109,120 +102,6 @@ class RemoveDoer:
         return []
 
 
-class CoverDoer:
-    def look(self, hands: Hands, tag: str, deed: CoverFile) -> Memo:
-        if not hands.inside(deed.machine, lambda: os.path.isfile(deed.path)):
-            raise refuse(f"{deed.machine}: {deed.path}", "there is no such file")
-        return {"source": hands.aside(f"cover-{tag}")}
-
-    def do(self, hands: Hands, _tag: str, deed: CoverFile, memo: Memo) -> None:
-        def work() -> None:
-            with open(memo["source"], "w", encoding="utf-8") as file:
-                file.write(deed.text)
-            os.chmod(memo["source"], 0o644)
-            if not _mounted(deed.path, memo["source"]):
-                _mount(memo["source"], deed.path)
-
-        hands.inside(deed.machine, work, mounts=True)
-
-    def undo(self, hands: Hands, _tag: str, deed: CoverFile, memo: Memo) -> None:
-        def work() -> None:
-            while _mounted(deed.path, memo["source"]):
-                _unmount(deed.path)
-            with suppress(FileNotFoundError):
-                os.unlink(memo["source"])
-
-        hands.inside(deed.machine, work)
-
-    def undone(self, hands: Hands, _tag: str, deed: CoverFile, memo: Memo) -> list[str]:
-        covered = hands.inside(deed.machine, lambda: _mounted(deed.path, memo["source"]))
-        return [f"{deed.machine}: {deed.path} is still covered"] if covered else []
-
-
-class DiskDoer:
-    """What programs write to the small disk while it is there is gone with it, as little as fits."""
-
-    def look(self, hands: Hands, tag: str, deed: FillDisk) -> Memo:
-        path = hands.path(deed.machine, deed.path)
-        size = hands.inside(deed.machine, lambda: _size(path))
-        if size is None:
-            raise refuse(f"{deed.machine}: {deed.path}", "there is no such folder")
-        if size > _DISK_MAX:
-            raise refuse(f"{deed.machine}: {deed.path}", f"{size >> 20} MiB in it are too much for a small disk")
-        return {"source": f"tortie-full-{tag}", "size": size + _ROOM, "stage": hands.aside(f"disk-{tag}")}
-
-    def do(self, hands: Hands, _tag: str, deed: FillDisk, memo: Memo) -> None:
-        path = hands.path(deed.machine, deed.path)
-
-        def work() -> None:
-            if _mounted(path, memo["source"]):
-                return
-            stage = memo["stage"]
-            os.makedirs(stage, exist_ok=True)
-            _mount(memo["source"], stage, kind="tmpfs", data=f"size={memo['size']},mode=755")
-            try:
-                _copy(path, stage)
-                _fill(os.path.join(stage, _FULL))
-                _mount(stage, path)
-            finally:
-                _unmount(stage)
-
-        hands.inside(deed.machine, work, mounts=True)
-
-    def undo(self, hands: Hands, _tag: str, deed: FillDisk, memo: Memo) -> None:
-        path = hands.path(deed.machine, deed.path)
-
-        def work() -> None:
-            for place in (memo["stage"], path):
-                while _mounted(place, memo["source"]):
-                    _unmount(place)
-            with suppress(OSError):
-                os.rmdir(memo["stage"])
-
-        hands.inside(deed.machine, work)
-
-    def undone(self, hands: Hands, _tag: str, deed: FillDisk, memo: Memo) -> list[str]:
-        path = hands.path(deed.machine, deed.path)
-        there = hands.inside(deed.machine, lambda: _mounted(path, memo["source"]))
-        return [f"{deed.machine}: the small disk is still at {deed.path}"] if there else []
-
-
-class SealDoer:
-    """The folder in its own place, read-only."""
-
-    def look(self, hands: Hands, _tag: str, deed: SealFolder) -> Memo:
-        path = hands.path(deed.machine, deed.path)
-        there, mounted = hands.inside(deed.machine, lambda: [os.path.isdir(path), _mounts_at(path)])
-        if not there:
-            raise refuse(f"{deed.machine}: {deed.path}", "there is no such folder")
-        return {"mounted": mounted}
-
-    def do(self, hands: Hands, _tag: str, deed: SealFolder, memo: Memo) -> None:
-        path = hands.path(deed.machine, deed.path)
-
-        def work() -> None:
-            if _mounts_at(path) == memo["mounted"]:
-                _mount(path, path)
-            kept = os.statvfs(path).f_flag & _LOCKED  # who is root only in a user namespace may not drop them
-            _mount("none", path, flags=_BIND | _AGAIN | _READ_ONLY | kept)
-
-        hands.inside(deed.machine, work, mounts=True)
-
-    def undo(self, hands: Hands, _tag: str, deed: SealFolder, memo: Memo) -> None:
-        path = hands.path(deed.machine, deed.path)
-
-        def work() -> None:
-            while _mounts_at(path) > memo["mounted"]:
-                _unmount(path)
-
-        hands.inside(deed.machine, work)
-
-    def undone(self, hands: Hands, _tag: str, deed: SealFolder, memo: Memo) -> list[str]:
-        path = hands.path(deed.machine, deed.path)
-        sealed = hands.inside(deed.machine, lambda: _mounts_at(path)) > memo["mounted"]
-        return [f"{deed.machine}: {deed.path} is still read-only"] if sealed else []
-
-
 def _kept(path: str, what: str) -> dict[str, Any]:
     try:
         status = os.lstat(path)
@@ -300,73 +179,3 @@ def _remove(path: str) -> None:
     else:
         with suppress(FileNotFoundError):
             os.unlink(path)
-
-
-def _size(folder: str) -> int | None:
-    if not os.path.isdir(folder):
-        return None
-    page = 4096
-    entries = (os.path.join(top, name) for top, dirs, files in os.walk(folder) for name in dirs + files)
-    return sum(-(-os.lstat(entry).st_size // page) * page + page for entry in entries)
-
-
-def _copy(source: str, target: str) -> None:
-    """Without sockets: they belong to whoever listens at them."""
-    for entry in os.scandir(source):
-        place = os.path.join(target, entry.name)
-        if entry.is_symlink():
-            os.symlink(os.readlink(entry.path), place)
-        elif entry.is_dir():
-            os.mkdir(place)
-            _copy(entry.path, place)
-            shutil.copystat(entry.path, place)
-        elif entry.is_file():
-            shutil.copy2(entry.path, place)
-
-
-def _fill(path: str) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT, 0o644)
-    try:
-        for piece in (1 << 16, 1 << 12, 1):
-            with suppress(OSError):
-                while os.write(descriptor, b"\0" * piece):
-                    pass
-    finally:
-        os.close(descriptor)
-
-
-def mounts() -> list[tuple[str, str, str]]:
-    """Of the calling process's namespace: where, what of it (a bound file's own path), which source."""
-    with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as file:
-        lines = [line.split() for line in file]
-    return [(line[4], line[3], line[line.index("-") + 2]) for line in lines]
-
-
-def _mounted(path: str, source: str) -> bool:
-    """A bound file is told by the end of its path: its file system may be mounted anywhere."""
-    real = os.path.realpath(path)
-    name = os.path.basename(source)
-    return any(
-        place == real and (origin == source or os.path.basename(root) == name) for place, root, origin in mounts()
-    )
-
-
-def _mounts_at(path: str) -> int:
-    real = os.path.realpath(path)
-    return sum(place == real for place, _, _ in mounts())
-
-
-def _mount(source: str, target: str, *, kind: str = "", flags: int = _BIND, data: str = "") -> None:
-    libc = ctypes.CDLL(None, use_errno=True)
-    flags = 0 if kind else flags
-    done = libc.mount(source.encode(), target.encode(), kind.encode() or None, flags, data.encode() or None)
-    if done != 0:
-        number = ctypes.get_errno()
-        raise OSError(number, os.strerror(number), target)
-
-
-def _unmount(target: str) -> None:
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.umount2(os.path.realpath(target).encode(), _DETACH) != 0:
-        number = ctypes.get_errno()
-        raise OSError(number, os.strerror(number), target)

@@ -8,11 +8,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any, Final
 
 from tortie.host.kernel_settings import read_setting
 from tortie.host.links import observe
-from tortie.lab.faults.doing_files import mounts
+from tortie.host.mounts import mounts, of_folder
 from tortie.lab.faults.doing_network import nft_tables
 from tortie.lab.faults.hands import SWITCH, Hands, program
 from tortie.lab.observe import ask_agents
@@ -41,10 +42,11 @@ def fingerprints(hands: Hands) -> dict[str, Fingerprint]:
     status = hands.keeper.ask("status")
     told = {each["name"]: each for each in status["machines"]}
     helpers = status.get("helpers", ())
-    found: dict[str, Fingerprint] = {SWITCH: hands.inside(SWITCH, lambda: _network(mounted=False))}
+    found: dict[str, Fingerprint] = {SWITCH: hands.inside(SWITCH, _network)}
+    folder = os.path.realpath(hands.folder.path)
     for machine in hands.plan.machines:
-        mounted = machine.name in hands.kubelets
-        taken: Fingerprint = hands.inside(machine.name, lambda mounted=mounted: _network(mounted=mounted))  # type: ignore[misc]
+        look = partial(_node, folder) if machine.name in hands.kubelets else _network
+        taken: Fingerprint = hands.inside(machine.name, look)
         facts = told.get(machine.name, {})
         taken["keeper"] = {key: facts.get(key) for key in ("limit", "overlay", "halted") if facts.get(key)}
         taken["helpers"] = sorted(name for name in helpers if name.startswith(f"{machine.name}/"))
@@ -52,12 +54,18 @@ def fingerprints(hands: Hands) -> dict[str, Fingerprint]:
     return found
 
 
-def _network(*, mounted: bool) -> Fingerprint:
+def _node(folder: str) -> Fingerprint:
+    """With its mounts, but only the lab's: those of the machine around it come and go on their own in there, too."""
+    own = sorted({f"{mount.place} {mount.source}" for mount in of_folder(folder, mounts())})
+    return {**_network(), "mounts": own}
+
+
+def _network() -> Fingerprint:
     """Of the namespaces of the calling process."""
     network = observe()
     own = [link for link in network.interfaces if _is_own(link)]
     names = {link.index: link.name for link in network.interfaces}
-    taken: Fingerprint = {
+    return {
         "links": {link.name: _link(link) for link in own},
         "routes": sorted(
             f"{route.destination} via {route.gateway} dev {names.get(route.interface or 0, '-')} table {route.table}"
@@ -72,9 +80,6 @@ def _network(*, mounted: bool) -> Fingerprint:
         "tables": sorted(table for table in nft_tables() if not table.endswith(_AGENTS_TABLES)),
         "settings": {path: value for path in _paths(own) if (value := read_setting(path)) is not None},
     }
-    if mounted:
-        taken["mounts"] = sorted({f"{place} {source}" for place, _, source in mounts()})
-    return taken
 
 
 def _is_own(link: Interface) -> bool:
