@@ -67,6 +67,8 @@ class Gatherer:
     async def run(self, plan: Plan, what: str, timeout_s: float, *, giving: str = "") -> Any:
         self._count += 1
         job = Job(plan, what, self._count, time.monotonic(), timeout_s, giving=giving)
+        if giving:
+            self._take_over(job)
         self._jobs.append(job)
         try:
             if not self._driving:
@@ -230,6 +232,7 @@ class Gatherer:
             if finished:
                 for job, _, result in ready:
                     job.settle(result)
+                    self._is_given(job.giving)
         finally:
             heard, self._heard, self._writing = self._heard, [], frozenset()
             self._judge(heard)
@@ -275,12 +278,32 @@ class Gatherer:
         return max(0.01, min(job.until - now for job in jobs))
 
     async def _make_up(self) -> None:
-        """Step by step, a request that failed half-way has left its handle: it is set right, and addresses freed."""
+        """Step by step, a request that failed half-way has left its handle: it is set right, and addresses freed.
+
+        Unless somebody has asked for the handle again: then it is theirs, and what is left of it, too.
+        """
         for job in self._jobs:
             if job.over and job.written is not None and job.failed:
                 written, job.written = frozenset(job.written), None
-                self._count += 1
-                self._jobs.append(self._compensation(job.giving, written))
+                heir = next((other for other in self._jobs if other.giving == job.giving and not other.over), None)
+                if heir:
+                    heir.written = (heir.written or set()) | written
+                else:
+                    self._count += 1
+                    self._jobs.append(self._compensation(job.giving, written))
+
+    def _take_over(self, job: Job) -> None:
+        """Who asks again gets what was written for the first request; it must not be taken back meanwhile."""
+        for other in self._jobs:
+            if other.makes_up and other.makes_up[0] == job.giving and not other.over:
+                other.over = True
+                job.written = (job.written or set()) | other.makes_up[1]
+
+    def _is_given(self, handle: str) -> None:
+        """What was written for another request with this handle is not for that one to take back any more."""
+        for other in self._jobs:
+            if handle and other.giving == handle:
+                other.written = None
 
     def _compensation(self, handle: str, written: frozenset[IP]) -> Job:
         def plan(draft: Draft) -> tuple[Trial, Any]:
@@ -288,5 +311,5 @@ class Gatherer:
 
         what = f"taking back what {handle} did not need"
         job = Job(plan, what, self._count, time.monotonic(), _COMPENSATION_S)
-        job.is_ours = True
+        job.makes_up = (handle, written)
         return job

@@ -32,7 +32,7 @@ class Job:
         self.last = ""  # where it was overtaken
         self.trouble: TortieError | None = None  # of the store
         self.alone = False
-        self.is_ours = False  # nobody waits for it, but it has to be done
+        self.makes_up: tuple[str, frozenset[IP]] | None = None  # for one that failed: its handle, what it had written
         self.over = False
         self.future: asyncio.Future[None] | None = None
         self.written: set[IP] | None = None  # step by step: what is given out already; None: not even the handle
@@ -59,6 +59,11 @@ class Job:
         self.over = True
         if self.future and not self.future.done():
             self.future.set_result(None)
+
+    @property
+    def is_ours(self) -> bool:
+        """Nobody waits for it, but it has to be done."""
+        return self.makes_up is not None
 
     @property
     def failed(self) -> bool:
