@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-LINE = 2_048  # characters; what is endless is so in a short line, too
+LINE = 1_024  # characters; what is endless is so in a short line, too
 REPEATED = (
     "a", "A ", " ", "\t", "1", "1.", "0:", "f:", "-", "- ", ":", ": ", "=", "a=", '"', "\\", "'", "`", "(", "[", "<",
     "{", ",", ", ", "|", "/", "a/", "$ ", "x.x.", "10.0.0.1,", "2020-05-27 ", "key: value ", "a-b ", "的", "，", "%",
