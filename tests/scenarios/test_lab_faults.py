@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import time
 from collections.abc import Iterator
@@ -16,7 +17,7 @@ from tests.support.lab import Lab
 from tests.support.netns import Namespace
 
 from tortie.lab.client import KeeperClient
-from tortie.lab.failures import LabFailure
+from tortie.lab.failures import LabFailure, Phrase
 from tortie.lab.faults import deeds, doing, proof
 from tortie.lab.faults.deeds import Deed
 from tortie.lab.faults.hands import Hands
@@ -70,7 +71,7 @@ def there_and_back(broken: Broken, deed: Deed) -> Iterator[None]:
     assert settled(broken, before) == []
 
 
-def settled(broken: Broken, before: dict[str, Any]) -> list[str]:
+def settled(broken: Broken, before: dict[str, Any]) -> list[Phrase]:
     """What differs once programs that were disturbed have come back."""
     deadline = time.monotonic() + 30.0
     while (differ := proof.compared(before, proof.fingerprints(broken.hands))) and time.monotonic() < deadline:
@@ -255,6 +256,7 @@ def test_what_could_not_be_undone_is_refused(broken: Broken, deed: Deed) -> None
     with pytest.raises(LabFailure) as caught:
         doing.look(broken.hands, "test@node-2", 0, deed)
     assert caught.value.key == "deed-refused"
+    assert re.search("[\u4e00-\u9fff]", caught.value.told("zh").why)
 
 
 def test_a_file_too_large_to_be_kept_is_refused(broken: Broken) -> None:

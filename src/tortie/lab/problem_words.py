@@ -28,6 +28,8 @@ FORMS: Final[dict[str, str]] = {
     "means nothing to heal": "对 heal 没有意义",
     "a time of a scenario is 0s to 1h": "场景中的时间为 0s 到 1h",
     "for example 20s": "例如 20s",
+    "a duration": "时间长度",
+    "a number with its unit, for example 30s, 1m30s or 500ms": "数字加单位，例如 30s、1m30s 或 500ms",
     # one field on its own
     "is required": "必须填写",
     "set it": "请填写",
@@ -169,6 +171,7 @@ FORMS: Final[dict[str, str]] = {
     ),
     "a larger range, or smaller blocks": "更大的网段，或更小的地址块",
     # what stands around a problem
+    "standard input": "标准输入",
     "{flag} {value} is not possible": "{flag} {value} 不可行",
     "the field {name} stands here twice": "字段 {name} 在此出现两次",
     "the field {name} stands there twice in one object": "字段 {name} 在同一对象中出现两次",
@@ -205,9 +208,9 @@ def _invalid(error: Invalid) -> Told:
     first, *others = error.problems
     if others:
         listed = [f"-  {_place(each.place)}{_problem(each)}{_right(each)}" for each in error.problems]
-        return Told(f"{error.subject} 有 {len(error.problems)} 处错误", "\n".join(listed), "逐行修正")
+        return Told(f"{_source(error.subject)} 有 {len(error.problems)} 处错误", "\n".join(listed), "逐行修正")
     fix = in_chinese(first.right) if first.right else f"修正 {first.field}"
-    return Told(f"{_place(first.place)}{error.subject} 无效", _problem(first), fix)
+    return Told(f"{_place(first.place)}{_source(error.subject)} 无效", _problem(first), fix)
 
 
 def _problem(problem: Problem) -> str:
@@ -221,7 +224,13 @@ def _right(problem: Problem) -> str:
 def _place(place: Place | None) -> str:
     if place is None:
         return ""
-    return f"{place.source} 第 {place.line} 行：" if place.line else f"{place.source}："
+    source = _source(place.source)
+    return f"{source} 第 {place.line} 行：" if place.line else f"{source}："
+
+
+def _source(name: str) -> str:
+    """A file keeps its name, whatever that looks like."""
+    return FORMS.get(name, name)
 
 
 @functools.cache

@@ -19,7 +19,6 @@ from tortie.lab.faults.ledger import Struck
 from tortie.lab.faults.refusals import Order
 from tortie.lab.faults.scenario import SEED, Act, acts, read_scenario
 from tortie.lab.faults.words import tell
-from tortie.lab.registry import LabFolder
 from tortie.model.measure import wrapped
 
 _FORMS: Final = ("text", "json")
@@ -103,7 +102,8 @@ class _Play:
         with at_work(self._talk, self._folder, self._line), closing(self._talk.keeper(self._folder)) as keeper:
             hands = Hands(self._folder, keeper)
             if not hands.ledger.struck and hands.ledger.before is not None:
-                refuse_unhealed(self._folder, engine.heal(hands, None, _PROOF_S, self._line.show), _PROOF_S)
+                healed = engine.heal(hands, None, _PROOF_S, self._line.show)
+                refuse_unhealed(self._talk, self._folder, healed, _PROOF_S)
 
     def _wait(self, moment: float) -> None:
         while (left_s := moment - time.monotonic()) > 0:
@@ -126,7 +126,7 @@ class _Play:
             wanted = None if "all" in act.healed else names
             if wanted is None or wanted:
                 healed = engine.heal(hands, wanted, 0.0, self._line.show, proven_later=True)
-                refuse_unhealed(self._folder, healed, 0.0)
+                refuse_unhealed(talk, self._folder, healed, 0.0)
                 self._tell_healed([each.id for each in healed.struck], began)
 
     def _tell_struck(self, struck: Sequence[Struck], began: float) -> None:
@@ -174,8 +174,3 @@ class _Play:
                 sys.stdout.write(f"   {line}\n")
         if ids:
             sys.stdout.write(f"   {tell(talk.language, 'broken.heal', lab=folder.name)}\n")
-
-
-def active_names(folder: LabFolder) -> list[str]:
-    """For completion of `heal`."""
-    return sorted({each.fault for each in engine.active(folder)})

@@ -51,9 +51,9 @@ class Line:
             self._last = ""
 
 
-def refuse_unhealed(folder: LabFolder, healed: Healed, seconds: float) -> None:
+def refuse_unhealed(talk: Talk, folder: LabFolder, healed: Healed, seconds: float) -> None:
     if healed.remains:
-        raise LabFailure("heal-remains", name=folder.name, what=shown(list(healed.remains)))
+        raise LabFailure("heal-remains", name=folder.name, what=shown(talk.language, healed.remains))
     if healed.unready:
         names = ", ".join(healed.unready)
         raise LabFailure("heal-not-ready", name=folder.name, seconds=f"{seconds:.0f}", what=names)

@@ -56,7 +56,7 @@ def _tell_json(folder: LabFolder, healed: engine.Healed, seconds: float) -> int:
             "healed": [each.id for each in healed.struck],
             "already": list(healed.already),
             "deeds": dict(healed.deeds),
-            "remains": list(healed.remains),
+            "remains": [str(each) for each in healed.remains],
             "unready": list(healed.unready),
             "active": [each.id for each in engine.active(folder)],
             "seconds": round(seconds, 1),
@@ -78,7 +78,7 @@ def _tell(talk: Talk, folder: LabFolder, healed: engine.Healed, machines: int, s
             deeds = tell(talk.language, key, count=count)
             sys.stdout.write(f" {mark} {tell(talk.language, 'healed', fault=each.id, deeds=deeds)}\n")
     sys.stdout.flush()
-    refuse_unhealed(folder, healed, seconds)
+    refuse_unhealed(talk, folder, healed, seconds)
     others = ", ".join(each.id for each in engine.active(folder))
     if others:
         for part in wrapped(tell(talk.language, "healed.others", ids=others), _ROOM, _LINES_MAX):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, get_args
 
+from tortie.lab.failures import Said, at, phrase
 from tortie.lab.faults import deeds
 from tortie.lab.faults.deeds import ALL, Deed
 
@@ -28,11 +29,6 @@ def from_json(raw: Mapping[str, Any]) -> Deed:
     return deed
 
 
-def machine_of(deed: Deed) -> str | None:
-    """None for deeds in the datastore."""
-    return None if isinstance(deed, STORE_DEEDS) else deed.machine
-
-
 def spread(planned: Iterable[Deed], nodes: Sequence[str]) -> Iterator[Deed]:
     """Deeds that are about every node become one for each of them."""
     for deed in planned:
@@ -42,27 +38,27 @@ def spread(planned: Iterable[Deed], nodes: Sequence[str]) -> Iterator[Deed]:
             yield deed
 
 
-def touched(deed: Deed) -> str:
+def touched(deed: Deed) -> Said:
     """What two faults must not both do something to, or nobody could say how it was before. "" for nothing."""
     match deed:
         case deeds.AddBridge() | deeds.AddNic() | deeds.SetLink():
-            return f"{deed.machine}: link {deed.link}"
+            return at(deed.machine, phrase("link", link=deed.link))
         case deeds.AddAddress() | deeds.RemoveAddress():
-            return f"{deed.machine}: address {deed.address}"
+            return at(deed.machine, phrase("address", address=deed.address))
         case deeds.SetKernel():
-            return f"{deed.machine}: sysctl {deed.key.replace('/', '.')}"
+            return at(deed.machine, phrase("sysctl", key=deed.key.replace("/", ".")))
         case deeds.WriteFile() | deeds.RemoveFile() | deeds.CoverFile() | deeds.FillDisk() | deeds.SealFolder():
-            return f"{deed.machine}: {deed.path}"
+            return at(deed.machine, deed.path)
         case deeds.RunHelper():
-            return f"{deed.machine}: process {deed.name}"
+            return at(deed.machine, phrase("process", name=deed.name))
         case deeds.SendSignal():
-            return f"{deed.machine}: program {deed.program}"
+            return at(deed.machine, phrase("program", program=deed.program))
         case deeds.LimitCpu():
-            return f"{deed.machine}: CPU limit"
+            return at(deed.machine, phrase("cpu-limit"))
         case deeds.SetVariable():
-            return f"{deed.machine}: variable {deed.variable}"
+            return at(deed.machine, phrase("variable", variable=deed.variable))
         case deeds.HaltMachine():
-            return f"{deed.machine}: the machine itself"
+            return at(deed.machine, phrase("machine-itself"))
         case deeds.PutResource():
             metadata = deed.document.get("metadata")
             name = metadata.get("name", "") if isinstance(metadata, dict) else ""
@@ -72,7 +68,7 @@ def touched(deed: Deed) -> str:
         case deeds.PutKey():
             return deed.key
         case deeds.RunPods():
-            return f"pods {deed.prefix}"
+            return phrase("pods", prefix=deed.prefix)
         case _:
             return ""  # a table of its own; a new start
 

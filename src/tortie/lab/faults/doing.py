@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from tortie.lab.failures import Phrase
 from tortie.lab.faults import deeds
 from tortie.lab.faults.deeds import Deed
 from tortie.lab.faults.doing_files import RemoveDoer, WriteDoer
@@ -63,6 +64,6 @@ def undo(hands: Hands, ident: str, number: int, deed: Deed, memo: Memo) -> None:
     _DOERS[type(deed)].undo(hands, tag_of(ident, number), deed, memo)
 
 
-def undone(hands: Hands, ident: str, number: int, deed: Deed, memo: Memo) -> list[str]:
+def undone(hands: Hands, ident: str, number: int, deed: Deed, memo: Memo) -> list[Phrase]:
     """What remains of it; nothing when all is as before."""
     return _DOERS[type(deed)].undone(hands, tag_of(ident, number), deed, memo)

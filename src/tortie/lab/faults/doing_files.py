@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any, Final
 
+from tortie.lab.failures import Phrase, Said, at, phrase
+from tortie.lab.faults.deed_forms import touched
 from tortie.lab.faults.deeds import RemoveFile, WriteFile
 from tortie.lab.faults.hands import Hands, refuse
 from tortie.lab.faults.ledger import Memo
@@ -24,7 +26,7 @@ KEPT_MAX: Final = 1 << 20  # of a file whose content has to be kept in the ledge
 class WriteDoer:
     def look(self, hands: Hands, _tag: str, deed: WriteFile) -> Memo:
         path = hands.path(deed.machine, deed.path)
-        memo: Memo = hands.inside(deed.machine, lambda: _kept(path, f"{deed.machine}: {deed.path}"))
+        memo: Memo = hands.inside(deed.machine, lambda: _kept(path, touched(deed)))
         return memo
 
     def do(self, hands: Hands, _tag: str, deed: WriteFile, _memo: Memo) -> None:
@@ -48,16 +50,16 @@ class WriteDoer:
 
         hands.inside(deed.machine, work)
 
-    def undone(self, hands: Hands, _tag: str, deed: WriteFile, memo: Memo) -> list[str]:
+    def undone(self, hands: Hands, _tag: str, deed: WriteFile, memo: Memo) -> list[Phrase]:
         path = hands.path(deed.machine, deed.path)
         now, moved = hands.inside(
             deed.machine,
             lambda: [_kept(path, deed.path), [each for made in memo["folders"] for each in _moved_aside(made, memo)]],
         )
         if now["content"] == memo["content"] and now["mode"] == memo["mode"]:
-            return [f"{deed.machine}: {deed.path} was moved, and lies in {folder}" for folder in moved]
-        what = "is still there" if memo["content"] is None else "is not as it was"
-        return [f"{deed.machine}: {deed.path} {what}"]
+            return [at(deed.machine, phrase("moved", what=deed.path, folder=folder)) for folder in moved]
+        key = "still-there" if memo["content"] is None else "changed"
+        return [at(deed.machine, phrase(key, what=deed.path))]
 
 
 class RemoveDoer:
@@ -67,7 +69,7 @@ class RemoveDoer:
         path = hands.path(deed.machine, deed.path)
         digest = hands.inside(deed.machine, lambda: tree_digest(path))
         if digest is None:
-            raise refuse(f"{deed.machine}: {deed.path}", "there is no such file")
+            raise refuse(touched(deed), "no-file")
         return {"aside": hands.aside(tag), "digest": digest}
 
     def do(self, hands: Hands, _tag: str, deed: RemoveFile, memo: Memo) -> None:
@@ -94,15 +96,15 @@ class RemoveDoer:
 
         hands.inside(deed.machine, work)
 
-    def undone(self, hands: Hands, _tag: str, deed: RemoveFile, memo: Memo) -> list[str]:
+    def undone(self, hands: Hands, _tag: str, deed: RemoveFile, memo: Memo) -> list[Phrase]:
         path = hands.path(deed.machine, deed.path)
         kept, digest = hands.inside(deed.machine, lambda: [os.path.lexists(memo["aside"]), tree_digest(path)])
         if kept or digest is None:
-            return [f"{deed.machine}: {deed.path} is not back"]
+            return [at(deed.machine, phrase("not-back", what=deed.path))]
         return []
 
 
-def _kept(path: str, what: str) -> dict[str, Any]:
+def _kept(path: str, what: Said) -> dict[str, Any]:
     try:
         status = os.lstat(path)
     except (FileNotFoundError, NotADirectoryError):
@@ -110,9 +112,9 @@ def _kept(path: str, what: str) -> dict[str, Any]:
         alike = [place for folder in missing for place in _named_alike(folder)]
         return {"content": None, "mode": None, "folders": missing, "alike": alike}
     if not stat.S_ISREG(status.st_mode):
-        raise refuse(what, "it is no plain file, and could not be put back")
+        raise refuse(what, "no-plain-file")
     if status.st_size > KEPT_MAX:
-        raise refuse(what, f"{status.st_size:,} bytes are too many to be kept; at most {KEPT_MAX:,} are")
+        raise refuse(what, "too-many-bytes", size=f"{status.st_size:,}", most=f"{KEPT_MAX:,}")
     with open(path, "rb") as file:
         content = base64.b64encode(file.read()).decode()
     return {"content": content, "mode": stat.S_IMODE(status.st_mode), "folders": []}

@@ -11,6 +11,8 @@ from contextlib import suppress
 from typing import Final
 
 from tortie.host.mounts import bind, mounted, mounts, seal, small_disk, unmount
+from tortie.lab.failures import Phrase, at, phrase
+from tortie.lab.faults.deed_forms import touched
 from tortie.lab.faults.deeds import CoverFile, FillDisk, SealFolder
 from tortie.lab.faults.hands import Hands, refuse
 from tortie.lab.faults.ledger import Memo
@@ -23,7 +25,7 @@ _FULL: Final = ".full"
 class CoverDoer:
     def look(self, hands: Hands, tag: str, deed: CoverFile) -> Memo:
         if not hands.inside(deed.machine, lambda: os.path.isfile(deed.path)):
-            raise refuse(f"{deed.machine}: {deed.path}", "there is no such file")
+            raise refuse(touched(deed), "no-file")
         return {"source": hands.aside(f"cover-{tag}")}
 
     def do(self, hands: Hands, _tag: str, deed: CoverFile, memo: Memo) -> None:
@@ -45,9 +47,9 @@ class CoverDoer:
 
         hands.inside(deed.machine, work)
 
-    def undone(self, hands: Hands, _tag: str, deed: CoverFile, memo: Memo) -> list[str]:
+    def undone(self, hands: Hands, _tag: str, deed: CoverFile, memo: Memo) -> list[Phrase]:
         covered = hands.inside(deed.machine, lambda: _lies_at(deed.path, memo["source"]))
-        return [f"{deed.machine}: {deed.path} is still covered"] if covered else []
+        return [at(deed.machine, phrase("covered", path=deed.path))] if covered else []
 
 
 class DiskDoer:
@@ -57,9 +59,9 @@ class DiskDoer:
         path = hands.path(deed.machine, deed.path)
         size = hands.inside(deed.machine, lambda: _size(path))
         if size is None:
-            raise refuse(f"{deed.machine}: {deed.path}", "there is no such folder")
+            raise refuse(touched(deed), "no-folder")
         if size > _DISK_MAX:
-            raise refuse(f"{deed.machine}: {deed.path}", f"{size >> 20} MiB in it are too much for a small disk")
+            raise refuse(touched(deed), "too-much-for-disk", size=size >> 20)
         return {"source": f"tortie-full-{tag}", "size": size + _ROOM, "stage": hands.aside(f"disk-{tag}")}
 
     def do(self, hands: Hands, _tag: str, deed: FillDisk, memo: Memo) -> None:
@@ -92,10 +94,10 @@ class DiskDoer:
 
         hands.inside(deed.machine, work)
 
-    def undone(self, hands: Hands, _tag: str, deed: FillDisk, memo: Memo) -> list[str]:
+    def undone(self, hands: Hands, _tag: str, deed: FillDisk, memo: Memo) -> list[Phrase]:
         path = hands.path(deed.machine, deed.path)
         there = hands.inside(deed.machine, lambda: _lies_at(path, memo["source"]))
-        return [f"{deed.machine}: the small disk is still at {deed.path}"] if there else []
+        return [at(deed.machine, phrase("small-disk", path=deed.path))] if there else []
 
 
 class SealDoer:
@@ -105,7 +107,7 @@ class SealDoer:
         path = hands.path(deed.machine, deed.path)
         there, count = hands.inside(deed.machine, lambda: [os.path.isdir(path), mounted(path)])
         if not there:
-            raise refuse(f"{deed.machine}: {deed.path}", "there is no such folder")
+            raise refuse(touched(deed), "no-folder")
         return {"mounted": count}
 
     def do(self, hands: Hands, _tag: str, deed: SealFolder, memo: Memo) -> None:
@@ -127,10 +129,10 @@ class SealDoer:
 
         hands.inside(deed.machine, work)
 
-    def undone(self, hands: Hands, _tag: str, deed: SealFolder, memo: Memo) -> list[str]:
+    def undone(self, hands: Hands, _tag: str, deed: SealFolder, memo: Memo) -> list[Phrase]:
         path = hands.path(deed.machine, deed.path)
         sealed = hands.inside(deed.machine, lambda: mounted(path)) > memo["mounted"]
-        return [f"{deed.machine}: {deed.path} is still read-only"] if sealed else []
+        return [at(deed.machine, phrase("read-only", path=deed.path))] if sealed else []
 
 
 def _size(folder: str) -> int | None:

@@ -15,6 +15,8 @@ from tortie.host import wiring
 from tortie.host.kernel_settings import read_setting, write_setting
 from tortie.host.links import links
 from tortie.host.netlink import Netlink
+from tortie.lab.failures import Phrase, at, phrase
+from tortie.lab.faults.deed_forms import touched
 from tortie.lab.faults.deeds import AddAddress, AddBridge, AddNic, Filter, RemoveAddress, SetKernel, SetLink
 from tortie.lab.faults.hands import SWITCH, Hands, program, refuse
 from tortie.lab.faults.ledger import Memo
@@ -37,7 +39,7 @@ _SPREADING: Final = {
 class BridgeDoer:
     def look(self, hands: Hands, _tag: str, deed: AddBridge) -> Memo:
         if hands.inside(deed.machine, lambda: deed.link in _names()):
-            raise refuse(f"{deed.machine}: bridge {deed.link}", "there is a link of that name")
+            raise refuse(at(deed.machine, phrase("bridge", link=deed.link)), "link-taken")
         return {}
 
     def do(self, hands: Hands, _tag: str, deed: AddBridge, _memo: Memo) -> None:
@@ -53,9 +55,9 @@ class BridgeDoer:
     def undo(self, hands: Hands, _tag: str, deed: AddBridge | AddNic, _memo: Memo) -> None:
         hands.inside(deed.machine, lambda: program("ip", "link", "del", deed.link, fails=_GONE))
 
-    def undone(self, hands: Hands, _tag: str, deed: AddBridge | AddNic, _memo: Memo) -> list[str]:
+    def undone(self, hands: Hands, _tag: str, deed: AddBridge | AddNic, _memo: Memo) -> list[Phrase]:
         there = hands.inside(deed.machine, lambda: deed.link in _names())
-        return [f"{deed.machine}: {deed.link} is still there"] if there else []
+        return [at(deed.machine, phrase("still-there", what=deed.link))] if there else []
 
 
 class NicDoer(BridgeDoer):
@@ -85,9 +87,9 @@ class AddressDoer:
     def look(self, hands: Hands, _tag: str, deed: AddAddress) -> Memo:
         state = hands.inside(deed.machine, lambda: link_state(deed.link))
         if state is None:
-            raise refuse(f"{deed.machine}: address {deed.address}", f"there is no link {deed.link}")
+            raise refuse(touched(deed), "no-link-named", link=deed.link)
         if deed.address in state["addresses"]:
-            raise refuse(f"{deed.machine}: address {deed.address}", f"{deed.link} has it already")
+            raise refuse(touched(deed), "address-taken", link=deed.link)
         return {}
 
     def do(self, hands: Hands, _tag: str, deed: AddAddress, _memo: Memo) -> None:
@@ -96,10 +98,10 @@ class AddressDoer:
     def undo(self, hands: Hands, _tag: str, deed: AddAddress, _memo: Memo) -> None:
         hands.inside(deed.machine, lambda: program("ip", "addr", "del", deed.address, "dev", deed.link, fails=_GONE))
 
-    def undone(self, hands: Hands, _tag: str, deed: AddAddress, _memo: Memo) -> list[str]:
+    def undone(self, hands: Hands, _tag: str, deed: AddAddress, _memo: Memo) -> list[Phrase]:
         state = hands.inside(deed.machine, lambda: link_state(deed.link))
         there = state is not None and deed.address in state["addresses"]
-        return [f"{deed.machine}: {deed.link} still has {deed.address}"] if there else []
+        return [at(deed.machine, phrase("still-has", link=deed.link, address=deed.address))] if there else []
 
 
 class LinkDoer:
@@ -108,9 +110,9 @@ class LinkDoer:
     def look(self, hands: Hands, _tag: str, deed: SetLink | RemoveAddress) -> Memo:
         state = hands.inside(deed.machine, lambda: link_state(deed.link))
         if state is None:
-            raise refuse(f"{deed.machine}: link {deed.link}", "there is no such link")
+            raise refuse(at(deed.machine, phrase("link", link=deed.link)), "no-link")
         if isinstance(deed, RemoveAddress) and deed.address not in state["addresses"]:
-            raise refuse(f"{deed.machine}: address {deed.address}", f"{deed.link} does not have it")
+            raise refuse(touched(deed), "address-not-there", link=deed.link)
         return {"before": state}
 
     def do(self, hands: Hands, _tag: str, deed: SetLink | RemoveAddress, _memo: Memo) -> None:
@@ -127,14 +129,14 @@ class LinkDoer:
     def undo(self, hands: Hands, _tag: str, deed: SetLink | RemoveAddress, memo: Memo) -> None:
         hands.inside(deed.machine, lambda: _restore(deed.link, memo["before"]))
 
-    def undone(self, hands: Hands, _tag: str, deed: SetLink | RemoveAddress, memo: Memo) -> list[str]:
+    def undone(self, hands: Hands, _tag: str, deed: SetLink | RemoveAddress, memo: Memo) -> list[Phrase]:
         before, now = memo["before"], hands.inside(deed.machine, lambda: link_state(deed.link))
         if now is None:
-            return [f"{deed.machine}: {deed.link} is gone"]
+            return [at(deed.machine, phrase("gone", what=deed.link))]
         return [
-            f"{deed.machine}: {deed.link} {part}: {_short(now[part])} instead of {_short(before[part])}"
-            for part in before
-            if before[part] != now[part]
+            at(deed.machine, _instead(deed.link, name, was, now[name]))
+            for name, was in before.items()
+            if was != now[name]
         ]
 
 
@@ -151,9 +153,9 @@ class FilterDoer:
         words = ("nft", "delete", "table", deed.family, memo["table"])
         hands.inside(deed.machine, lambda: program(*words, fails=_GONE))
 
-    def undone(self, hands: Hands, _tag: str, deed: Filter, memo: Memo) -> list[str]:
-        there = hands.inside(deed.machine, nft_tables)
-        return [f"{deed.machine}: table {table} is still there" for table in there if table.endswith(memo["table"])]
+    def undone(self, hands: Hands, _tag: str, deed: Filter, memo: Memo) -> list[Phrase]:
+        tables = [each for each in hands.inside(deed.machine, nft_tables) if each.endswith(memo["table"])]
+        return [at(deed.machine, phrase("still-there", what=phrase("table", table=table))) for table in tables]
 
 
 class KernelDoer:
@@ -161,7 +163,7 @@ class KernelDoer:
         path = setting_path(deed.key)
         before = hands.inside(deed.machine, lambda: read_setting(path))
         if before is None:
-            raise refuse(f"{deed.machine}: sysctl {deed.key}", "there is no such setting, or it cannot be read")
+            raise refuse(at(deed.machine, phrase("sysctl", key=deed.key)), "no-setting")
         patterns = _SPREADING.get(path, ())
         return {"before": before, "along": hands.inside(deed.machine, lambda: _settings(patterns))}
 
@@ -176,11 +178,11 @@ class KernelDoer:
 
         hands.inside(deed.machine, work)
 
-    def undone(self, hands: Hands, _tag: str, deed: SetKernel, memo: Memo) -> list[str]:
+    def undone(self, hands: Hands, _tag: str, deed: SetKernel, memo: Memo) -> list[Phrase]:
         wanted = {setting_path(deed.key): memo["before"], **memo["along"]}
         now = hands.inside(deed.machine, lambda: {path: read_setting(path) for path in wanted})
         return [
-            f"{deed.machine}: {path} is {now[path]} instead of {value}"
+            at(deed.machine, phrase("is-instead", what=path, now=now[path], before=value))
             for path, value in wanted.items()
             if now[path] not in (None, value)  # a link that has gone took its settings along
         ]
@@ -236,7 +238,7 @@ def _routes(link: str) -> list[list[str]]:
 def _restore(link: str, before: dict[str, Any]) -> None:
     now = link_state(link)
     if now is None:
-        raise refuse(f"link {link}", "it is gone; `tortie lab up` makes it anew")
+        raise refuse(phrase("link", link=link), "link-lost")
     if now["mtu"] != before["mtu"]:
         program("ip", "link", "set", link, "mtu", str(before["mtu"]))
     program("ip", "link", "set", link, "up" if before["up"] else "down")
@@ -272,6 +274,11 @@ def _soon() -> float:
     import time
 
     return time.monotonic() + _LINK_S
+
+
+def _instead(link: str, name: str, before: object, now: object) -> Phrase:
+    what = phrase("of", whole=link, part=phrase(f"part.{name}"))
+    return phrase("instead", what=what, now=_short(now), before=_short(before))
 
 
 def _short(value: object) -> str:

@@ -7,7 +7,9 @@ import signal
 import time
 from typing import Any, Final
 
-from tortie.lab.failures import LabFailure
+from tortie.host.processes import stat_of
+from tortie.lab.failures import LabFailure, Phrase, at, phrase
+from tortie.lab.faults.deed_forms import touched
 from tortie.lab.faults.deeds import (
     HaltMachine,
     LimitCpu,
@@ -48,18 +50,19 @@ class HelperDoer:
         while memo.get("pid") and _alive(memo["pid"], memo["began"]) and time.monotonic() < deadline:
             time.sleep(_LOOK_S)
 
-    def undone(self, hands: Hands, _tag: str, deed: RunHelper, memo: Memo) -> list[str]:
+    def undone(self, hands: Hands, _tag: str, deed: RunHelper, memo: Memo) -> list[Phrase]:
         """Also one that was started, and whose number nobody had the time to note."""
         left = f"{deed.machine}/fault-{deed.name}" in hands.keeper.ask("status").get("helpers", ())
         left = left or (bool(memo.get("pid")) and _alive(memo["pid"], memo["began"]))
-        return [f"{deed.machine}: process {deed.name} still runs"] if left else []
+        return [phrase("still-runs", what=touched(deed))] if left else []
 
 
 class SignalDoer:
     def look(self, hands: Hands, _tag: str, deed: SendSignal) -> Memo:
         pid = _program(hands, deed)
         if not pid:
-            raise refuse(f"{deed.machine}: signal {deed.signal}", f"{deed.program} does not run there")
+            signal_sent = at(deed.machine, phrase("signal", signal=deed.signal))
+            raise refuse(signal_sent, "not-running-there", program=deed.program)
         return {"pid": pid, "began": _began(pid)}
 
     def do(self, _hands: Hands, _tag: str, deed: SendSignal, memo: Memo) -> None:
@@ -79,12 +82,12 @@ class SignalDoer:
         if _is_ours_to_start(hands, deed):
             _ask(hands, "start", machine=deed.machine)
 
-    def undone(self, hands: Hands, _tag: str, deed: SendSignal, memo: Memo) -> list[str]:
+    def undone(self, hands: Hands, _tag: str, deed: SendSignal, memo: Memo) -> list[Phrase]:
         """Who was killed is started again by whoever looks after it; without a kubelet that is who heals."""
         if _is_ours_to_start(hands, deed):
-            return [] if _program(hands, deed) else [f"{deed.machine}: {deed.program} does not run"]
+            return [] if _program(hands, deed) else [at(deed.machine, phrase("not-running", program=deed.program))]
         if deed.signal == "STOP" and _alive(memo["pid"], memo["began"]) and _stopped(memo["pid"]):
-            return [f"{deed.machine}: {deed.program} (process {memo['pid']}) is still stopped"]
+            return [at(deed.machine, phrase("stopped", program=deed.program, pid=memo["pid"]))]
         return []
 
 
@@ -99,14 +102,14 @@ class LimitDoer:
 
     def do(self, hands: Hands, _tag: str, deed: LimitCpu, _memo: Memo) -> None:
         if not _ask(hands, "limit", machine=deed.machine, percent=deed.percent).get("limited", True):
-            raise refuse(f"{deed.machine}: CPU limit", "this machine lets us make no control group for it")
+            raise refuse(touched(deed), "no-control-group")
 
     def undo(self, hands: Hands, _tag: str, deed: LimitCpu, memo: Memo) -> None:
         _ask(hands, "limit", machine=deed.machine, percent=memo["before"])
 
-    def undone(self, hands: Hands, _tag: str, deed: LimitCpu, memo: Memo) -> list[str]:
+    def undone(self, hands: Hands, _tag: str, deed: LimitCpu, memo: Memo) -> list[Phrase]:
         now = hands.machine_told(deed.machine).get("limit")
-        return [] if now == memo["before"] else [f"{deed.machine}: its CPU is still limited to {now} %"]
+        return [] if now == memo["before"] else [at(deed.machine, phrase("limited", percent=now))]
 
 
 class VariableDoer:
@@ -124,9 +127,10 @@ class VariableDoer:
         settings.pop(deed.variable, None)
         _ask(hands, "overlay", machine=deed.machine, settings=settings)
 
-    def undone(self, hands: Hands, _tag: str, deed: SetVariable, _memo: Memo) -> list[str]:
+    def undone(self, hands: Hands, _tag: str, deed: SetVariable, _memo: Memo) -> list[Phrase]:
         overlay = hands.machine_told(deed.machine).get("overlay") or {}
-        return [f"{deed.machine}: {deed.variable} is still changed"] if deed.variable in overlay else []
+        changed = at(deed.machine, phrase("still-changed", variable=deed.variable))
+        return [changed] if deed.variable in overlay else []
 
 
 class RestartDoer:
@@ -144,7 +148,7 @@ class RestartDoer:
     def undo(self, _hands: Hands, _tag: str, _deed: RestartNode | RestartUnit, _memo: Memo) -> None:
         return None
 
-    def undone(self, _hands: Hands, _tag: str, _deed: RestartNode | RestartUnit, _memo: Memo) -> list[str]:
+    def undone(self, _hands: Hands, _tag: str, _deed: RestartNode | RestartUnit, _memo: Memo) -> list[Phrase]:
         return []
 
 
@@ -164,10 +168,11 @@ class HaltDoer:
             LinkDoer().undo(hands, tag, nic, before)
         _ask(hands, "start", machine=deed.machine)
 
-    def undone(self, hands: Hands, tag: str, deed: HaltMachine, memo: Memo) -> list[str]:
+    def undone(self, hands: Hands, tag: str, deed: HaltMachine, memo: Memo) -> list[Phrase]:
         nics = zip(_nics(hands, deed), memo["nics"], strict=True)
-        left = [text for nic, before in nics for text in LinkDoer().undone(hands, tag, nic, before)]
-        return left + ([f"{deed.machine} is still halted"] if hands.machine_told(deed.machine).get("halted") else [])
+        left = [each for nic, before in nics for each in LinkDoer().undone(hands, tag, nic, before)]
+        halted = hands.machine_told(deed.machine).get("halted")
+        return left + ([phrase("halted", machine=deed.machine)] if halted else [])
 
 
 def _nics(hands: Hands, deed: HaltMachine) -> list[SetLink]:
@@ -180,7 +185,7 @@ class PodsDoer:
         there = _pods(hands)
         taken = sorted(set(_labels(deed)) & there)
         if taken:
-            raise refuse(f"pods {deed.prefix}", f"there is one of that name: {taken[0]}")
+            raise refuse(touched(deed), "pod-taken", pod=taken[0])
         return {}
 
     def do(self, hands: Hands, _tag: str, deed: RunPods, _memo: Memo) -> None:
@@ -203,9 +208,9 @@ class PodsDoer:
             pods = [{"name": name, "namespace": "default", "node": deed.machine} for name in ours]
             _ask(hands, "pod-delete", pods=pods, timeout_s=_ASK_S / 2)
 
-    def undone(self, hands: Hands, _tag: str, deed: RunPods, _memo: Memo) -> list[str]:
+    def undone(self, hands: Hands, _tag: str, deed: RunPods, _memo: Memo) -> list[Phrase]:
         left = sorted(set(_labels(deed)) & _pods(hands))
-        return [f"pods are still there: {', '.join(left[:3])}"] if left else []
+        return [phrase("pods-left", pods=", ".join(left[:3]))] if left else []
 
 
 def restart(hands: Hands, machine: str) -> None:
@@ -244,25 +249,17 @@ def _number(name: str) -> signal.Signals:
     return signal.Signals[f"SIG{name.upper().removeprefix('SIG')}"]
 
 
-def _fields(pid: int) -> list[str]:
-    """Of /proc/PID/stat behind the name: state first, the start in clock ticks at 19. Empty when it has gone."""
-    try:
-        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
-            return file.read().rpartition(")")[2].split()
-    except OSError:
-        return []
-
-
 def _began(pid: int) -> str:
-    fields = _fields(pid)
-    return fields[19] if len(fields) > 19 else ""
+    stat = stat_of(pid)
+    return str(stat.started) if stat else ""
 
 
 def _alive(pid: int, began: str) -> bool:
     """The same process: numbers are used again, together with the start they are not."""
-    fields = _fields(pid)
-    return len(fields) > 19 and fields[19] == began and fields[0] != "Z"
+    stat = stat_of(pid)
+    return stat is not None and str(stat.started) == began and stat.state != "Z"
 
 
 def _stopped(pid: int) -> bool:
-    return (_fields(pid) or ["?"])[0] in "Tt"
+    stat = stat_of(pid)
+    return stat is not None and stat.state in "Tt"

@@ -13,6 +13,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final
 
+from tortie.lab.failures import Phrase, phrase
 from tortie.lab.faults.deeds import PatchResource, PutKey, PutResource, RemoveResource
 from tortie.lab.faults.hands import Hands, refuse
 from tortie.lab.faults.inside import run_apart
@@ -43,13 +44,13 @@ class KeyDoer:
     def undo(self, hands: Hands, _tag: str, deed: Any, memo: Memo) -> None:
         undo_all(hands, [(deed, memo)])
 
-    def undone(self, hands: Hands, _tag: str, deed: Any, memo: Memo) -> list[str]:
+    def undone(self, hands: Hands, _tag: str, deed: Any, memo: Memo) -> list[Phrase]:
         return undone_all(hands, [(deed, memo)])[0]
 
     async def looked(self, store: Store, deed: Any) -> Memo:
         before = await _text(store, _key(deed))
         if before is None and isinstance(deed, RemoveResource):
-            raise refuse(_named(deed), "there is no such resource")
+            raise refuse(_named(deed), "no-resource")
         return {"before": before}
 
     async def did(self, store: Store, deed: Any, _memo: Memo) -> None:
@@ -58,12 +59,12 @@ class KeyDoer:
     async def took_back(self, store: Store, deed: Any, memo: Memo) -> None:
         await _set(store, _key(deed), memo["before"])
 
-    async def left(self, store: Store, deed: Any, memo: Memo) -> list[str]:
+    async def left(self, store: Store, deed: Any, memo: Memo) -> str:
+        """The key of a phrase; "" when all is as before."""
         now = await _text(store, _key(deed))
         if _matter(now) == _matter(memo["before"]):
-            return []
-        what = "is still there" if memo["before"] is None else "is gone" if now is None else "is not as it was"
-        return [f"{_named(deed)} {what}"]
+            return ""
+        return "still-there" if memo["before"] is None else "gone" if now is None else "changed"
 
 
 class PutDoer(KeyDoer):
@@ -81,7 +82,7 @@ class PatchDoer(KeyDoer):
     async def looked(self, store: Store, deed: PatchResource) -> Memo:
         before = await _text(store, _key(deed))
         if before is None:
-            raise refuse(_named(deed), "there is no such resource")
+            raise refuse(_named(deed), "no-resource")
         return {"before": before, "inverse": inverse(json.loads(before), deed.patch)}
 
     async def did(self, store: Store, deed: PatchResource, _memo: Memo) -> None:
@@ -90,12 +91,12 @@ class PatchDoer(KeyDoer):
     async def took_back(self, store: Store, deed: PatchResource, memo: Memo) -> None:
         await _patched(store, deed, memo["inverse"], memo["before"])
 
-    async def left(self, store: Store, deed: PatchResource, memo: Memo) -> list[str]:
+    async def left(self, store: Store, deed: PatchResource, memo: Memo) -> str:
         now = await _text(store, _key(deed))
         if now is None:
-            return [f"{_named(deed)} is gone"]
+            return "gone"
         document = json.loads(now)
-        return [] if merged(document, memo["inverse"]) == document else [f"{_named(deed)} is not as it was"]
+        return "" if merged(document, memo["inverse"]) == document else "changed"
 
 
 DOERS: Final[dict[type, KeyDoer]] = {
@@ -132,12 +133,12 @@ def undo_all(hands: Hands, pairs: Sequence[tuple[Any, Memo]]) -> None:
     in_store(hands, work)
 
 
-def undone_all(hands: Hands, pairs: Sequence[tuple[Any, Memo]]) -> list[list[str]]:
-    async def work(store: Store) -> list[list[str]]:
+def undone_all(hands: Hands, pairs: Sequence[tuple[Any, Memo]]) -> list[list[Phrase]]:
+    async def work(store: Store) -> list[str]:
         return [await DOERS[type(deed)].left(store, deed, memo) for deed, memo in pairs]
 
-    found: list[list[str]] = in_store(hands, work)
-    return found
+    found: list[str] = in_store(hands, work)
+    return [[phrase(key, what=_named(deed))] if key else [] for key, (deed, _) in zip(found, pairs, strict=True)]
 
 
 def merged(document: Any, patch: Any) -> Any:

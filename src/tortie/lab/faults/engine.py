@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import Any, Final, NamedTuple
 
 from tortie.lab.certificates import texts
-from tortie.lab.failures import LabFailure
+from tortie.lab.failures import LabFailure, Said, at, in_short, phrase
 from tortie.lab.faults import doing, doing_store, proof
 from tortie.lab.faults.deed_forms import STORE_DEEDS, made_links, on_made_link, touched
 from tortie.lab.faults.deeds import RestartNode, RestartUnit
@@ -34,7 +34,7 @@ class Healed(NamedTuple):
     struck: tuple[Struck, ...] = ()
     deeds: Mapping[str, int] = {}  # how many were undone, by id
     already: tuple[str, ...] = ()  # of which somebody else had undone everything before
-    remains: tuple[str, ...] = ()  # what is not as before
+    remains: tuple[Said, ...] = ()  # what is not as before
     unready: tuple[str, ...] = ()  # what was ready before and is not (yet) again
 
 
@@ -81,7 +81,7 @@ def strike(hands: Hands, orders: Sequence[Order], seed: int, tell: Tell) -> list
 def _refuse_impossible(hands: Hands, wanted: Sequence[Wanted]) -> None:
     """Looks before anything is done. What a deed before it changes is looked at again when it is its turn."""
     for each in wanted:
-        made, seen = made_links(each.deeds), set[str]()
+        made, seen = made_links(each.deeds), set[Said]()
         stored = [deed for deed in each.deeds if isinstance(deed, STORE_DEEDS)]
         if stored:
             doing_store.look_all(hands, list({touched(deed): deed for deed in reversed(stored)}.values()))
@@ -161,23 +161,24 @@ def _chosen(hands: Hands, wanted: Sequence[str] | None) -> list[Struck]:
     return [each for each in struck if each.id in wanted or each.fault in wanted]
 
 
-def _undo_all(hands: Hands, chosen: Sequence[Struck], tell: Tell) -> tuple[list[str], list[str]]:
+def _undo_all(hands: Hands, chosen: Sequence[Struck], tell: Tell) -> tuple[list[str], list[Said]]:
     """The last first; what is in the store when the ways to it are open again; new starts at the very end."""
     steps = [(each, number, step) for each in reversed(chosen) for number, step in _backwards(each) if step.begun]
     stored = [item for item in steps if isinstance(item[2].deed, STORE_DEEDS)]
     starts = [item for item in steps if isinstance(item[2].deed, RestartNode | RestartUnit)]
     others = [item for item in steps if item not in stored and item not in starts]
     untouched = {struck.id for struck, _, _ in (*others, *stored)}  # by us: somebody else has undone them
-    remains: list[str] = []
+    remains: list[Said] = []
     for struck, number, step in others:
         tell("undo", {"fault": struck.id})
+        left: Sequence[Said]
         try:
             if step.state != "done" or doing.undone(hands, struck.id, number, step.deed, step.memo):
                 untouched.discard(struck.id)
                 doing.undo(hands, struck.id, number, step.deed, step.memo)
             left = doing.undone(hands, struck.id, number, step.deed, step.memo)
         except TortieError as error:
-            left = [f"{touched(step.deed) or type(step.deed).__name__}: {error.what}: {error.why}"]
+            left = [at(touched(step.deed) or phrase("deed", deed=type(step.deed).__name__), in_short(error))]
         remains += left
         if not left:
             step.state = "undone"
@@ -192,7 +193,7 @@ def _undo_all(hands: Hands, chosen: Sequence[Struck], tell: Tell) -> tuple[list[
     return [each.id for each in chosen if each.id in untouched], remains
 
 
-def _undo_stored(hands: Hands, stored: Sequence[tuple[Struck, int, Step]]) -> tuple[set[str], list[str]]:
+def _undo_stored(hands: Hands, stored: Sequence[tuple[Struck, int, Step]]) -> tuple[set[str], list[Said]]:
     """Which faults still had something in the store, and what remains of it."""
     pairs = [(step.deed, step.memo) for _, _, step in stored]
     try:
@@ -200,21 +201,21 @@ def _undo_stored(hands: Hands, stored: Sequence[tuple[Struck, int, Step]]) -> tu
         doing_store.undo_all(hands, pairs)
         left = doing_store.undone_all(hands, pairs)
     except TortieError as error:
-        return {struck.id for struck, _, _ in stored}, [f"{error.what}: {error.why}"]
+        return {struck.id for struck, _, _ in stored}, [in_short(error)]
     for (_, _, step), remaining in zip(stored, left, strict=True):
         step.state = step.state if remaining else "undone"
     hands.ledger.write()
     ids = {struck.id for (struck, _, _), was in zip(stored, there, strict=True) if was}
-    return ids, [text for texts_left in left for text in texts_left]
+    return ids, [each for remaining in left for each in remaining]
 
 
 def _backwards(struck: Struck) -> list[tuple[int, Step]]:
     return list(reversed(list(enumerate(struck.steps))))
 
 
-def _start_anew(hands: Hands, starts: Sequence[tuple[Struck, int, Step]], tell: Tell) -> list[str]:
+def _start_anew(hands: Hands, starts: Sequence[tuple[Struck, int, Step]], tell: Tell) -> list[Said]:
     """Each only once, however many faults had it started anew; units before nodes."""
-    failed: list[str] = []
+    failed: list[Said] = []
     done: set[object] = set()
     for kind in (RestartUnit, RestartNode):
         for struck, _, step in starts:
@@ -231,7 +232,7 @@ def _start_anew(hands: Hands, starts: Sequence[tuple[Struck, int, Step]], tell: 
                 step.state = "undone"
                 hands.ledger.write()
             except TortieError as error:
-                failed.append(f"{step.deed.machine}: {error.what}: {error.why}")
+                failed.append(at(step.deed.machine, in_short(error)))
     return failed
 
 

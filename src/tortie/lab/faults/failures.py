@@ -92,6 +92,19 @@ FAULT_FAILURES: Final[dict[str, Kind]] = {
             "先恢复其一：tortie lab heal --name {lab} {other_name}",
         ),
     ),
+    "no-free-address": Kind(
+        2,
+        Told(
+            "there is no free address for {node}",
+            "all addresses of {network} are taken",
+            "take another fault, or give its network a larger `cidr` in the file that the lab is made from",
+        ),
+        Told(
+            "{node} 没有可用的空闲地址",
+            "{network} 中的地址均已占用",
+            "选择其他故障，或在实验环境的定义文件中为该网络设置更大的 `cidr`",
+        ),
+    ),
     "nobody-left": Kind(
         2,
         Told(

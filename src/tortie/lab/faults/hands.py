@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, Protocol
 
 from tortie.lab.client import KeeperClient
-from tortie.lab.failures import LabFailure
+from tortie.lab.failures import LabFailure, Phrase, Said, at, phrase
 from tortie.lab.faults.inside import INSIDE_S, run_inside
 from tortie.lab.faults.ledger import Ledger, Memo
 from tortie.lab.plan import LabPlan
@@ -74,7 +74,7 @@ class Doer(Protocol):
 
     def undo(self, hands: Hands, tag: str, deed: Any, memo: Memo, /) -> None: ...
 
-    def undone(self, hands: Hands, tag: str, deed: Any, memo: Memo, /) -> list[str]: ...
+    def undone(self, hands: Hands, tag: str, deed: Any, memo: Memo, /) -> list[Phrase]: ...
 
 
 def tag_of(ident: str, number: int) -> str:
@@ -86,19 +86,21 @@ def program(*argv: str, text: str = "", fails: Sequence[str] = ()) -> str:
     found = shutil.which(argv[0], path=os.pathsep.join((os.environ.get("PATH", ""), _PATH)))
     if found is None:
         package = _PACKAGES.get(argv[0], argv[0])
-        raise LabFailure("no-program", program=argv[0], package=package, purpose="faults are made with it")
+        raise LabFailure("no-program", program=argv[0], package=package, purpose=phrase("makes-faults"))
     try:
         done = subprocess.run(
             [found, *argv[1:]], input=text, capture_output=True, text=True, timeout=_PROGRAM_S, check=False
         )
     except subprocess.TimeoutExpired:
-        raise LabFailure("deed-failed", what=f"{' '.join(argv)}: no end after {_PROGRAM_S:.0f} s") from None
+        endless = phrase("program-endless", command=" ".join(argv), seconds=f"{_PROGRAM_S:.0f}")
+        raise LabFailure("deed-failed", what=endless) from None
     if done.returncode and not any(word in done.stderr for word in fails):
-        lines = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
-        raise LabFailure("deed-failed", what=f"{' '.join(argv)}: {lines[0]}")
+        command, lines = " ".join(argv), done.stderr.strip().splitlines()
+        silent = phrase("program-failed", command=command, code=done.returncode)
+        raise LabFailure("deed-failed", what=at(command, lines[0]) if lines else silent)
     return done.stdout
 
 
-def refuse(deed: str, why: str) -> LabFailure:
-    """A deed that could not be undone, or that would do nothing, is not done."""
-    return LabFailure("deed-refused", deed=deed, why=why)
+def refuse(deed: Said, why: str, **values: object) -> LabFailure:
+    """A deed that could not be undone, or that would do nothing, is not done. `why` is the key of a phrase."""
+    return LabFailure("deed-refused", deed=deed, why=phrase(why, **values))

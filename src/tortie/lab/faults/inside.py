@@ -18,7 +18,7 @@ from typing import Any, Final, NoReturn, cast
 
 from tortie.host.namespaces import Kind, enter
 from tortie.lab.client import KeeperClient
-from tortie.lab.failures import LabFailure, as_message, from_message
+from tortie.lab.failures import LabFailure, as_message, at, from_message, phrase
 from tortie.lab.launch import die_with
 from tortie.model.errors import TortieError
 
@@ -37,7 +37,7 @@ def run_inside(
     kinds = cast(list[Kind], told["namespaces"])
     try:
         if mounts and "mnt" not in kinds:
-            raise LabFailure("deed-refused", deed=f"{machine}: mount", why="it has no mounts of its own yet")
+            raise LabFailure("deed-refused", deed=at(machine, phrase("mount")), why=phrase("no-own-mounts"))
         return run_apart(work, dict(zip(kinds, descriptors, strict=True)), machine, timeout_s)
     finally:
         for descriptor in descriptors:

@@ -7,17 +7,19 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
 from tortie.host.kernel_settings import read_setting
 from tortie.host.links import observe
 from tortie.host.mounts import mounts, of_folder
+from tortie.lab.failures import PHRASES, Phrase, Said, at, in_words, phrase
 from tortie.lab.faults.doing_network import nft_tables
 from tortie.lab.faults.hands import SWITCH, Hands, program
 from tortie.lab.observe import ask_agents
 from tortie.lab.status import lab_status
+from tortie.lab.words import Language
 from tortie.model.network import Interface
 
 Fingerprint = dict[str, Any]
@@ -98,35 +100,40 @@ def _paths(links: list[Interface]) -> Iterator[str]:
             yield f"net/ipv4/conf/{name}/{setting}"
 
 
-def compared(before: Mapping[str, Fingerprint], now: Mapping[str, Fingerprint]) -> list[str]:
-    """What differs, in words; machines that have come or gone meanwhile are somebody's wish."""
+def compared(before: Mapping[str, Fingerprint], now: Mapping[str, Fingerprint]) -> list[Phrase]:
+    """What differs; machines that have come or gone meanwhile are somebody's wish."""
     return [
-        f"{machine}: {text}"
+        at(machine, difference)
         for machine in before
         if machine in now
-        for part in before[machine]
-        for text in _differing(part, before[machine][part], now[machine].get(part))
+        for name in before[machine]
+        for difference in _differing(name, before[machine][name], now[machine].get(name))
     ]
 
 
-def _differing(part: str, before: Any, now: Any) -> Iterator[str]:
+def _differing(name: str, before: Any, now: Any) -> Iterator[Phrase]:
     if before == now:
         return
+    what: Said = phrase(f"part.{name}") if f"part.{name}" in PHRASES else name  # as another version wrote it down
     if isinstance(before, dict) and isinstance(now, dict):
-        for name in sorted({*before, *now}):
-            if before.get(name) != now.get(name):
-                yield f"{part} {name}: {_text(now.get(name))} instead of {_text(before.get(name))}"
+        for each in sorted({*before, *now}):
+            if before.get(each) != now.get(each):
+                yield _instead(phrase("of", whole=what, part=each), before.get(each), now.get(each))
         return
     if isinstance(before, list) and isinstance(now, list):
-        yield from (f"{part}: {_text(each)} is missing" for each in before if each not in now)
-        yield from (f"{part}: {_text(each)} is new" for each in now if each not in before)
+        yield from (phrase("missing", what=what, item=_text(each)) for each in before if each not in now)
+        yield from (phrase("new", what=what, item=_text(each)) for each in now if each not in before)
         return
-    yield f"{part}: {_text(now)} instead of {_text(before)}"
+    yield _instead(what, before, now)
 
 
-def _text(value: Any) -> str:
+def _instead(what: Said, before: Any, now: Any) -> Phrase:
+    return phrase("instead", what=what, now=_text(now), before=_text(before))
+
+
+def _text(value: Any) -> Said:
     if value is None:
-        return "nothing"
+        return phrase("nothing")
     return value if isinstance(value, str) else json.dumps(value)
 
 
@@ -185,6 +192,6 @@ def not_yet(before: Mapping[str, bool], now: Mapping[str, bool]) -> list[str]:
     return [name for name, ready in before.items() if ready and not now.get(name, False)]
 
 
-def shown(texts: list[str]) -> str:
-    more = [f"… {len(texts) - _SHOWN_MAX} more"] if len(texts) > _SHOWN_MAX else []
-    return "\n".join([*texts[:_SHOWN_MAX], *more])
+def shown(language: Language, remains: Sequence[Said]) -> str:
+    more = [phrase("more", count=len(remains) - _SHOWN_MAX)] if len(remains) > _SHOWN_MAX else []
+    return "\n".join(in_words(language, each) for each in (*remains[:_SHOWN_MAX], *more))

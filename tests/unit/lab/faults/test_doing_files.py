@@ -7,6 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
+import pytest
+
+from tortie.lab.failures import LabFailure, in_words
 from tortie.lab.faults.deeds import WriteFile
 from tortie.lab.faults.doing_files import WriteDoer
 from tortie.lab.faults.hands import Hands
@@ -40,7 +43,9 @@ def _tree(root: Path) -> list[str]:
 
 def test_undo_takes_the_folders_with_it(tmp_path: Path) -> None:
     hands, doer, memo = _written(tmp_path)
-    assert doer.undone(hands, "tag", DEED, memo) == [f"node-1: {DEED.path} is still there"]
+    (left,) = doer.undone(hands, "tag", DEED, memo)
+    assert in_words("en", left) == f"node-1: {DEED.path} is still there"
+    assert in_words("zh", left) == f"node-1：{DEED.path} 仍然存在"
     doer.undo(hands, "tag", DEED, memo)
     assert doer.undone(hands, "tag", DEED, memo) == []
     assert _tree(tmp_path) == []
@@ -51,7 +56,8 @@ def test_a_folder_that_a_program_moved_aside_is_found_and_removed(tmp_path: Path
     hands, doer, memo = _written(tmp_path)
     folder = os.path.dirname(f"{tmp_path}{DEED.path}")
     os.rename(folder, f"{folder}.migrated")
-    assert doer.undone(hands, "tag", DEED, memo) == [f"node-1: {DEED.path} was moved, and lies in {folder}.migrated"]
+    (left,) = doer.undone(hands, "tag", DEED, memo)
+    assert in_words("en", left) == f"node-1: {DEED.path} was moved, and lies in {folder}.migrated"
     doer.undo(hands, "tag", DEED, memo)
     assert doer.undone(hands, "tag", DEED, memo) == []
     assert _tree(tmp_path) == []
@@ -65,3 +71,14 @@ def test_what_lay_beside_it_before_stays(tmp_path: Path) -> None:
     doer.undo(hands, "tag", DEED, memo)
     assert doer.undone(hands, "tag", DEED, memo) == []
     assert _tree(tmp_path) == before
+
+
+def test_a_folder_in_its_place_is_refused_in_either_language(tmp_path: Path) -> None:
+    os.makedirs(f"{tmp_path}{DEED.path}")
+    with pytest.raises(LabFailure) as caught:
+        _written(tmp_path)
+    assert caught.value.told("en")[:2] == (
+        f"not done: node-1: {DEED.path}",
+        "it is no plain file, and could not be put back",
+    )
+    assert caught.value.told("zh")[:2] == (f"未执行：node-1：{DEED.path}", "不是普通文件，之后无法放回")

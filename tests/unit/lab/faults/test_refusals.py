@@ -89,7 +89,8 @@ def test_the_same_again() -> None:
 def test_two_that_change_the_same_thing() -> None:
     failure = refused(Order("forwarding", "node-1"), Order("again", "node-1"))
     assert failure.key == "fault-collides"
-    assert "net.ipv4.ip_forward" in failure.why
+    assert failure.told("en").why.startswith("both change node-1: sysctl net.ipv4.ip_forward,")
+    assert failure.told("zh").why.startswith("两者都会改动 node-1：内核参数 net.ipv4.ip_forward，")
     there = situation()._replace(active={"forwarding@node-1": _forwarding_of("node-1")})
     assert refused(Order("again", "node-1"), at=there).key == "fault-collides"
     assert len(resolved([Order("forwarding", "node-1"), Order("again", "node-2")], situation(), 1)) == 2

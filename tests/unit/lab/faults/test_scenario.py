@@ -74,6 +74,16 @@ def test_problems_in_chinese() -> None:
         assert text in told.why
 
 
+def test_a_time_that_is_none_and_standard_input_in_chinese() -> None:
+    with pytest.raises(Invalid) as caught:
+        read_scenario(HEAD + "steps:\n- break: swap-on\n  for: soon\n", "standard input")
+    assert told_in_chinese(caught.value) == (
+        "标准输入 第 5 行：标准输入 无效",
+        "字段 steps[0].for = “soon”有误（不是时间长度）",
+        "数字加单位，例如 30s、1m30s 或 500ms",
+    )
+
+
 def test_the_clock() -> None:
     scenario = read(
         "seed: 7\n"
