@@ -18,7 +18,7 @@ import pytest
 from tests.support.embedded import eventually
 
 from tortie.host import files
-from tortie.host.files import read_text, write_whole
+from tortie.host.files import read_text, refuse_unwritable, write_whole
 from tortie.model.errors import TortieError
 
 fork = multiprocessing.get_context("fork")
@@ -292,3 +292,26 @@ def test_a_file_that_was_moved_to_its_place_before_we_had_it_is_left_alone(
     assert path.read_bytes() == b"second"
     assert path.stat().st_ino != published[0].st_ino, "a reader of the first file saw it change"
     assert listing(tmp_path) == ["nodename"]
+
+
+def test_a_place_is_tried_without_leaving_anything_there(tmp_path: Path) -> None:
+    (tmp_path / "old").write_text("as it was")
+    refuse_unwritable(str(tmp_path / "new"))
+    refuse_unwritable(str(tmp_path / "old"))
+    assert listing(tmp_path) == ["old"]
+    assert (tmp_path / "old").read_text() == "as it was"
+
+
+@pytest.mark.parametrize("place", ["missing/file", "file/below", "folder", "pipe"])
+def test_a_place_is_refused_as_writing_there_would_be(tmp_path: Path, place: str) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    path = str(tmp_path / place)
+    with pytest.raises(TortieError) as tried:
+        refuse_unwritable(path)
+    with pytest.raises(TortieError) as written:
+        write_whole(path, b"")
+    for field in ("what", "why", "fix"):
+        assert getattr(tried.value, field) == getattr(written.value, field)
+    assert listing(tmp_path) == ["file", "folder", "pipe"]

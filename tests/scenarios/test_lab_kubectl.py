@@ -53,7 +53,12 @@ def test_pods_are_shown_changed_and_made_anew(tmp_path: Path) -> None:
         previous = lab("kubectl", "logs", "-p", first)
         assert (previous.code, "previous terminated container" in previous.stderr) == (1, True)
 
+        following = lab.start("kubectl", "logs", "-f", first)
+        assert following.stdout is not None
+        assert following.stdout.readline()
         assert _told(lab, "delete", "pod", first) == f'pod "{first}" deleted\n'
+        following.communicate()
+        assert following.returncode == 0
         lab.wait("another pod is there", lambda: _pods(lab).get("node-1", [first])[0] != first)
 
         changed = _told(lab, "set", "env", "ds/calico-node", "-n", "kube-system", "FELIX_LOGSEVERITYSCREEN=warning")

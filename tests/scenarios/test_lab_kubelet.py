@@ -164,6 +164,24 @@ def test_liveness_has_a_container_killed(node: Node) -> None:
     node.wait("it is gone", lambda: node.pod("stuck")["metadata"]["name"] == "")
 
 
+def test_a_manifest_that_nobody_could_run_keeps_kubelet_from_nothing(node: Node) -> None:
+    kubelet = node.unit("kubelet")
+    node.manifest("broken", command=["sleep", "600"], livenessProbe={"periodSeconds": -1})
+    node.manifest("whole", command=["sleep", "600"])
+    node.wait("the other one runs", lambda: "running" in node.container("whole").get("state", {}))
+    (line,) = [line for line in node.journal().splitlines() if "Could not process manifest file" in line]
+    assert "spec.containers[0].livenessProbe: Required value: must specify a handler type" in line
+    assert line.endswith('path="/etc/kubernetes/manifests/broken.json"')
+    node.manifest("broken", command=["sleep", "600"])
+    node.wait("it runs when it is mended", lambda: "running" in node.container("broken").get("state", {}))
+    assert node.unit("kubelet") == kubelet
+    for name in ("broken", "whole"):
+        (node.root / f"etc/kubernetes/manifests/{name}.json").unlink()
+    node.wait(
+        "both are gone", lambda: not node.pod("broken")["metadata"]["name"] + node.pod("whole")["metadata"]["name"]
+    )
+
+
 def test_containers_outlive_their_kubelet(node: Node) -> None:
     agent, before, kubelet = node.pid(), node.container(), node.unit("kubelet")
     name = node.pod("calico-node")["metadata"]["name"]

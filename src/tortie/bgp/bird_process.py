@@ -16,6 +16,7 @@ from typing import Final
 
 from tortie.bgp.bird_output import Output
 from tortie.host.child import Child
+from tortie.host.processes import stat_of
 from tortie.model.errors import TortieError
 
 _FIRST_PAUSE_S: Final = 0.2
@@ -147,8 +148,5 @@ class BirdProcess:
 
 def _process_state(pid: int) -> str:
     """R, S, D, T (stopped), t (somebody debugs it), Z; "" if it is gone."""
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            return chr(file.read().rpartition(b")")[2].split()[0][0])
-    except (OSError, IndexError):
-        return ""
+    stat = stat_of(pid)
+    return stat.state if stat else ""

@@ -7,6 +7,7 @@ import time
 from functools import cache
 
 from tortie.health.metrics import Process
+from tortie.host.processes import parsed_stat
 
 
 def read_process() -> Process:
@@ -20,7 +21,5 @@ def read_process() -> Process:
 @cache  # a clock that is set later must not make the process look restarted
 def _started_at_s() -> float:
     with open("/proc/self/stat", "rb") as file:
-        # The command's name stands in parentheses and may itself hold blanks and parentheses.
-        fields = file.read().rpartition(b")")[2].split()
-    since_boot_s = int(fields[19]) / os.sysconf("SC_CLK_TCK")
+        since_boot_s = parsed_stat(file.read()).started / os.sysconf("SC_CLK_TCK")
     return time.time() - (time.clock_gettime(time.CLOCK_BOOTTIME) - since_boot_s)

@@ -26,7 +26,7 @@ def write_whole(path: str, data: bytes, mode: int = 0o644) -> None:
     the folder is written out, leaves the new content with an error.
     """
     target = os.path.realpath(path)  # a link stays a link: what it points to is replaced
-    beside = os.path.join(os.path.dirname(target), f".{os.path.basename(target)}.new")
+    beside = _beside(target)
     try:
         _refuse_other_than_files(f"{path} cannot be written", target)
         descriptor = _open_locked(beside)
@@ -42,6 +42,26 @@ def write_whole(path: str, data: bytes, mode: int = 0o644) -> None:
         _sync_folder(os.path.dirname(target))
     except OSError as error:
         raise _trouble(f"{path} cannot be written", target, error) from None
+
+
+def refuse_unwritable(path: str) -> None:
+    """Fails as `write_whole` would, as far as that can be known before; what is there stays as it is."""
+    target = os.path.realpath(path)
+    beside = _beside(target)
+    try:
+        _refuse_other_than_files(f"{path} cannot be written", target)
+        descriptor = _open_locked(beside)
+        try:
+            if _is_same(descriptor, beside):
+                os.unlink(beside)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        raise _trouble(f"{path} cannot be written", target, error) from None
+
+
+def _beside(target: str) -> str:
+    return os.path.join(os.path.dirname(target), f".{os.path.basename(target)}.new")
 
 
 def read_text(path: str) -> str | None:

@@ -108,10 +108,15 @@ class Nodes:
         self._crew.kill(workers, _KILL_S)
 
     def forget(self, names: Iterable[str]) -> None:
-        """They have left the lab."""
+        """They have left the lab. Others of the same name, should they come, begin with nothing of theirs."""
         for name in names:
             for worker in [name, *self._workers(name)]:
                 self._crew.forget(worker)
+            self._stopped = {worker for worker in self._stopped if not _is_of(name, worker)}
+            self._restarts = {worker: n for worker, n in self._restarts.items() if not _is_of(name, worker)}
+            self.halted.discard(name)
+            if self.cgroups.percent(name) is not None:
+                self.cgroups.limit(name, None)
             mounts = self._mounts.pop(name, None)
             if mounts is not None:
                 os.close(mounts)
@@ -290,7 +295,7 @@ class Nodes:
         return min(waits, default=None)
 
     def _workers(self, name: str) -> list[str]:
-        return [worker for worker in self._crew.names() if worker == name or worker.startswith(f"{name}/")]
+        return [worker for worker in self._crew.names() if _is_of(name, worker)]
 
     def _pid(self, worker: str) -> int | None:
         found: Worker | None = self._crew.get(worker)
@@ -361,6 +366,10 @@ class Nodes:
     def _place(self, node: Machine, log: str) -> Place:
         environment = self.environment(node)
         return Place(self.namespaces(node.name), log, environment, files_max=self._around.files_max)
+
+
+def _is_of(name: str, worker: str) -> bool:
+    return worker == name or worker.startswith(f"{name}/")
 
 
 def _read(path: str) -> str:

@@ -6,8 +6,9 @@ import json
 import os
 import signal
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import Any, Final
+
+from tortie.host.processes import Stat, stat_of
 
 AGENT: Final = "calico-node"
 
@@ -27,7 +28,7 @@ def agent_container(path: str, now: float, runtime: int | None) -> dict[str, Any
     if not agents:
         return None
     last = max(agents, key=lambda each: each["started_at"])
-    lost = last["state"] == "CONTAINER_RUNNING" and (runtime is None or _parent_of(last["pid"]) != runtime)
+    lost = last["state"] == "CONTAINER_RUNNING" and (runtime is None or not _is_child(last["pid"], runtime))
     told: dict[str, Any] = {"pid": last["pid"], "running": last["state"] == "CONTAINER_RUNNING" and not lost}
     told["age_s"] = round(now - last["started_at"], 3)
     if not told["running"]:
@@ -53,8 +54,8 @@ def pod_ready(path: str) -> bool:
 def family_of(pid: int) -> list[int]:
     """The process, and all that it and its children have started."""
     children: dict[int, list[int]] = {}
-    for child, facts in _processes().items():
-        children.setdefault(facts[1], []).append(child)
+    for child, stat in _processes().items():
+        children.setdefault(stat.parent, []).append(child)
     family, open_ones = [], [pid]
     while open_ones:
         member = open_ones.pop()
@@ -66,21 +67,15 @@ def family_of(pid: int) -> list[int]:
 def bird_of(agent: int) -> int | None:
     """The BIRD that an agent runs."""
     known = _processes()
-    return next((pid for pid in family_of(agent) if pid in known and known[pid][0] == "bird"), None)
+    return next((pid for pid in family_of(agent) if pid in known and known[pid].name == "bird"), None)
 
 
-def _parent_of(pid: int) -> int | None:
-    with suppress(OSError, ValueError), open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
-        return int(file.read().rpartition(")")[2].split()[1])
-    return None
+def _is_child(pid: int, parent: int) -> bool:
+    stat = stat_of(pid)
+    return stat is not None and stat.parent == parent
 
 
-def _processes() -> Mapping[int, tuple[str, int]]:
-    """Name and parent, by number."""
-    found: dict[int, tuple[str, int]] = {}
-    for name in os.listdir("/proc"):
-        if name.isdigit():
-            with suppress(OSError, ValueError), open(f"/proc/{name}/stat", encoding="utf-8", errors="replace") as file:
-                before, _, after = file.read().rpartition(")")
-                found[int(name)] = before.partition("(")[2], int(after.split()[1])
-    return found
+def _processes() -> Mapping[int, Stat]:
+    """By number."""
+    found = {int(name): stat_of(name) for name in os.listdir("/proc") if name.isdigit()}
+    return {pid: stat for pid, stat in found.items() if stat}

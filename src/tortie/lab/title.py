@@ -11,9 +11,10 @@ import os
 from collections.abc import Sequence
 from typing import Final
 
+from tortie.host.processes import stat_of
+
 PADDING: Final = " " * 400
 
-_ARG_START, _ARG_END = 47, 48  # fields of /proc/self/stat, counted from 0
 _PR_SET_NAME: Final = 15
 
 _prctl: Final = ctypes.CDLL(None).prctl
@@ -21,14 +22,9 @@ _prctl: Final = ctypes.CDLL(None).prctl
 
 def show_as(argv: Sequence[str]) -> None:
     """From now on `ps` shows these arguments, cut where there is no room. Where it cannot be done, nothing is lost."""
-    try:
-        _prctl(_PR_SET_NAME, os.path.basename(argv[0]).encode()[:15], 0, 0, 0)
-        with open("/proc/self/stat", "rb") as file:
-            # The name, in brackets, may hold anything; the fields behind it do not.
-            fields = [b"", b"", *file.read().rpartition(b")")[2].split()]
-        start, end = int(fields[_ARG_START]), int(fields[_ARG_END])
-    except (OSError, ValueError, IndexError):
-        return
+    _prctl(_PR_SET_NAME, os.path.basename(argv[0]).encode(errors="surrogateescape")[:15], 0, 0, 0)
+    stat = stat_of("self")
+    start, end = stat.arguments if stat else (0, 0)
     room = end - start
     if start and room > 1:
         text = b"\0".join(word.encode(errors="surrogateescape") for word in argv)[: room - 1]

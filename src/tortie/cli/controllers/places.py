@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from tortie.controllers.readiness import Writer
+from tortie.host.processes import stat_of
 
 
 def status_file(root: str) -> str:
@@ -21,9 +22,5 @@ def is_running(writer: Writer) -> bool:
 
 def _started(pid: int) -> str | None:
     """In ticks since the machine started: no two processes with the same number have the same."""
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            fields = file.read().rpartition(b")")[2].split()
-    except OSError:
-        return None
-    return None if fields[0] in (b"Z", b"X") else fields[19].decode()
+    stat = stat_of(pid)
+    return None if stat is None or stat.state in ("Z", "X") else str(stat.started)

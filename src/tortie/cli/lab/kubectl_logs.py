@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from tortie.lab.failures import LabFailure
 from tortie.lab.kubectl.cluster import is_silent
 from tortie.lab.kubectl.finding import NotThere, find
 from tortie.lab.kubectl.kinds import NODE, POD, Thing, at, kind_of, name_of, namespace_of, of_kind, pairs_at
-from tortie.lab.kubectl.logs import NoLog, chosen_lines, containers_of, defaulted, duration_s, wanted_log
-from tortie.lab.kubectl.reading import log_file, read_lines
+from tortie.lab.kubectl.logs import NoLog, chosen_lines, containers_of, defaulted, duration_s, goes_on, wanted_log
+from tortie.lab.kubectl.reading import LogFile, log_file
 from tortie.lab.kubectl.selectors import by_labels
 from tortie.lab.kubectl.tables import label_text
 from tortie.lab.kubectl.times import seconds_of
@@ -21,14 +23,21 @@ if TYPE_CHECKING:
 
 _TAIL_OF_MANY: Final = 10  # lines of each pod that a selector chose
 _FOLLOW_S: Final = 0.3
+_LOOK_S: Final = 1.0  # at the pods, which costs more
 _USAGE: Final = """error: expected 'logs [-f] [-p] (POD | TYPE/NAME) [-c CONTAINER]'.
 POD or TYPE/NAME is a required argument for the logs command
 See 'kubectl logs -h' for help and examples"""
 
 
 class _Source(NamedTuple):
+    pod: Thing
+    container: str
     prefix: str
-    path: str | None
+    log: LogFile
+
+    def write(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            sys.stdout.write(f"{self.prefix}{line}\n")
 
 
 def logs(place: Place) -> int:
@@ -40,23 +49,49 @@ def logs(place: Place) -> int:
     tail = _number(request.flag("tail"), -1 if not request.flag("selector") else _TAIL_OF_MANY)
     since = _since(request.flag("since"), request.flag("since-time"))
     sources = [source for pod in pods for source in _sources(place, pod, things)]
-    timestamps = request.has("timestamps")
-    seen: list[int] = []
-    for source in sources:
-        lines = read_lines(source.path) if source.path else []
-        seen.append(len(lines))
-        for line in chosen_lines(lines, tail=tail, since=since, timestamps=timestamps):
-            sys.stdout.write(f"{source.prefix}{line}\n")
-    sys.stdout.flush()
-    while request.has("follow"):  # until somebody ends it
-        time.sleep(_FOLLOW_S)
-        for index, source in enumerate(sources):
-            lines = read_lines(source.path) if source.path else []
-            for line in chosen_lines(lines[seen[index] :], timestamps=timestamps):
-                sys.stdout.write(f"{source.prefix}{line}\n")
-            seen[index] = len(lines)
+    timestamps, follows = request.has("timestamps"), request.has("follow")
+    with ExitStack() as open_ones:
+        for source in sources:
+            open_ones.callback(source.log.close)
+            lines = source.log.lines(whole=follows)
+            source.write(chosen_lines(lines, tail=tail, since=since, timestamps=timestamps))
         sys.stdout.flush()
+        if follows:
+            _follow(place, sources, timestamps=timestamps)
     return 0
+
+
+def _follow(place: Place, sources: list[_Source], *, timestamps: bool) -> None:
+    """Until the containers have ended, or somebody ends it. What they said last is told, too."""
+    if place.request.has("previous"):
+        sources = [source._replace(pod={}) for source in sources]
+    look_next = 0.0
+    while sources:
+        ended: list[_Source] = []
+        if time.monotonic() >= look_next:
+            now = _pods_now(place)
+            ended = [each for each in sources if not goes_on(each.pod, now.get(_key(each.pod)), each.container)]
+            look_next = time.monotonic() + _LOOK_S
+            sources = [each._replace(pod=now[_key(each.pod)]) for each in sources if each not in ended]
+        for source in (*sources, *ended):
+            source.write(chosen_lines(source.log.lines(whole=source not in ended), timestamps=timestamps))
+        sys.stdout.flush()
+        if sources:
+            time.sleep(_FOLLOW_S)
+
+
+def _pods_now(place: Place) -> dict[tuple[str, str], Thing]:
+    """None of a lab that has gone."""
+    try:
+        return {_key(pod): pod for pod in of_kind(place.things(), POD)}
+    except LabFailure as failure:
+        if failure.key != "taken-down":
+            raise
+        return {}
+
+
+def _key(pod: Thing) -> tuple[str, str]:
+    return namespace_of(pod), name_of(pod)
 
 
 def _pods(place: Place, things: Sequence[Thing]) -> list[Thing]:
@@ -103,7 +138,8 @@ def _sources(place: Place, pod: Thing, things: Sequence[Thing]) -> Iterator[_Sou
     for name in names:
         log = wanted_log(pod, name, previous=request.has("previous"))
         path = log_file(place.folder, pod, log.container, log.attempt)
-        yield _Source(f"[pod/{name_of(pod)}/{log.container}] " if request.has("prefix") else "", path)
+        prefix = f"[pod/{name_of(pod)}/{log.container}] " if request.has("prefix") else ""
+        yield _Source(pod, log.container, prefix, LogFile(path))
 
 
 def _reach(place: Place, pod: Thing, things: Sequence[Thing], what: str = "containerLogs") -> None:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import time
+from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 from tortie.cli.lab.cast import Cast
 from tortie.cli.lab.stage import Stage
 from tortie.cli.lab.talk import Talk, print_json, say_aside, spoken
 from tortie.cli.lab.up import listen_for_end
+from tortie.host.files import refuse_unwritable
 from tortie.lab.failures import LabFailure
 from tortie.lab.faults.catalogue import fault_named
 from tortie.lab.faults.fault import Fault
@@ -18,6 +21,7 @@ from tortie.lab.plays.catalogue import PLAYS, play_named
 from tortie.lab.plays.course import course
 from tortie.lab.plays.play import Play
 from tortie.lab.registry import DEFAULT_NAME, lab_folder
+from tortie.model.errors import TortieError
 from tortie.model.kinds import nearest
 
 _FORMS: Final = ("text", "json")
@@ -47,6 +51,8 @@ def play(
         if found is None:
             near = nearest(play, [each.name for each in PLAYS])
             raise LabFailure("unknown-play", play=play, near=near or PLAYS[0].name)
+        if record is not None:
+            _with_place(refuse_unwritable, record, "no-place-for-cast")
         return _told(talk, found, _free_name(talk, name, found), keep, record)
 
     return spoken(work, name=name, lang=lang, output=output, color=color, forms=_FORMS)
@@ -83,7 +89,7 @@ def _free_name(talk: Talk, name: str | None, play: Play) -> str:
 def _told(talk: Talk, play: Play, lab: str, keep: bool, record: str | None) -> int:
     fault = fault_named(play.name)
     assert fault
-    cast = Cast(talk.pick(play.title)) if record else None
+    cast = Cast(talk.pick(play.title)) if record is not None else None
     stage = Stage(talk, lab, play.node, cast)
     told_to_end = listen_for_end()
     try:
@@ -110,7 +116,7 @@ def _told(talk: Talk, play: Play, lab: str, keep: bool, record: str | None) -> i
     key = "play.end" if done.as_told else "play.failed"
     stage.end(talk.say(f"{key}.kept" if keep else key, seconds=f"{done.seconds:.0f}", name=lab))
     if cast and record:
-        _write(cast, record)
+        _with_place(cast.write, record, "unwritable-cast")
     return 0 if done.as_told else _UNHEALTHY
 
 
@@ -138,8 +144,10 @@ def _perform(talk: Talk, play: Play, fault: Fault, stage: Stage) -> _Performed:
     return _Performed(acts, as_told, time.monotonic() - began)
 
 
-def _write(cast: Cast, path: str) -> None:
+def _with_place(work: Callable[[str], None], path: str, otherwise: str) -> None:
+    if os.path.isdir(os.path.realpath(path)):
+        raise LabFailure(otherwise, path=path or "''", reason=os.strerror(errno.EISDIR))
     try:
-        cast.write(path)
-    except OSError as error:
-        raise LabFailure("unwritable-cast", path=path, reason=error.strerror or str(error)) from None
+        work(path)
+    except TortieError as error:
+        raise LabFailure(otherwise, path=path, reason=error.why) from None

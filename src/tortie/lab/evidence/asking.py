@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Final, NamedTuple
 
+from tortie.host.processes import stat_of
 from tortie.lab.evidence.questions import ROOT, Answer, Question
 from tortie.lab.launch import die_with
 
@@ -229,6 +230,8 @@ def _asks(pid: int) -> bool:
     while pid > 1:
         if pid == collector or pid == os.getpid():
             return True
-        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
-            pid = int(file.read().rpartition(")")[2].split()[1])
+        stat = stat_of(pid)
+        if stat is None:
+            raise ProcessLookupError(pid)
+        pid = stat.parent
     return False

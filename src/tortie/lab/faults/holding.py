@@ -3,6 +3,9 @@
 The order matters: stopped a moment earlier the container does not exist, a moment later its end is known. So a new pod
 is asked for, the container itself is held as soon as it appears, and only when kubelet has seen it run is the runtime
 stopped and the container let go. When this process is told to end, the runtime goes on.
+
+Signals that ask for the end stay blocked and are taken where it waits: none is missed because it came a moment before,
+and none comes between something that is stopped and the note that it has to go on.
 """
 
 from __future__ import annotations
@@ -23,23 +26,24 @@ _APPEAR_S: Final = 60.0  # the old pod has to end first
 _SEEN_S: Final = 20.0
 _ANSWER_S: Final = 10.0
 _LOOK_S: Final = 0.002  # an init container that finds nothing to do ends within some hundredths of a second
+_PATIENCE_S: Final = 0.1  # so long nobody looks whether the end was asked for
 _RUNNING: Final = "CONTAINER_RUNNING"
+_ENDS: Final = frozenset((signal.SIGTERM, signal.SIGINT))
 
 
-class _Ended(BaseException):
+class _Ended(Exception):
     """Somebody asked for the end."""
 
 
 def hold_init(container: str, root: str) -> int:
     """A process's life. 1 if it could not be done; then nothing is stopped."""
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, _end)
+    signal.pthread_sigmask(signal.SIG_BLOCK, _ENDS)
     paths, stopped = Paths(root), 0
     try:
         for _ in range(_ATTEMPTS):
             if stopped := _hold(container, paths):
-                while True:
-                    signal.pause()
+                signal.sigwait(_ENDS)
+                return 0
     except _Ended:
         return 0
     finally:
@@ -48,16 +52,17 @@ def hold_init(container: str, root: str) -> int:
     return 1
 
 
-def _end(number: int, _: object) -> None:
-    signal.signal(number, signal.SIG_IGN)
-    raise _Ended
+def _pause(seconds: float) -> None:
+    """_Ended when the end is asked for, or was before."""
+    if signal.sigtimedwait(_ENDS, seconds) is not None:
+        raise _Ended
 
 
 def _hold(container: str, paths: Paths) -> int:
     """The runtime's process, which is stopped now; 0 when the container was quicker."""
     before = {each["id"] for each in _containers(paths)}
     if not _new_pod(container, paths):
-        time.sleep(1.0)
+        _pause(1.0)
         return 0
     held = _appeared(container, before, paths)
     if not held or not _send(held["pid"], signal.SIGSTOP):
@@ -80,7 +85,12 @@ def _new_pod(container: str, paths: Paths) -> bool:
     with closing(channel):
         try:
             channel.send({"do": "delete-pod", "namespace": name["namespace"], "name": name["name"]})
-            return channel.receive(time.monotonic() + _ANSWER_S) is not None
+            deadline = time.monotonic() + _ANSWER_S
+            while time.monotonic() < deadline:
+                if channel.receive(time.monotonic() + _PATIENCE_S) is not None:
+                    return True
+                _pause(0.0)
+            return False
         except Closed:
             return False
 
@@ -91,7 +101,7 @@ def _appeared(container: str, before: set[str], paths: Paths) -> dict[str, Any] 
         for each in _containers(paths):
             if each["container"] == container and each["id"] not in before:
                 return each if each["state"] == _RUNNING and each["pid"] else None
-        time.sleep(_LOOK_S)
+        _pause(_LOOK_S)
     return None
 
 
@@ -106,7 +116,7 @@ def _seen(container: str, uid: str, paths: Paths) -> bool:
                     return True
                 if "terminated" in state:
                     return False
-        time.sleep(0.02)
+        _pause(0.02)
     return False
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from ipaddress import IPv4Address, IPv4Interface
+from collections.abc import Iterator
+from ipaddress import IPv4Address, IPv4Interface, IPv4Network
+from itertools import chain, islice
 from typing import Final
 
+from tortie.lab.failures import LabFailure
 from tortie.lab.faults.fault import Scene
 from tortie.lab.plan import Machine, Nic
 
-# Nodes are numbered from below, the router and etcd stand at the top; in between nobody is.
-_FREE: Final = range(240, 200, -1)
+_KEPT: Final = 14  # addresses at the top: the router's, etcd's, and those that etcd may still get
 
 
 def uplink(machine: Machine) -> Nic:
@@ -31,11 +33,21 @@ def in_its_network(machine: Machine, address: object) -> str:
 
 
 def free_address(scene: Scene) -> str:
-    """An address of the node's segment that no machine of the lab has, with its length."""
+    """An address of the node's segment that no machine of the lab has, with its length; each node gets another one."""
     network = own_address(scene.node).network
     taken = {address.ip for machine in scene.plan.machines for nic in machine.nics for address in nic.addresses}
-    chosen = [IPv4Address(int(network.network_address) + number) for number in _FREE]
-    return in_its_network(scene.node, next(address for address in chosen if address not in taken))
+    number = [node.name for node in scene.plan.nodes].index(scene.node.name)
+    free = list(islice((address for address in _unlikely(network) if address not in taken), number + 1))
+    if not free:
+        raise LabFailure("no-free-address", node=scene.node.name, network=network)
+    return in_its_network(scene.node, free[number % len(free)])
+
+
+def _unlikely(network: IPv4Network) -> Iterator[IPv4Address]:
+    """Its addresses, first those that come to be used last: nodes are numbered from below, all others from the top."""
+    first, last = int(network.network_address) + 1, int(network.broadcast_address) - 1
+    middle = max(first, last - _KEPT)
+    yield from (IPv4Address(number) for number in chain(range(middle, first - 1, -1), range(last, middle, -1)))
 
 
 def docker_bridge(scene: Scene) -> tuple[str, str]:

@@ -16,6 +16,7 @@ from tortie.lab.kubectl.kinds import Kind, Thing, at, name_of, namespace_of
 from tortie.lab.kubectl.patching import BadChange, next_generation
 from tortie.lab.kubectl.reading import EDITS, OWNERS, read_edits, read_json
 from tortie.lab.kubelet.jobs import Paths
+from tortie.lab.kubelet.manifest import BadManifest, Invalid, check_template
 from tortie.lab.protocol import Closed, connected
 from tortie.lab.registry import LabFolder, locked
 
@@ -35,6 +36,7 @@ def change_owner(folder: LabFolder, owner: Thing, change: Callable[[Thing], Thin
             raise LabFailure("no-kubelets", name=folder.name)
         after = change(before)
         _refuse_no_numbers(after.get("spec"))
+        _refuse_no_pods(after)
         if after == before:
             return False
         write_whole(path, json.dumps(next_generation(before, after), indent=1).encode(), 0o600)
@@ -48,6 +50,18 @@ def _refuse_no_numbers(value: Any) -> None:
             raise BadChange(f"Error from server (BadRequest): {name}: {json.dumps(each)} is no number that it can have")
     for each in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
         _refuse_no_numbers(each)
+
+
+def _refuse_no_pods(owner: Thing) -> None:
+    kind = str(owner["kind"])
+    try:
+        check_template(owner)
+    except Invalid as error:
+        told = error.problems[0] if len(error.problems) == 1 else "".join(f"\n* {each}" for each in error.problems)
+        raise BadChange(f'The {kind} "{name_of(owner)}" is invalid: {told}') from None
+    except BadManifest as error:
+        reason = f'{kind} in version "v1" cannot be handled as a {kind}: {error}'
+        raise BadChange(f"Error from server (BadRequest): {reason}") from None
 
 
 def overrule(keeper: KeeperClient, variables: Collection[str]) -> bool:

@@ -70,6 +70,20 @@ def _status(pod: Thing, name: str) -> dict[str, Any]:
     return next((each for each in statuses if each.get("name") == name), {})
 
 
+def goes_on(before: Thing, now: Thing | None, container: str) -> bool:
+    """Whether the container that ran before is the one that runs now: only then does its log get any longer.
+
+    The pod may be another one of the same name, and the container another attempt. What has not got its id yet counts
+    as the same.
+    """
+    then, status = _status(before, container), _status(now or {}, container)
+    if at(status, "state", "running") is None or at(then, "state", "running") is None:
+        return False
+    ids = {each.get("containerID") for each in (then, status)} - {"", None}
+    same_pod = at(before, "metadata", "uid") == at(now, "metadata", "uid")
+    return same_pod and len(ids) < 2 and then.get("restartCount") == status.get("restartCount")
+
+
 def line_time(line: str) -> datetime | None:
     """The time that a line carries itself."""
     found = _TIME.search(line[:80])

@@ -6,9 +6,11 @@ import json
 import os
 import platform
 from collections.abc import Mapping
-from typing import Any, Final
+from contextlib import suppress
+from typing import IO, Any, Final
 
 from tortie.lab.client import KeeperClient
+from tortie.lab.failures import LabFailure
 from tortie.lab.kubectl.cluster import SYSTEM, NodeRecord, Sources, cluster
 from tortie.lab.kubectl.kinds import Thing
 from tortie.lab.kubectl.plain import made_pods, plain_node, plain_owner, plain_pod
@@ -32,7 +34,9 @@ def read_cluster(folder: LabFolder, keeper: KeeperClient, now: float) -> list[Th
 
 
 def read_sources(folder: LabFolder, keeper: KeeperClient, now: float) -> Sources:
-    record = folder.read() or {}
+    record = folder.read()
+    if record is None:
+        raise LabFailure("taken-down", name=folder.name)
     plan = from_json(record["plan"])
     told = keeper.ask("status")
     began = now - float(told.get("age_s", 0.0))
@@ -142,10 +146,24 @@ def log_file(folder: LabFolder, pod: Thing, container: str, attempt: int) -> str
     return os.path.join(beside, f"{chosen[-1]}.log") if chosen else None
 
 
-def read_lines(path: str) -> list[str]:
-    """None of a log that is gone with its pod, or not begun."""
-    try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            return file.read().splitlines()
-    except FileNotFoundError:
-        return []
+class LogFile:
+    """A log that is read as it grows. Once it is open, it stays readable when it is gone with its pod."""
+
+    def __init__(self, path: str | None) -> None:
+        self._path = path
+        self._file: IO[bytes] | None = None
+        self._rest = b""
+
+    def lines(self, *, whole: bool = True) -> list[str]:
+        """What has been added since the last time; `whole`: a line that has no end yet is left for the next time."""
+        if self._file is None and self._path:
+            with suppress(FileNotFoundError):  # not begun, or gone with its pod
+                self._file = open(self._path, "rb")  # noqa: SIM115
+        found = self._rest + (self._file.read() if self._file else b"")
+        end = found.rfind(b"\n") + 1 if whole else len(found)
+        self._rest = found[end:]
+        return found[:end].decode(errors="replace").splitlines()
+
+    def close(self) -> None:
+        if self._file:
+            self._file.close()

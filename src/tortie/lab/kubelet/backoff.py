@@ -46,17 +46,6 @@ def after(entry: BackOff | None, ended_at: float, now: float, policy: Policy) ->
     return BackOff(min(entry.wait_s * 2, policy.longest_s), now)
 
 
-def series(policy: Policy, count: int) -> tuple[float, ...]:
-    """The waits before the first, second, … restart of a container that ends at once."""
-    waits, entry, now = [], None, 0.0
-    for _ in range(count):
-        wait = entry.wait_s if entry else 0.0
-        waits.append(wait)
-        entry = after(entry, now, now + wait, policy)
-        now += wait
-    return tuple(waits)
-
-
 def back_off_note(pod: Object, container: str, minor: int) -> Note:
     """Since 1.26 it says of which container and pod."""
     message = "Back-off restarting failed container"

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, Literal, NamedTuple
 
-from tortie.lab.kubelet.objects import Object, condition, go_duration, made_uid, micro_stamp, stamp
+from tortie.lab.kubelet.objects import Object, condition, go_duration, made_uid, stamp
 
 RUNTIME_SILENT_S: Final = 30.0
 PLEG_SILENT_S: Final = 180.0
-LEASE_S: Final = 40
 _NETWORK: Final = "container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady message:"
 _CONTAINERD: Final = "Network plugin returns error: cni plugin not initialized"
 _DOCKER: Final = "docker: network plugin is not ready: cni config uninitialized"
@@ -113,20 +112,6 @@ def node_object(facts: NodeFacts, health: NodeHealth, previous: Object | None, n
         },
     }
     return {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": spec, "status": status}
-
-
-def lease_object(name: str, created_at: float, now: float, hurry: int = 1) -> Object:
-    """Kubelet renews it every ten seconds; that is its sign of life."""
-    return {
-        "apiVersion": "coordination.k8s.io/v1",
-        "kind": "Lease",
-        "metadata": {"name": name, "namespace": "kube-node-lease", "creationTimestamp": stamp(created_at)},
-        "spec": {
-            "holderIdentity": name,
-            "leaseDurationSeconds": max(1, LEASE_S // hurry),
-            "renewTime": micro_stamp(now),
-        },
-    }
 
 
 def ready(node: Object) -> bool:

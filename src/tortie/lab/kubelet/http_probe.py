@@ -49,7 +49,10 @@ class HttpProbe:
         family = socket.AF_INET6 if ":" in address else socket.AF_INET
         self._socket = socket.socket(family, socket.SOCK_STREAM)
         self._socket.setblocking(False)
-        code = self._socket.connect_ex((address, self._get.port))
+        try:
+            code = self._socket.connect_ex((address, self._get.port))
+        except OSError:  # an address of an interface that is not there
+            return self._fail(f"dial tcp: lookup {self._get.host}: no such host")
         if code not in (0, errno.EINPROGRESS):
             self._fail(self._dial(code))
         return None

@@ -46,9 +46,6 @@ class Klog:
     def info(self, where: str, text: str) -> None:
         self._file.add(klog_line("I", time.time(), os.getpid(), where, text))
 
-    def warn(self, where: str, text: str) -> None:
-        self._file.add(klog_line("W", time.time(), os.getpid(), where, text))
-
     def error(self, where: str, text: str) -> None:
         self._file.add(klog_line("E", time.time(), os.getpid(), where, text))
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Final, NamedTuple
 
+from tortie.host.processes import stat_of
 from tortie.lab.kubelet.jobs import LoadJob, Paths
 from tortie.lab.title import show_as
 
@@ -84,9 +85,8 @@ def states(pids: Iterable[int]) -> Iterator[str]:
     for pid in pids:
         with suppress(OSError):
             for task in os.listdir(f"/proc/{pid}/task"):
-                with suppress(OSError, IndexError), open(f"/proc/{pid}/task/{task}/stat", "rb") as file:
-                    # The name, in brackets, may hold anything.
-                    yield file.read().rpartition(b") ")[2][:1].decode("ascii", "replace")
+                if stat := stat_of(pid, task):
+                    yield stat.state
 
 
 def prepare_load(root: str) -> str:

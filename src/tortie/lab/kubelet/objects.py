@@ -16,11 +16,6 @@ def stamp(at: float) -> str:
     return datetime.fromtimestamp(int(at), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def micro_stamp(at: float) -> str:
-    """With microseconds, as leases have it."""
-    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-
-
 def seconds(text: str) -> float:
     """The time that a stamp means."""
     return datetime.fromisoformat(text).timestamp()

@@ -8,7 +8,6 @@ from typing import Final, Literal, NamedTuple
 from tortie.lab.kubelet.objects import Object, init_containers, main_containers, stamp
 from tortie.lab.kubelet.probes import Kind, Result, Target, Worker
 
-CONDITIONS: Final = ("Initialized", "Ready", "ContainersReady", "PodScheduled")
 INITIALIZING: Final = "PodInitializing"
 CREATING: Final = "ContainerCreating"
 

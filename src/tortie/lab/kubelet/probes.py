@@ -61,7 +61,7 @@ def probes_of(container: Object) -> tuple[Probe, ...]:
     found = []
     for kind in KINDS:
         spec = container.get(f"{kind}Probe")
-        handler = _handler(spec) if spec else None
+        handler = _handler(spec, container) if spec else None
         if spec and handler:
             found.append(
                 Probe(
@@ -79,20 +79,22 @@ def probes_of(container: Object) -> tuple[Probe, ...]:
     return tuple(found)
 
 
-def _handler(spec: Object) -> HttpGet | Exec | None:
+def _handler(spec: Object, container: Object) -> HttpGet | Exec | None:
     if "exec" in spec:
         return Exec(tuple(spec["exec"]["command"]))
     if "httpGet" in spec:
         get = spec["httpGet"]
-        headers = tuple((one["name"], one["value"]) for one in get.get("httpHeaders") or [])
+        headers = tuple((one["name"], one.get("value") or "") for one in get.get("httpHeaders") or [])
         scheme = str(get.get("scheme") or "HTTP").lower()
-        return HttpGet(get.get("host") or "", int(get["port"]), get.get("path") or "/", scheme, headers)
+        port = _port(get["port"], container)
+        return HttpGet(get.get("host") or "", port, get.get("path") or "/", scheme, headers)
     return None
 
 
-def budget(probe: Probe) -> int:
-    """How long a container has at least before a probe that always fails has it killed."""
-    return probe.initial_delay_s + (probe.failure_threshold - 1) * probe.period_s
+def _port(port: int | str, container: Object) -> int:
+    """It may be called by the name that the container gives it."""
+    names = {each.get("name"): each.get("containerPort", 0) for each in container.get("ports") or []}
+    return int(names.get(port, port))
 
 
 class Target(NamedTuple):

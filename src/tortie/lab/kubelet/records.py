@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from tortie.lab.kubelet.events import Book, Note, objects_of, record
+from tortie.lab.kubelet.events import Book, book_of, objects_of
 from tortie.lab.kubelet.jobs import Paths
-from tortie.lab.kubelet.objects import Object, seconds
+from tortie.lab.kubelet.objects import Object
 
 
 class Known(NamedTuple):
@@ -58,27 +58,6 @@ class Records:
         )
         book = book_of(item for item in items if item["kind"] == "Event")
         return Recovered(node, pods, book, dict(state.get("serials", {})))
-
-
-def book_of(events: Iterable[Object]) -> Book:
-    """Events that were read back: their counts go on."""
-    whole = Book()
-    for event in events:
-        subject, source = event["involvedObject"], event["source"]
-        container = str(subject.get("fieldPath", "")).partition("{")[2].removesuffix("}")
-        note = Note(event["type"], event["reason"], event["message"], container)
-        first, last = seconds(event["firstTimestamp"]), seconds(event["lastTimestamp"])
-        one = record(Book(), note, subject, last, component=source["component"], host=source.get("host", ""))
-        entries = {
-            key: entry._replace(times=event["count"], first_at=first, made_at=first)
-            for key, entry in one.entries.items()
-        }
-        groups = dict(whole.groups)
-        for key, group in one.groups.items():
-            before = groups.get(key)
-            groups[key] = group._replace(messages=group.messages | before.messages) if before else group
-        whole = Book({**whole.entries, **entries}, groups)
-    return whole
 
 
 def _read(path: str) -> dict[str, Any]:

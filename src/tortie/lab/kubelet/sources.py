@@ -5,10 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from typing import Final, NamedTuple
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
 
 from tortie.lab.kubelet.jobs import KubeletJob, Paths
+from tortie.lab.kubelet.manifest import Invalid, check_pod, check_template
 from tortie.lab.kubelet.objects import Object
+from tortie.lab.kubelet.probes import probes_of
 from tortie.lab.kubelet.template import pod_of, static_pod
 
 DAEMONSET: Final = "daemonset.json"
@@ -32,10 +35,12 @@ class Wanted(NamedTuple):
 
 
 class Sources:
-    """Looks at the files again only when they have changed. A file that cannot be read counts as it did before."""
+    """Looks at the files again only when they have changed. One that cannot be used counts as it did before."""
 
-    def __init__(self, job: KubeletJob) -> None:
+    def __init__(self, job: KubeletJob, refuse: Callable[[str, str], None]) -> None:
+        """`refuse` hears of a manifest that nobody could run: its path on the node, and why."""
         self._job = job
+        self._refuse = refuse
         self._manifests = Paths(job.root).manifests
         self._known: dict[str, tuple[_Mark, Wanted | None]] = {}
 
@@ -69,24 +74,33 @@ class Sources:
         try:
             with open(path, "rb") as file:
                 text = file.read()
-            wanted: Wanted | None = _parsed(os.path.basename(path), text, static=static)
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            wanted: Wanted | None = _tried(_parsed(os.path.basename(path), text, static=static), self._job)
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             wanted = known[1] if known else None  # somebody writes it at this moment, or wrote nonsense
+            if static:
+                self._refuse(*_refusal(path.removeprefix(self._job.root), error))
         self._known[path] = (mark, wanted)
         return wanted
 
 
 def _parsed(name: str, text: bytes, *, static: bool) -> Wanted:
-    origin = json.loads(text)
+    origin: Any = json.loads(text)
     if static:
-        assert_pod(origin)
-        return Wanted(f"static/{name}", hashlib.sha256(text).hexdigest()[:16], origin, True)
-    assert_pod(origin["spec"]["template"])
+        return Wanted(f"static/{name}", hashlib.sha256(text).hexdigest()[:16], check_pod(origin), True)
+    origin = check_template(origin)
     return Wanted(name, str(origin["metadata"].get("generation", 1)), origin, False)
 
 
-def assert_pod(pod: Object) -> None:
-    """ValueError if it has no container that could be run."""
-    containers = pod["spec"]["containers"]
-    if not containers or not all(each["name"] for each in containers):
-        raise ValueError("no containers")
+def _tried(wanted: Wanted, job: KubeletJob) -> Wanted:
+    """Whoever takes it up later does the same, and has no way back then."""
+    for container in wanted.pod(job, 0.0, 0)["spec"]["containers"]:
+        probes_of(container)
+    return wanted
+
+
+def _refusal(path: str, error: Exception) -> tuple[str, str]:
+    if isinstance(error, Invalid):
+        return path, f"invalid pod: {error}"
+    if isinstance(error, OSError):
+        return path, f"open {path}: {(error.strerror or str(error)).lower()}"
+    return path, f"{path}: couldn't parse as pod({error}), please check config file"

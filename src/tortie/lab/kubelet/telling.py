@@ -35,6 +35,12 @@ class Telling:
         else:
             self._log.info("kubelet.go:1904", f'SyncLoop ({what}, "{source}"): "{pod_text(pod)}"')
 
+    def bad_manifest(self, path: str, why: str) -> None:
+        if self._structured:
+            self._log.error("file.go:187", structured("Could not process manifest file", err=why, path=path))
+        else:
+            self._log.error("file.go:187", f"Can't process manifest file {quoted(path)}: {why}")
+
     def lived(self, kind: str, pod: Object, container_id: str) -> None:
         """`kind`: ContainerStarted, ContainerDied."""
         uid = pod["metadata"]["uid"]

@@ -6,6 +6,11 @@ from typing import Final
 
 from tortie.lab.words import Kind, Told
 
+_UNWRITABLE: Final = (
+    Told("the recording {path} cannot be written", "{reason}", "give a file in a folder that exists with --record"),
+    Told("无法写入录像文件 {path}", "{reason}", "用 --record 指定一个现有目录中的文件"),
+)
+
 PLAY_FAILURES: Final = {
     "unknown-play": Kind(
         2,
@@ -25,9 +30,6 @@ PLAY_FAILURES: Final = {
             "tortie lab down --name {name}，或用 --name 另取名称",
         ),
     ),
-    "unwritable-cast": Kind(
-        1,
-        Told("the recording {path} cannot be written", "{reason}", "give a file in a folder that exists with --record"),
-        Told("无法写入录像文件 {path}", "{reason}", "用 --record 指定一个现有目录中的文件"),
-    ),
+    "no-place-for-cast": Kind(2, *_UNWRITABLE),  # before anything is done
+    "unwritable-cast": Kind(1, *_UNWRITABLE),  # when all is done
 }

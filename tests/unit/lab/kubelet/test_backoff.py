@@ -9,11 +9,21 @@ from tortie.lab.kubelet.backoff import (
     back_off_note,
     in_back_off,
     policy,
-    series,
     waiting_message,
 )
 
 POD = {"metadata": {"name": "calico-node-x7k2p", "namespace": "kube-system", "uid": "abc"}, "spec": {"containers": []}}
+
+
+def series(policy: Policy, count: int) -> tuple[float, ...]:
+    """The waits before the first, second, … restart of a container that ends at once."""
+    waits: list[float] = []
+    entry, now = None, 0.0
+    for _ in range(count):
+        waits.append(entry.wait_s if entry else 0.0)
+        entry = after(entry, now, now + waits[-1], policy)
+        now += waits[-1]
+    return tuple(waits)
 
 
 def test_the_series_of_waits() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tortie.lab.kubelet.conditions import NodeFacts, NodeHealth, lease_object, node_object, ready
+from tortie.lab.kubelet.conditions import NodeFacts, NodeHealth, node_object, ready
 from tortie.lab.kubelet.objects import condition
 
 FACTS = NodeFacts("node-1", "10.0.0.1", 0.0, kernel="6.1.0", pod_cidr="10.244.0.0/24", labels={"rack": "a"})
@@ -97,9 +97,3 @@ def test_transitions_stay_and_heartbeats_go_on() -> None:
     assert calico is not None
     assert calico["reason"] == "CalicoIsUp"
     assert calico["lastHeartbeatTime"] == "1970-01-01T00:16:40Z"
-
-
-def test_a_lease() -> None:
-    lease = lease_object("node-1", 0.0, 12.5, 10)
-    assert lease["spec"]["renewTime"] == "1970-01-01T00:00:12.500000Z"
-    assert lease["spec"]["leaseDurationSeconds"] == 4

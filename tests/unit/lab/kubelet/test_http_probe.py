@@ -53,6 +53,11 @@ def test_good_pages(serve: Serve) -> None:
     assert asked(HttpGet("127.0.0.1", serve(b"HTTP/1.1 302 Found\r\nLocation: /\r\n\r\n"))).outcome == "success"
 
 
+def test_an_address_of_an_interface_that_is_not_there() -> None:
+    answer = asked(HttpGet("fe80::1%nowhere0", 80))
+    assert (answer.outcome, "no such host" in answer.output) == ("failure", True)
+
+
 def test_bad_pages(serve: Serve) -> None:
     port = serve(b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 2\r\n\r\nno")
     assert asked(HttpGet("127.0.0.1", port)) == Answer("failure", "HTTP probe failed with statuscode: 503")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tortie.lab.kubelet.journal import Klog, containerd_line, klog_line, structured
+from tortie.lab.kubelet.telling import Telling
 
 AT = 1794843090.0256464  # 2026-11-16 15:31:30
 
@@ -40,3 +41,12 @@ def test_a_journal_does_not_grow_for_ever(tmp_path: Path) -> None:
 
 def test_a_journal_that_cannot_be_written_stops_nobody(tmp_path: Path) -> None:
     Klog(str(tmp_path / "no" / "folder")).info("a.go:1", "text")
+
+
+def test_a_manifest_that_cannot_be_run_in_the_words_of_its_release(tmp_path: Path) -> None:
+    path, manifest = tmp_path / "log", "/etc/kubernetes/manifests/web.json"
+    for minor in (20, 31):
+        Telling(Klog(str(path)), minor).bad_manifest(manifest, "invalid pod: name is needed for the pod")
+    old, new = (line.partition("] ")[2] for line in path.read_text().splitlines())
+    assert old == f'Can\'t process manifest file "{manifest}": invalid pod: name is needed for the pod'
+    assert new == (f'"Could not process manifest file" err="invalid pod: name is needed for the pod" path="{manifest}"')

@@ -7,14 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.topologies import planned
 
 from tortie.lab.kubelet import machine
-from tortie.lab.kubelet.events import Book, Note, objects_of, record
+from tortie.lab.kubelet.events import Book, Note, book_of, objects_of, record
 from tortie.lab.kubelet.jobs import KubeletJob, Paths
 from tortie.lab.kubelet.lifecycle import Memory
 from tortie.lab.kubelet.objects import reference
-from tortie.lab.kubelet.records import Known, Records, book_of
+from tortie.lab.kubelet.records import Known, Records
 from tortie.lab.kubelet.sources import Sources
+from tortie.lab.kubelet.template import daemonset
 from tortie.lab.kubelet.tended import Tended, attempts_from, superfluous
 
 NOW = 1794843090.0
@@ -60,25 +62,54 @@ def test_what_was_written_is_read_back(tmp_path: Path) -> None:
     assert Records(paths).read().pods == ()
 
 
+class Refused(list[tuple[str, str]]):
+    def __call__(self, path: str, why: str) -> None:
+        self.append((path, why))
+
+
 def test_sources(tmp_path: Path) -> None:
-    told = job(tmp_path)
-    sources = Sources(told)
+    told, refused = job(tmp_path), Refused()
+    sources = Sources(told, refused)
     assert sources.wanted() == {}
-    owner = {"kind": "DaemonSet", "metadata": {"generation": 4}, "spec": {"template": {"spec": POD["spec"]}}}
+    owner = daemonset(planned(), "", 1)
+    owner["metadata"]["generation"] = 4
     (tmp_path / "daemonset.json").write_text(json.dumps(owner))
     (tmp_path / "deployment.json").write_text(json.dumps(owner))
     manifests = Path(Paths(told.root).manifests)
     (manifests / "app.json").write_text(json.dumps(POD))
     (manifests / ".hidden.json").write_text(json.dumps(POD))
-    (manifests / "bad.json").write_text("{")
     found = sources.wanted()
     assert {source: want.static for source, want in found.items()} == {"daemonset.json": False, "static/app.json": True}
     assert found["daemonset.json"].version == "4"
-    assert "deployment.json" in Sources(told._replace(deployment=True)).wanted()
+    assert "deployment.json" in Sources(told._replace(deployment=True), refused).wanted()
     (tmp_path / "daemonset.json").write_text("half of a")
     assert sources.wanted()["daemonset.json"].version == "4"
     (tmp_path / "daemonset.json").unlink()
     assert "daemonset.json" not in sources.wanted()
+    assert refused == []
+
+
+def test_a_manifest_that_nobody_could_run_is_told_once_and_taken_up_when_it_is_mended(tmp_path: Path) -> None:
+    told, refused = job(tmp_path), Refused()
+    sources, manifests = Sources(told, refused), Path(Paths(told.root).manifests)
+    bad = {**POD, "spec": {"containers": [{"name": "main", "livenessProbe": {"periodSeconds": -1}}]}}
+    (manifests / "bad.json").write_text(json.dumps(bad))
+    (manifests / "app.json").write_text(json.dumps(POD))
+    (manifests / "half.json").write_text("{")
+    for _ in range(2):
+        assert list(sources.wanted()) == ["static/app.json"]
+    (bad_path, bad_why), (half_path, half_why) = refused
+    probe = "spec.containers[0].livenessProbe"
+    assert (bad_path, bad_why) == (
+        "/etc/kubernetes/manifests/bad.json",
+        f"invalid pod: [{probe}: Required value: must specify a handler type, "
+        f"{probe}.periodSeconds: Invalid value: -1: must be greater than or equal to 0]",
+    )
+    assert half_path == "/etc/kubernetes/manifests/half.json"
+    assert half_why.startswith(f"{half_path}: couldn't parse as pod(")
+    (manifests / "bad.json").write_text(json.dumps(POD))
+    assert "static/bad.json" in sources.wanted()
+    assert len(refused) == 2
 
 
 def test_the_environment_of_a_container(tmp_path: Path) -> None:
