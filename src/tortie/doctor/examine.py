@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tortie.doctor.picture.picture import Picture
+from tortie.doctor.picture.since import only_what_counts
 from tortie.doctor.reading.exhibit import Source
 from tortie.doctor.shares import all_understood
 
@@ -16,4 +17,4 @@ def picture_of(sources: Iterable[Source]) -> Picture:
         picture.add(part.facts)
         picture.add_hits(part.hits)
     picture.skipped = tuple(getattr(sources, "skipped", ()))
-    return picture
+    return only_what_counts(picture)

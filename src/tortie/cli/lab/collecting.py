@@ -32,6 +32,7 @@ from tortie.lab.evidence.questions import (
 )
 from tortie.lab.evidence.sending import Errand, is_cut_off, send_all
 from tortie.lab.evidence.traffic import Pod, of_pods
+from tortie.lab.faults.ledger import healed_file
 from tortie.lab.observe import ask_agents
 from tortie.lab.registry import LabFolder
 
@@ -193,7 +194,7 @@ def _way_into(keeper: KeeperClient, machine: str, *, pod: bool = False) -> tuple
 def _around(folder: LabFolder, environment: Mapping[str, str], root: str) -> Around:
     there = frozenset(name for name in _TOOLS if os.path.exists(os.path.join(folder.path, "bin", name))) | {"kubectl"}
     folders = tuple(path for path in FOLDERS if os.path.isdir(root + path))
-    return Around(environment, there, os.path.exists(os.path.join(root, "log")), folders)
+    return Around(environment, there, os.path.exists(os.path.join(root, "log")), folders, healed_file(folder))
 
 
 def _good_place(folder: LabFolder, machines: Sequence[Mapping[str, Any]], nodes: Sequence[str]) -> str:

@@ -10,6 +10,7 @@ from tortie.doctor.picture.facts import (
     CalicoNode,
     Container,
     Event,
+    Fact,
     HostFile,
     Interface,
     Node,
@@ -57,6 +58,7 @@ class Picture:
     def __init__(self, exhibits: Iterable[Exhibit] = ()) -> None:
         self.exhibits: list[Exhibit] = list(exhibits)
         self.skipped: tuple[Skipped, ...] = ()  # what was handed over and could not be read
+        self.left_out: dict[str, set[int]] = {}  # by source, lines that were understood and do not count
         self._facts: dict[type, list[object]] = {}
         self._hits: dict[str, list[Hit]] = {}
         self._answers: dict[object, object] = {}
@@ -81,6 +83,15 @@ class Picture:
         for hit in hits:
             self._hits.setdefault(hit.sign, []).append(hit)
 
+    def facts(self) -> Iterator[Fact]:
+        """All of them, those of a type together."""
+        for facts in self._facts.values():
+            yield from facts  # type: ignore[misc]
+
+    def all_hits(self) -> Iterator[Hit]:
+        for hits in self._hits.values():
+            yield from hits
+
     def of(self, kind: type[T]) -> list[T]:
         """All facts of a type, in the order of the evidence."""
         return self._facts.get(kind, [])  # type: ignore[return-value]
@@ -99,7 +110,7 @@ class Picture:
 
     def lines_taken(self) -> dict[str, set[int]]:
         """By source, the numbers of lines that some fact or sign stands on."""
-        taken: dict[str, set[int]] = {}
+        taken = {source: set(lines) for source, lines in self.left_out.items()}
         everything = [*self._facts.values(), *self._hits.values()]
         for place in (item.place for items in everything for item in items):  # type: ignore[attr-defined]
             taken.setdefault(place.source, set()).update(range(place.first, place.last + 1))

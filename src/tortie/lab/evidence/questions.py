@@ -45,6 +45,7 @@ class Around(NamedTuple):
     tools: frozenset[str] = frozenset()  # of the lab's own kubelets: systemctl, journalctl, crictl, kubectl
     has_log: bool = True
     folders: tuple[str, ...] = ()  # of the node, those that are there
+    healed: str = ""  # the file that says since when nothing of what was broken before counts any more
 
 
 _MACHINE: Final = (
@@ -223,6 +224,7 @@ def of_cluster(around: Around) -> tuple[Question, ...]:
     asked += [Question("calico", f"tortie get {kind} -o yaml") for kind in RESOURCES]
     asked += [Question("calico", "tortie ipam show"), Question("calico", "tortie ipam show --show-blocks")]
     asked += [Question("calico", "tortie ipam check")]
+    asked += [Question("lab", f"cat {_word(around.healed)}")] if around.healed else []
     return tuple(asked)
 
 

@@ -16,7 +16,7 @@ from tortie.lab.faults.deed_forms import STORE_DEEDS, made_links, on_made_link, 
 from tortie.lab.faults.deeds import RestartNode, RestartUnit
 from tortie.lab.faults.doing_processes import restart, restart_unit
 from tortie.lab.faults.hands import Hands
-from tortie.lab.faults.ledger import Ledger, Step, Struck
+from tortie.lab.faults.ledger import Ledger, Step, Struck, note_healed
 from tortie.lab.faults.refusals import Order, Situation, Wanted, resolved
 from tortie.lab.registry import LabFolder
 from tortie.model.errors import TortieError
@@ -144,6 +144,8 @@ def heal(
     if ledger.before is None and not remains and timeout_s:
         # Kept until all is proven: who is interrupted here may ask for the proof again.
         healed = _proven(hands, healed, before, pods, timeout_s, tell)
+        if not healed.unready and not healed.remains:
+            note_healed(hands.folder, time.time())
     elif not remains and timeout_s:
         healed = healed._replace(unready=tuple(_wait_others(hands, before["ready"], chosen, pods, timeout_s, tell)))
     ledger.write()

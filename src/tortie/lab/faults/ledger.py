@@ -9,6 +9,7 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import suppress
+from datetime import UTC, datetime
 from typing import Any, Final, Literal
 
 from tortie.host.files import write_whole
@@ -22,6 +23,7 @@ Memo = dict[str, Any]
 
 _VERSION: Final = 1
 _BEGUN: Final = ("doing", "done")
+_HEALED: Final = "healed"
 
 
 class Step:
@@ -62,6 +64,18 @@ class Struck:
 
 def identity(fault: str, node: str) -> str:
     return f"{fault}@{node}" if node else fault
+
+
+def note_healed(folder: LabFolder, at: float) -> None:
+    """All was proven to be as before: what is said from now on is about something else."""
+    moment = datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")
+    write_whole(os.path.join(folder.path, _HEALED), f"{moment}\n".encode(), 0o600)
+
+
+def healed_file(folder: LabFolder) -> str:
+    """Where it says when that was last; "" if nothing was ever broken and healed."""
+    path = os.path.join(folder.path, _HEALED)
+    return path if os.path.exists(path) else ""
 
 
 class Ledger:

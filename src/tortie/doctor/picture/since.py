@@ -1,0 +1,93 @@
+"""What is wrong now, told from what was wrong before: evidence may say since when it counts.
+
+A lab that was broken and healed notes the moment at which all was proven to be as before, in a file that evidence of it
+shows. What logs and events said earlier is about troubles that are over, whatever is wrong now.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import Final
+
+from tortie.doctor.picture.facts import Clock, Event, LogLine
+from tortie.doctor.picture.picture import Picture
+from tortie.doctor.reading.archives import Skipped
+from tortie.doctor.reading.exhibit import Exhibit, Place
+from tortie.doctor.words import Words
+
+_SHOWN: Final = "/healed"  # the end of the command that shows it: `cat /run/tortie/labs/demo/healed`
+_SOME_YEAR: Final = 2000  # in which readers put a moment that names none
+_HALF_A_YEAR_S: Final = 183 * 86400.0
+
+Line = tuple[str, int]
+
+
+def only_what_counts(picture: Picture) -> Picture:
+    """The same picture without what was said before all was well; state, which is as it was found, stays."""
+    for exhibit in picture.exhibits:
+        if exhibit.command.startswith("cat /") and exhibit.command.endswith(_SHOWN) and exhibit.lines:
+            with suppress(ValueError):
+                return _since(picture, exhibit, datetime.fromisoformat(exhibit.lines[0].strip()))
+    return picture
+
+
+def _since(picture: Picture, note: Exhibit, moment: datetime) -> Picture:
+    since = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    noted = {*_lines(note.place(0, len(note.lines)))}
+    old = {*_old_lines(picture.of(LogLine), since), *_old_events(picture, since)} - noted
+    left = Picture(picture.exhibits)
+    left.add(fact for fact in picture.facts() if not _stands_on(fact.place, old | noted))
+    left.add_hits(hit for hit in picture.all_hits() if not _stands_on(hit.place, old | noted))
+    for source, number in old | noted:
+        left.left_out.setdefault(source, set()).add(number)
+    left.skipped = (*picture.skipped, Skipped(note.source, _why(since))) if old else picture.skipped
+    return left
+
+
+def _why(moment: float) -> Words:
+    told = f"{datetime.fromtimestamp(moment, UTC):%Y-%m-%d %H:%M:%S} UTC"
+    return Words(
+        f"what logs and events said before {told}: all was well then",
+        f"{told} 之前的日志和事件：当时一切正常",
+    )
+
+
+def _old_lines(lines: Iterable[LogLine], moment: float) -> Iterator[Line]:
+    """A line without a time is as old as the one before it."""
+    source, is_old = "", False
+    for line in lines:
+        if line.place.source != source:
+            source, is_old = line.place.source, False
+        if line.time is not None:
+            is_old = line.time < moment
+        elif line.of_some_year is not None:
+            is_old = _is_before(line.of_some_year, moment)
+        if is_old:
+            yield from _lines(line.place)
+
+
+def _is_before(then: float, moment: float) -> bool:
+    """Of a time that names no year: the one that is nearest to the moment is meant."""
+    of_some_year = datetime.fromtimestamp(moment, UTC).replace(year=_SOME_YEAR).timestamp()
+    ahead_s = then - of_some_year
+    return -_HALF_A_YEAR_S < ahead_s < 0 or ahead_s > _HALF_A_YEAR_S
+
+
+def _old_events(picture: Picture, moment: float) -> Iterator[Line]:
+    """Their ages count from when they were shown, which clocks in the same evidence tell."""
+    now = max((clock.time for clock in picture.of(Clock) if clock.time is not None), default=None)
+    if now is None:
+        return
+    for event in picture.of(Event):
+        if event.age_s is not None and now - event.age_s < moment:
+            yield from _lines(event.place)
+
+
+def _lines(place: Place) -> Iterator[Line]:
+    return ((place.source, number) for number in range(place.first, place.last + 1))
+
+
+def _stands_on(place: Place, lines: set[Line]) -> bool:
+    return all(line in lines for line in _lines(place))
