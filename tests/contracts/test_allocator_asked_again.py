@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Sequence
 
 import pytest
@@ -18,11 +19,29 @@ ENDPOINT = "/calico/endpoint"
 READING = "whatever is read"
 
 
+class Watch:
+    """The clock that requests are measured by. Time passes, and more of it when a test says so."""
+
+    def __init__(self) -> None:
+        self.ahead_s = 0.0
+
+    def monotonic(self) -> float:
+        return time.monotonic() + self.ahead_s
+
+
+@pytest.fixture
+def watch(monkeypatch: pytest.MonkeyPatch) -> Watch:
+    watch = Watch()
+    monkeypatch.setattr("tortie.ipam.gather.time", watch)
+    return watch
+
+
 class Halting(CutStore):
     """Some keys are behind a gate, as is all that is read, and one cannot be reached."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, watch: Watch) -> None:
         super().__init__(store, commits=1000, after=False)
+        self._watch = watch
         self.gates: dict[str, asyncio.Event] = {}
         self.waiting = asyncio.Event()  # somebody is at a gate
         self.away = ""
@@ -31,7 +50,7 @@ class Halting(CutStore):
     async def commit(self, operations: Sequence[Operation], *, timeout_s: float = TIMEOUT_S) -> Revision:
         if operations[0].key == self.away:
             self.tried.set()
-            await asyncio.sleep(timeout_s)
+            self._watch.ahead_s += timeout_s
             raise Unreachable(self.where, "commit", timeout_s, "no route", "wait")
         await self._pass([operations[0].key])
         return await super().commit(operations, timeout_s=timeout_s)
@@ -62,12 +81,12 @@ async def run_out_of_time(store: Halting, ours: Allocator) -> tuple[asyncio.Even
     first = asyncio.create_task(ours.assign(request("first")))
     await store.waiting.wait()
     store.away = ENDPOINT
-    refused = asyncio.create_task(ours.assign(pod(), timeout_s=1.0))
+    refused = asyncio.create_task(ours.assign(pod(), timeout_s=30))
     gate.set()
     await first
     await store.tried.wait()
     gate = store.gate(READING)
-    second = asyncio.create_task(ours.assign(request("second"), timeout_s=60))
+    second = asyncio.create_task(ours.assign(request("second"), timeout_s=600))
     with pytest.raises(Unreachable):
         await refused
     await store.waiting.wait()
@@ -75,10 +94,10 @@ async def run_out_of_time(store: Halting, ours: Allocator) -> tuple[asyncio.Even
     return gate, second
 
 
-def test_who_asks_again_keeps_what_was_written(play: Play) -> None:
+def test_who_asks_again_keeps_what_was_written(play: Play, watch: Watch) -> None:
     async def scenario(store: Store, _prefix: str) -> None:
         await set_up(store)
-        halting = Halting(store)
+        halting = Halting(store, watch)
         ours = Allocator(halting, "node1", clock=Clock(), atomic=False, keep=True)
         gate, second = await run_out_of_time(halting, ours)
         again = asyncio.create_task(ours.assign(pod()))
@@ -96,14 +115,14 @@ def test_who_asks_again_keeps_what_was_written(play: Play) -> None:
     play(scenario)
 
 
-def test_who_asks_again_in_vain_leaves_nothing(play: Play) -> None:
+def test_who_asks_again_in_vain_leaves_nothing(play: Play, watch: Watch) -> None:
     async def scenario(store: Store, _prefix: str) -> None:
         await set_up(store)
-        halting = Halting(store)
+        halting = Halting(store, watch)
         ours = Allocator(halting, "node1", clock=Clock(), atomic=False, keep=True)
         gate, second = await run_out_of_time(halting, ours)
         halting.away = ENDPOINT
-        again = asyncio.create_task(ours.assign(pod(), timeout_s=0.5))
+        again = asyncio.create_task(ours.assign(pod(), timeout_s=30))
         await asyncio.sleep(0)
         gate.set()
         with pytest.raises(Unreachable):
@@ -117,12 +136,12 @@ def test_who_asks_again_in_vain_leaves_nothing(play: Play) -> None:
     play(scenario)
 
 
-def test_who_asks_while_it_is_taken_back_gets_what_is_free_then(play: Play) -> None:
+def test_who_asks_while_it_is_taken_back_gets_what_is_free_then(play: Play, watch: Watch) -> None:
     """While it is about to be: whatever of it is done by then."""
 
     async def scenario(store: Store, _prefix: str) -> None:
         await set_up(store)
-        halting = Halting(store)
+        halting = Halting(store, watch)
         ours = Allocator(halting, "node1", clock=Clock(), atomic=False, keep=True)
         gate, second = await run_out_of_time(halting, ours)
         taking_back = halting.gate(handle_key("pod"))

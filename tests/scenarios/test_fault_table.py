@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -135,12 +136,24 @@ def _run(ward: Ward, inside: Sequence[str], folder: Path, results: Together) -> 
     """After a case that failed the others get a new lab: what it may have left is not theirs to suffer from."""
     rest = list(inside)
     while rest and not results.cancelled.is_set():
-        with Patient(folder, ward.lab(len(rest))) as lab:
-            up(lab, ward, rest, folder)
-            while rest and not results.cancelled.is_set():
-                case = rest.pop(0)
-                if not results.report(case, partial(examined, lab, case)):
-                    break
+        lab, here = Patient(folder, ward.lab(len(rest))), tuple(rest)
+        stay = ExitStack()
+
+        def work(case: str, lab: Patient = lab, stay: ExitStack = stay, here: Sequence[str] = here) -> None:
+            """That a lab comes up is for its first case to tell, that it leaves nothing for its last one."""
+            if case == here[0]:
+                stay.enter_context(lab)
+                up(lab, ward, here, folder)
+            examined(lab, case)
+            if case == here[-1]:
+                stay.close()
+
+        while rest and not results.cancelled.is_set():
+            case = rest.pop(0)
+            if not results.report(case, partial(work, case)):
+                break
+        with suppress(AssertionError):  # what is wrong has been told by the case that failed
+            stay.close()
 
 
 @pytest.mark.parametrize("case", cases())

@@ -83,27 +83,27 @@ def test_a_sealed_folder_can_be_read_only(tmp_path: Path) -> None:
         os.close(namespace)
 
 
-def test_mounts_of_a_folder_are_told_from_those_of_the_machine(tmp_path: Path) -> None:
-    """Also in a folder that is a mount itself, and has a space in its name."""
-    ours, theirs = tmp_path / "our lab", tmp_path / "theirs"
-    for folder in (ours, theirs):
-        folder.mkdir()
+@pytest.mark.parametrize("itself", [False, True], ids=["a plain folder", "a mount itself"])
+def test_mounts_of_a_folder_are_told_from_those_of_the_machine(tmp_path: Path, itself: bool) -> None:
+    ours, theirs = tmp_path / "our lab", tmp_path / "our lab's neighbour"
 
     def furnish() -> None:
-        small_disk(str(theirs), 1 << 20)
-        small_disk(str(ours), 1 << 20)
-        for name in ("swaps", "disk"):
-            (ours / name).mkdir() if name == "disk" else (ours / name).write_text("")
-        (theirs / "swaps").write_text("")
+        for folder in (ours, theirs):
+            folder.mkdir(exist_ok=True)
+            if itself:
+                small_disk(str(folder), 1 << 20)
+            (folder / "swaps").write_text("")
+            (folder / "disk").mkdir(exist_ok=True)
         bind(str(theirs / "swaps"), "/proc/devices")
         bind(str(ours / "swaps"), "/proc/swaps")
+        small_disk(str(theirs / "disk"), 65536)
         small_disk(str(ours / "disk"), 65536)
 
     namespace = new_mount_namespace(furnish)
 
     def look() -> None:
-        found = sorted(mount.place for mount in of_folder(str(ours), mounts()))
-        assert found == ["/proc/swaps", str(ours), str(ours / "disk")]
+        found = {mount.place for mount in of_folder(str(ours), mounts())}
+        assert found == {"/proc/swaps", str(ours / "disk"), *([str(ours)] if itself else [])}
 
     try:
         assert inside(namespace, look) == 0

@@ -165,7 +165,10 @@ def test_files(broken: Broken) -> None:
 
 def test_covered_full_and_sealed(broken: Broken) -> None:
     hosts = Path("/etc/hosts").read_text()
+    before = proof.fingerprints(broken.hands)
     for _ in there_and_back(broken, deeds.CoverFile("node-2", "/etc/hosts", "10.9.9.9 localhost\n")):
+        (differs,) = map(str, proof.compared(before, proof.fingerprints(broken.hands)))
+        assert differs.startswith("node-2: mounts: /etc/hosts ")
         assert broken.inside("cat", "/etc/hosts") == "10.9.9.9 localhost\n"
         assert Path("/etc/hosts").read_text() == hosts
         assert broken.lab.inside("node-1", "cat", "/etc/hosts") == hosts
@@ -280,6 +283,8 @@ def test_break_and_heal_as_a_person_does_it(broken: Broken) -> None:
     other = lab("heal", "idle-bridge")
     assert other.code == 0, other
     assert "still broken: bgp-port-dropped@node-2" in other.stdout
+    noted = lab.folder / "healed"
+    assert not noted.exists(), "not before all is as it was"
     missing = lab("heal", "swap-on")
     assert (missing.code, "is not there" in missing.stderr) == (2, True)
     healed = lab("heal", "--lang", "zh")
@@ -288,8 +293,24 @@ def test_break_and_heal_as_a_person_does_it(broken: Broken) -> None:
     assert "一切如初" in healed.stdout
     assert lab("status").code == 0
     assert not (lab.folder / "faults.json").exists()
+    assert f"]# cat {noted}\n{noted.read_text()}" in lab("evidence", "-o", "-").stdout
     nothing = lab("heal", "-o", "json")
     assert (nothing.code, nothing.json["healed"], nothing.json["active"]) == (0, [], [])
+
+
+def test_what_was_not_well_before_counts_afterwards(broken: Broken) -> None:
+    """Then all may be as it was, but what was said is not over."""
+    lab, noted = broken.lab, broken.lab.folder / "healed"
+    lab.wait_ready()
+    noted.unlink(missing_ok=True)
+    lab.inside("node-3", "ip", "link", "set", "eth0", "down")
+    lab.wait("node-3 is alone", lambda: not lab.node("node-3")["ready"])
+    assert lab("break", "--decoy", "idle-bridge", "--node", "node-1").code == 0
+    done = lab("heal")
+    assert done.code == 0, done
+    assert not noted.exists()
+    lab.inside("node-3", "ip", "link", "set", "eth0", "up")
+    lab.wait_ready()
 
 
 def test_somebody_else_heals_first(broken: Broken) -> None:

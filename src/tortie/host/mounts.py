@@ -116,7 +116,7 @@ def of_folder(folder: str, seen: Sequence[Mount]) -> list[Mount]:
     holder = max(below, key=lambda mount: len(mount.place), default=None)  # of several in one place the uppermost
     if holder is None:
         return []
-    origin = os.path.normpath(f"{holder.root}/{os.path.relpath(folder, holder.place)}")
+    origin = os.path.normpath(os.path.join(holder.root, os.path.relpath(folder, holder.place)))
     return [
         mount
         for mount in seen

@@ -164,7 +164,7 @@ class Gatherer:
             await self._read(need, [job for job in self._jobs if not job.over])
         if outdated:
             self._forget()
-        await self._make_up()
+        self._make_up()
         self._jobs = [job for job in self._jobs if not job.over]
 
     def _planned(self, draft: Draft) -> tuple[list[tuple[Job, Trial, Any]], Need | None, bool]:
@@ -277,13 +277,13 @@ class Gatherer:
         now = time.monotonic()
         return max(0.01, min(job.until - now for job in jobs))
 
-    async def _make_up(self) -> None:
-        """Step by step, a request that failed half-way has left its handle: it is set right, and addresses freed.
+    def _make_up(self) -> None:
+        """Step by step, a request that ended half-way has left its handle: it is set right, and addresses are freed.
 
         Unless somebody has asked for the handle again: then it is theirs, and what is left of it, too.
         """
         for job in self._jobs:
-            if job.over and job.written is not None and job.failed:
+            if job.over and job.written is not None:
                 written, job.written = frozenset(job.written), None
                 heir = next((other for other in self._jobs if other.giving == job.giving and not other.over), None)
                 if heir:

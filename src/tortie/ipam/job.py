@@ -65,10 +65,6 @@ class Job:
         """Nobody waits for it, but it has to be done."""
         return self.makes_up is not None
 
-    @property
-    def failed(self) -> bool:
-        return self._error is not None
-
     def outcome(self) -> Any:
         if self._error:
             raise self._error

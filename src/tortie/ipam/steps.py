@@ -96,11 +96,11 @@ class _Writer:
         for cidr, block in self._trial.blocks.items():
             before = self._view.blocks.get(cidr)
             for operation in written_block(self._view, cidr, block):
-                revision = await self._commit(operation)
-                self._view.learn_block(cidr, block.next_write() if block else None, revision)
-                if self._job.written is not None and block:
+                if self._job.written is not None and block:  # noted before: an answer may get lost
                     had = {holding.ip for holding in before.value.holdings()} if before else set()
                     self._job.written |= {holding.ip for holding in block.held_by(self._job.giving)} - had
+                revision = await self._commit(operation)
+                self._view.learn_block(cidr, block.next_write() if block else None, revision)
 
     async def along(self) -> None:
         for operation in self._trial.along:

@@ -92,10 +92,24 @@ def test_what_was_wrong_before_is_not_the_cause_of_what_is_wrong_now() -> None:
     assert "2026-11-16 19:40:00 UTC" in skipped.why.to("zh")
 
 
+def test_answers_do_not_date_each_other() -> None:
+    """One without any time in it counts; what stands before the first time is as old as that."""
+    old = "$ kubectl logs calico-node-x7k2p -c install-cni\nbefore all\n"
+    old += "2026-11-16 19:36:43.120 [INFO][9] a.go 1: before\n"
+    untimed = "$ kubectl logs calico-node-x7k2p -c calico-node\nERROR: Unable to access datastore\nTerminating\n"
+    assert len(said(None, old + untimed)) == 4
+    assert said("2026-11-16T19:40:00Z", old + untimed) == ["ERROR: Unable to access datastore", "Terminating"]
+
+
 def test_it_counts_wherever_it_is_pasted() -> None:
     note = "[root@node-1 ~]# cat /run/tortie/labs/demo/healed\n2026-11-16T19:40:00.000+00:00\n"
     (left,) = said(None, note + JOURNAL)
     assert "{new}" in left
+
+
+def test_a_folder_that_has_to_be_quoted() -> None:
+    note = "[root@node-1 ~]# cat '/srv/my labs/demo/healed'\n2026-11-16T19:40:00.000+00:00\n"
+    assert len(said(None, note + JOURNAL)) == 1
 
 
 def test_what_does_not_count_was_understood() -> None:

@@ -70,9 +70,10 @@ def _follow(place: Place, sources: list[_Source], *, timestamps: bool) -> None:
         ended: list[_Source] = []
         if time.monotonic() >= look_next:
             now = _pods_now(place)
-            ended = [each for each in sources if not goes_on(each.pod, now.get(_key(each.pod)), each.container)]
             look_next = time.monotonic() + _LOOK_S
-            sources = [each._replace(pod=now[_key(each.pod)]) for each in sources if each not in ended]
+            if now is not None:
+                ended = [each for each in sources if not goes_on(each.pod, now.get(_key(each.pod)), each.container)]
+                sources = [each._replace(pod=now[_key(each.pod)]) for each in sources if each not in ended]
         for source in (*sources, *ended):
             source.write(chosen_lines(source.log.lines(whole=source not in ended), timestamps=timestamps))
         sys.stdout.flush()
@@ -80,11 +81,13 @@ def _follow(place: Place, sources: list[_Source], *, timestamps: bool) -> None:
             time.sleep(_FOLLOW_S)
 
 
-def _pods_now(place: Place) -> dict[tuple[str, str], Thing]:
-    """None of a lab that has gone."""
+def _pods_now(place: Place) -> dict[tuple[str, str], Thing] | None:
+    """Not one of a lab that has gone; None when nobody says, as while a keeper is busy."""
     try:
         return {_key(pod): pod for pod in of_kind(place.things(), POD)}
     except LabFailure as failure:
+        if failure.key == "keeper-silent":
+            return None
         if failure.key != "taken-down":
             raise
         return {}

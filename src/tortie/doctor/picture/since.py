@@ -6,9 +6,12 @@ shows. What logs and events said earlier is about troubles that are over, whatev
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import shlex
+from bisect import bisect_right
+from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
+from itertools import groupby
 from typing import Final
 
 from tortie.doctor.picture.facts import Clock, Event, LogLine
@@ -27,16 +30,24 @@ Line = tuple[str, int]
 def only_what_counts(picture: Picture) -> Picture:
     """The same picture without what was said before all was well; state, which is as it was found, stays."""
     for exhibit in picture.exhibits:
-        if exhibit.command.startswith("cat /") and exhibit.command.endswith(_SHOWN) and exhibit.lines:
+        if exhibit.lines and _SHOWN in exhibit.command and _shows_note(exhibit.command):
             with suppress(ValueError):
                 return _since(picture, exhibit, datetime.fromisoformat(exhibit.lines[0].strip()))
     return picture
 
 
+def _shows_note(command: str) -> bool:
+    with suppress(ValueError):
+        match shlex.split(command):
+            case ["cat", path]:
+                return path.startswith("/") and path.endswith(_SHOWN)
+    return False
+
+
 def _since(picture: Picture, note: Exhibit, moment: datetime) -> Picture:
     since = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
     noted = {*_lines(note.place(0, len(note.lines)))}
-    old = {*_old_lines(picture.of(LogLine), since), *_old_events(picture, since)} - noted
+    old = {*_old_lines(picture, since), *_old_events(picture, since)} - noted
     left = Picture(picture.exhibits)
     left.add(fact for fact in picture.facts() if not _stands_on(fact.place, old | noted))
     left.add_hits(hit for hit in picture.all_hits() if not _stands_on(hit.place, old | noted))
@@ -49,23 +60,41 @@ def _since(picture: Picture, note: Exhibit, moment: datetime) -> Picture:
 def _why(moment: float) -> Words:
     told = f"{datetime.fromtimestamp(moment, UTC):%Y-%m-%d %H:%M:%S} UTC"
     return Words(
-        f"what logs and events said before {told}: all was well then",
-        f"{told} 之前的日志和事件：当时一切正常",
+        f"what logs and events said before {told}, when all was well again",
+        f"{told} 之前的日志和事件：到该时刻一切已恢复正常",
     )
 
 
-def _old_lines(lines: Iterable[LogLine], moment: float) -> Iterator[Line]:
-    """A line without a time is as old as the one before it."""
-    source, is_old = "", False
-    for line in lines:
-        if line.place.source != source:
-            source, is_old = line.place.source, False
-        if line.time is not None:
-            is_old = line.time < moment
-        elif line.of_some_year is not None:
-            is_old = _is_before(line.of_some_year, moment)
-        if is_old:
-            yield from _lines(line.place)
+def _old_lines(picture: Picture, moment: float) -> Iterator[Line]:
+    """A line without a time is as old as the one before it in the same answer; without such, as the next one."""
+    for lines in _by_exhibit(picture):
+        ages = [_is_old(line, moment) for line in lines]
+        is_old = next((age for age in ages if age is not None), False)
+        for line, age in zip(lines, ages, strict=True):
+            is_old = is_old if age is None else age
+            if is_old:
+                yield from _lines(line.place)
+
+
+def _by_exhibit(picture: Picture) -> Iterator[list[LogLine]]:
+    starts: dict[str, list[int]] = {}
+    for exhibit in picture.exhibits:
+        if exhibit.lines:
+            starts.setdefault(exhibit.source, []).append(exhibit.number(0))
+    for numbers in starts.values():
+        numbers.sort()
+
+    def exhibit_of(line: LogLine) -> tuple[str, int]:
+        return line.place.source, bisect_right(starts.get(line.place.source, []), line.place.first)
+
+    for _, lines in groupby(picture.of(LogLine), exhibit_of):
+        yield list(lines)
+
+
+def _is_old(line: LogLine, moment: float) -> bool | None:
+    if line.time is not None:
+        return line.time < moment
+    return _is_before(line.of_some_year, moment) if line.of_some_year is not None else None
 
 
 def _is_before(then: float, moment: float) -> bool:

@@ -144,7 +144,7 @@ def heal(
     if ledger.before is None and not remains and timeout_s:
         # Kept until all is proven: who is interrupted here may ask for the proof again.
         healed = _proven(hands, healed, before, pods, timeout_s, tell)
-        if not healed.unready and not healed.remains:
+        if not healed.unready and not healed.remains and all(before["ready"].values()):
             note_healed(hands.folder, time.time())
     elif not remains and timeout_s:
         healed = healed._replace(unready=tuple(_wait_others(hands, before["ready"], chosen, pods, timeout_s, tell)))

@@ -67,7 +67,7 @@ def identity(fault: str, node: str) -> str:
 
 
 def note_healed(folder: LabFolder, at: float) -> None:
-    """All was proven to be as before: what is said from now on is about something else."""
+    """All was proven to be as before, and well: what is said from now on is about something else."""
     moment = datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")
     write_whole(os.path.join(folder.path, _HEALED), f"{moment}\n".encode(), 0o600)
 

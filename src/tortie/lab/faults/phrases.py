@@ -25,7 +25,7 @@ FAULT_PHRASES: Final[dict[str, Pair]] = {
     "cpu-limit": Pair("CPU limit", "CPU 限额"),
     "variable": Pair("variable {variable}", "环境变量 {variable}"),
     "machine-itself": Pair("the machine itself", "机器本身"),
-    "pods": Pair("pods {prefix}", "以 {prefix} 命名的 pod"),
+    "pods": Pair("pods {prefix}", "名称以 {prefix} 开头的 pod"),
     "deed": Pair("{deed}", "改动 {deed}"),
     # why one is not done
     "no-file": Pair("there is no such file", "没有这个文件"),

@@ -162,6 +162,7 @@ def check_template(owner: Any) -> Object:
     if problem := _misfit(found, _OWNER):
         raise Unreadable(problem)
     template = found.get("spec", {}).get("template", {})
+    template.setdefault("metadata", {})
     if problems := [*_spec_problems(template.get("spec", {}), "spec.template.spec")]:
         raise Invalid(problems)
     return dict(found)
@@ -255,6 +256,8 @@ def _container_problems(container: Object, path: str, names: set[str]) -> Iterat
     for number, variable in enumerate(container.get("env") or ()):
         if not variable.get("name"):
             yield f"{path}.env[{number}].name: Required value"
+    for number, port in enumerate(container.get("ports") or ()):
+        yield from _port_problems(port.get("containerPort", 0), f"{path}.ports[{number}].containerPort")
     for kind in KINDS:
         probe = container.get(f"{kind}Probe")
         if probe is not None:
@@ -281,12 +284,17 @@ def _get_problems(get: Object, path: str, container: Object) -> Iterator[str]:
     if isinstance(port, str):
         if port not in {each.get("name") for each in container.get("ports") or () if "containerPort" in each}:
             yield f"{path}.port: Invalid value: {_shown(port)}: must be the name of a port of the container"
-    elif not 0 < port < 65536:
-        yield f"{path}.port: Invalid value: {port}: must be between 1 and 65535, inclusive"
+    else:
+        yield from _port_problems(port, f"{path}.port")
     yield from _not_among(get, "scheme", _SCHEMES, path)
     for header in get.get("httpHeaders") or ():
         if not re.fullmatch(_HEADER_PATTERN, header.get("name", "")):
             yield f"{path}.httpHeaders: Invalid value: {_shown(header.get('name', ''))}: {_HEADER_RULE}"
+
+
+def _port_problems(port: int, path: str) -> Iterator[str]:
+    if not 0 < port < 65536:
+        yield f"{path}: Invalid value: {port}: must be between 1 and 65535, inclusive"
 
 
 def _not_among(thing: Object, field: str, supported: tuple[str, ...], path: str) -> Iterator[str]:

@@ -144,6 +144,18 @@ def test_what_it_must_not_say(pod: Any, said: str) -> None:
     assert str(caught.value) == said
 
 
+def test_a_port_that_cannot_be_told_by_its_name_alone() -> None:
+    pod = with_container(ports=[{"name": "http", "containerPort": 70000}], livenessProbe={"httpGet": {"port": "http"}})
+    with pytest.raises(Invalid, match=r"ports\[0\].containerPort: Invalid value: 70000: must be between 1 and 65535"):
+        check_pod(pod)
+
+
+def test_a_template_without_metadata_has_none() -> None:
+    owner = daemonset(planned(), "", 1)
+    del owner["spec"]["template"]["metadata"]
+    assert check_template(owner)["spec"]["template"]["metadata"] == {}
+
+
 def test_everything_that_is_wrong_is_said() -> None:
     with pytest.raises(Invalid) as caught:
         check_pod(with_container(name="../up", livenessProbe={"timeoutSeconds": -2}))
