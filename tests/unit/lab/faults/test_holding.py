@@ -98,8 +98,8 @@ def test_the_runtime_is_stopped_and_goes_on_at_the_end(tmp_path: Path, runtime: 
             record = {"id": "c2", "uid": "u2", "container": "upgrade-ipam", "state": "CONTAINER_RUNNING"}
             Path(paths.containers).write_text(json.dumps({"containers": [{**record, "pid": container.pid}]}))
             os.waitid(os.P_PID, runtime.pid, os.WSTOPPED | os.WNOWAIT)
-            os.waitid(os.P_PID, container.pid, os.WCONTINUED | os.WNOWAIT)
-            assert not is_stopped(container.pid)
+            while is_stopped(container.pid):  # until the time-out of this test
+                time.sleep(0.01)
         finally:
             os.kill(pid, signal.SIGTERM)
             container.kill()
