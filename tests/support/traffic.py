@@ -44,7 +44,10 @@ class Traffic:
         return max(0, self.sent - self.received - 1) * INTERVAL_S
 
     def __enter__(self) -> Traffic:
+        """On its way: what is broken from now on is broken for packets that run."""
         self._process = self._lab.start("exec", *self._words)
+        assert self._process.stdout
+        self._process.stdout.readline()  # what ping says before its first packet; nothing, if it has ended
         self._began = time.monotonic()
         return self
 
