@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 from collections.abc import Mapping
 from typing import Any, Final
 
 from tortie.host.processes import Stat, stat_of
+from tortie.lab.notes import read_note
 
 AGENT: Final = "calico-node"
 
@@ -19,12 +19,11 @@ def agent_container(path: str, now: float, runtime: int | None) -> dict[str, Any
     `runtime`: its process. The record of one that was killed still calls its containers running; they died with it,
     and their numbers may be anybody's by now.
     """
-    try:
-        with open(path, "rb") as file:
-            containers = json.load(file)["containers"]
-    except (OSError, ValueError, KeyError):
-        return None
-    agents = [each for each in containers if each.get("container") == AGENT and each.get("started_at")]
+    agents = [
+        each
+        for each in read_note(path).get("containers", ())
+        if each.get("container") == AGENT and each.get("started_at")
+    ]
     if not agents:
         return None
     last = max(agents, key=lambda each: each["started_at"])
@@ -41,11 +40,7 @@ def agent_container(path: str, now: float, runtime: int | None) -> dict[str, Any
 
 def pod_ready(path: str) -> bool:
     """Whether a node's kubelet calls the agent's pod ready, by what it has written down last."""
-    try:
-        with open(path, "rb") as file:
-            items = json.load(file)["items"]
-    except (OSError, ValueError, KeyError):
-        return False
+    items = read_note(path).get("items", ())
     pods = [item for item in items if item["kind"] == "Pod" and item["metadata"]["name"].startswith(f"{AGENT}-")]
     conditions = [each for pod in pods for each in pod.get("status", {}).get("conditions", ())]
     return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fcntl
-import json
 import os
 import re
 import stat
@@ -13,6 +12,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, Final, NamedTuple
 
 from tortie.lab.failures import LabFailure
+from tortie.lab.notes import read_note
 
 DEFAULT_NAME: Final = "lab"
 _NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
@@ -57,12 +57,7 @@ class LabFolder(NamedTuple):
 
     def read(self) -> Record | None:
         """The keeper's record, or None while there is none that could be used."""
-        try:
-            with open(self.record, "rb") as file:
-                record = json.load(file)
-        except (OSError, ValueError):
-            return None
-        return record if isinstance(record, dict) else None
+        return read_note(self.record) or None
 
 
 def labs_folder(environment: Mapping[str, str], uid: int) -> str:

@@ -10,7 +10,6 @@ and none comes between something that is stopped and the note that it has to go 
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import time
@@ -19,6 +18,7 @@ from contextlib import closing, suppress
 from typing import Any, Final
 
 from tortie.lab.kubelet.jobs import Paths
+from tortie.lab.notes import read_note
 from tortie.lab.protocol import Closed, connected
 
 _ATTEMPTS: Final = 20
@@ -126,19 +126,12 @@ def _init_states(pod: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _items(paths: Paths, kind: str) -> Iterator[dict[str, Any]]:
-    return (each for each in _read(paths.objects).get("items", ()) if each.get("kind") == kind)
+    return (each for each in read_note(paths.objects).get("items", ()) if each.get("kind") == kind)
 
 
 def _containers(paths: Paths) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = _read(paths.containers).get("containers", [])
+    found: list[dict[str, Any]] = read_note(paths.containers).get("containers", [])
     return found
-
-
-def _read(path: str) -> dict[str, Any]:
-    with suppress(OSError, ValueError), open(path, encoding="utf-8") as file:
-        document = json.load(file)
-        return document if isinstance(document, dict) else {}
-    return {}
 
 
 def _number(path: str) -> int:

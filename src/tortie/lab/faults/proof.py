@@ -17,6 +17,7 @@ from tortie.host.mounts import mounts, of_folder
 from tortie.lab.failures import PHRASES, Phrase, Said, at, in_words, phrase
 from tortie.lab.faults.doing_network import nft_tables
 from tortie.lab.faults.hands import SWITCH, Hands, program
+from tortie.lab.notes import read_note
 from tortie.lab.observe import ask_agents
 from tortie.lab.status import lab_status
 from tortie.lab.words import Language
@@ -170,10 +171,10 @@ def pod_of(hands: Hands, node: str) -> str:
 
 def _objects(hands: Hands, node: str) -> list[dict[str, Any]]:
     """The node and its own pod, as its kubelet wrote them down last."""
+    noted = read_note(os.path.join(hands.folder.machine(node), "var/lib/kubelet/objects.json"))
     try:
-        with open(os.path.join(hands.folder.machine(node), "var/lib/kubelet/objects.json"), "rb") as file:
-            return [item for item in json.load(file)["items"] if _is_node_or_pod(item)]
-    except (OSError, ValueError, KeyError, TypeError):
+        return [item for item in noted["items"] if _is_node_or_pod(item)]
+    except (KeyError, TypeError):
         return []
 
 

@@ -14,9 +14,10 @@ from tortie.lab.failures import LabFailure
 from tortie.lab.kubectl.cluster import edit_key
 from tortie.lab.kubectl.kinds import Kind, Thing, at, name_of, namespace_of
 from tortie.lab.kubectl.patching import BadChange, next_generation
-from tortie.lab.kubectl.reading import EDITS, OWNERS, read_edits, read_json
+from tortie.lab.kubectl.reading import EDITS, OWNERS, read_edits
 from tortie.lab.kubelet.jobs import Paths
 from tortie.lab.kubelet.manifest import BadManifest, Invalid, check_template
+from tortie.lab.notes import read_note
 from tortie.lab.protocol import Closed, connected
 from tortie.lab.registry import LabFolder, locked
 
@@ -31,7 +32,7 @@ def change_owner(folder: LabFolder, owner: Thing, change: Callable[[Thing], Thin
     """Writes a DaemonSet or Deployment anew, which its kubelets see; whether anything is different now."""
     path = os.path.join(folder.path, OWNERS[str(owner["kind"])])
     with locked(folder, time.monotonic() + _LOCK_S, _nothing):
-        before = read_json(path)
+        before = read_note(path)
         if not before:
             raise LabFailure("no-kubelets", name=folder.name)
         after = change(before)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 from collections.abc import Mapping
@@ -17,6 +16,7 @@ from tortie.lab.kubectl.plain import made_pods, plain_node, plain_owner, plain_p
 from tortie.lab.kubectl.times import seconds_of, stamp
 from tortie.lab.kubelet.conditions import NodeFacts
 from tortie.lab.kubelet.jobs import Paths
+from tortie.lab.notes import read_note
 from tortie.lab.observe import ask_agents
 from tortie.lab.plan_json import from_json
 from tortie.lab.registry import LabFolder
@@ -49,7 +49,7 @@ def read_sources(folder: LabFolder, keeper: KeeperClient, now: float) -> Sources
         return _plain(sources, folder, told, plain_owner(plan, began), now)
     known = _registered(folder) if plan.store.kind == "embedded" else {}
     records = tuple(_record(folder.machine(node.name), node.name, known.get(node.name, {})) for node in plan.nodes)
-    owners = [read_json(os.path.join(folder.path, name)) for name in OWNERS.values()]
+    owners = [read_note(os.path.join(folder.path, name)) for name in OWNERS.values()]
     return sources._replace(records=records, owners=tuple(_dated(owner, began) for owner in owners if owner))
 
 
@@ -99,7 +99,7 @@ def _registered(folder: LabFolder) -> dict[str, dict[str, str]]:
 
 
 def _record(root: str, name: str, noted: Mapping[str, str]) -> NodeRecord:
-    things = read_json(Paths(root).objects).get("items") or []
+    things = read_note(Paths(root).objects).get("items") or []
     for thing in things:
         if isinstance(thing, dict) and thing.get("kind") == "Node":
             thing["metadata"].setdefault("annotations", {}).update(noted)
@@ -120,17 +120,7 @@ def _dated(owner: Thing, began: float) -> Thing:
 
 
 def read_edits(folder: LabFolder) -> dict[str, dict[str, Any]]:
-    return read_json(os.path.join(folder.path, EDITS))
-
-
-def read_json(path: str) -> dict[str, Any]:
-    """Empty where there is none that could be used."""
-    try:
-        with open(path, "rb") as file:
-            found = json.load(file)
-    except (OSError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}
+    return read_note(os.path.join(folder.path, EDITS))
 
 
 def log_file(folder: LabFolder, pod: Thing, container: str, attempt: int) -> str | None:

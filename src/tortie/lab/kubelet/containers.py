@@ -11,6 +11,7 @@ from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
 from tortie.lab.launch import Life, Place, become_command, become_program, fork_all
+from tortie.lab.notes import read_note, write_note
 
 RUNNING: Final = "CONTAINER_RUNNING"
 EXITED: Final = "CONTAINER_EXITED"
@@ -111,9 +112,8 @@ def kill_family(pid: int) -> None:
 def read_record(path: str) -> list[Container]:
     """Of a runtime that was here before; all that ran died with it."""
     try:
-        with open(path, "rb") as file:
-            found = [Container(record) for record in json.load(file)["containers"]]
-    except (OSError, ValueError, KeyError, TypeError):
+        found = [Container(record) for record in read_note(path)["containers"]]
+    except (KeyError, TypeError):
         return []
     for container in found:
         if container.runs:
@@ -122,14 +122,8 @@ def read_record(path: str) -> list[Container]:
 
 
 def write_record(path: str, containers: Sequence[Container]) -> None:
-    """Whole or not at all; without waiting for the disk, because nothing of it outlives the machine's next start."""
-    beside = f"{path}.new"
-    try:
-        with open(beside, "w", encoding="utf-8") as file:
-            json.dump({"containers": [container.as_json() for container in containers]}, file)
-        os.rename(beside, path)
-    except OSError:
-        pass  # a full disk: who asks the runtime itself still gets the truth
+    """On a full disk nobody does; who asks the runtime itself still gets the truth."""
+    write_note(path, json.dumps({"containers": [container.as_json() for container in containers]}))
 
 
 def prepare_log(root: str, container: Container, *, kept: int = 3) -> None:

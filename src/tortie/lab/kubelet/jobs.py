@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from typing import NamedTuple
+
+from tortie.lab.notes import write_note
 
 
 class RuntimeJob(NamedTuple):
@@ -104,8 +105,4 @@ class Paths(NamedTuple):
 
     def note_pid(self, path: str) -> None:
         """Of this process; a disk that is full does not keep it from its work."""
-        with suppress(OSError):
-            beside = f"{path}.new"
-            with open(beside, "w", encoding="ascii") as file:
-                file.write(f"{os.getpid()}\n")
-            os.rename(beside, path)
+        write_note(path, f"{os.getpid()}\n")

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from tortie.lab.kubelet.events import Book, book_of, objects_of
 from tortie.lab.kubelet.jobs import Paths
 from tortie.lab.kubelet.objects import Object
+from tortie.lab.notes import read_note, write_note
 
 
 class Known(NamedTuple):
@@ -41,14 +41,14 @@ class Records:
             {"serials": dict(serials), "pods": {pod["metadata"]["uid"]: list(known) for known, pod in pods}}
         )
         if state != self._last[1]:
-            _write(self._state, state)
+            write_note(self._state, state)
         if objects != self._last[0]:
-            _write(self._objects, objects)
+            write_note(self._objects, objects)
         self._last = (objects, state)
 
     def read(self) -> Recovered:
         """What a kubelet before this one has left."""
-        items, state = _read(self._objects).get("items", []), _read(self._state)
+        items, state = read_note(self._objects).get("items", []), read_note(self._state)
         known = {uid: Known(*each) for uid, each in state.get("pods", {}).items()}
         node = next((item for item in items if item["kind"] == "Node"), None)
         pods = tuple(
@@ -58,21 +58,3 @@ class Records:
         )
         book = book_of(item for item in items if item["kind"] == "Event")
         return Recovered(node, pods, book, dict(state.get("serials", {})))
-
-
-def _read(path: str) -> dict[str, Any]:
-    try:
-        with open(path, "rb") as file:
-            found = json.load(file)
-    except (OSError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}
-
-
-def _write(path: str, text: str) -> None:
-    """Whole or not at all; without waiting for the disk, because a lab does not outlive the machine."""
-    with suppress(OSError):
-        beside = f"{path}.new"
-        with open(beside, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.rename(beside, path)

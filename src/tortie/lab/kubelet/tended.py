@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -13,6 +12,7 @@ from tortie.lab.kubelet.objects import Object, made_hex, main_containers, named
 from tortie.lab.kubelet.probes import Worker, new_worker, probes_of
 from tortie.lab.kubelet.records import Known
 from tortie.lab.kubelet.template import environment_of
+from tortie.lab.notes import read_note
 
 
 class Tended:
@@ -64,7 +64,7 @@ class Tended:
     def environment(self, container: str, job: KubeletJob) -> dict[str, str]:
         """The node's, then what the pod says, then what the keeper was told to change."""
         found = dict(job.environment) | environment_of(named(self.pod, container), self.pod)
-        for name, value in _overlay(Paths(job.root).overlay).items():
+        for name, value in read_note(Paths(job.root).overlay).items():
             found.pop(name, None)
             if value is not None:
                 found[name] = str(value)
@@ -73,15 +73,6 @@ class Tended:
 
 def _labels(metadata: Object) -> Mapping[str, str]:
     return metadata.get("labels") or {}
-
-
-def _overlay(path: str) -> dict[str, Any]:
-    try:
-        with open(path, "rb") as file:
-            found = json.load(file)
-    except (OSError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}
 
 
 def attempts_from(records: Iterable[Mapping[str, Any]], uid: str, scheme: str) -> tuple[Attempt, ...]:
