@@ -21,6 +21,7 @@ from tortie.host.events import Events
 from tortie.host.links import links, observe
 
 SOON_S = 20.0
+QUIET_S = 0.2
 DETACH_FILTER = 27
 
 
@@ -41,13 +42,16 @@ def settle() -> None:
         link = observe().named("eth0")
         if link is None or not link.is_up:
             return False
-        # The kernel tells of an address once it is no longer tentative.
         return any(each.cidr.version == 6 and "tentative" not in each.flags for each in link.addresses)
 
     deadline = time.monotonic() + SOON_S
     while not settled():
         assert time.monotonic() < deadline, f"eth0 never came up: {observe().named('eth0')}"
         time.sleep(0.02)
+    # The kernel tells of an address some time after it is no longer tentative.
+    with Events() as events:
+        while events.wait(QUIET_S):
+            assert time.monotonic() < deadline, "the kernel always has news"
 
 
 def ip(*lines: str) -> None:
