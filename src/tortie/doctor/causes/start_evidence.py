@@ -129,13 +129,17 @@ def lifetimes(picture: Picture) -> list[tuple[Container, float]]:
 
 
 def started_to_killed(picture: Picture) -> list[tuple[Event, float]]:
-    """From `Started container calico-node` to its kill by liveness, by the ages of events that were each seen once."""
+    """From `Started container calico-node` to its kill by liveness, by the ages of events that were each seen once.
+
+    Of the same pod, as far as the events say whose they are.
+    """
     started = [event for event in picture.events("Started") if "calico-node" in event.message and event.count == 1]
     return [
         (killed, begin.age_s - killed.age_s)
         for killed in picture.events("Killing")
         for begin in started
         if "liveness" in killed.message and killed.count == 1 and begin.age_s is not None and killed.age_s is not None
+        if not (begin.object and killed.object) or begin.object == killed.object
     ]
 
 

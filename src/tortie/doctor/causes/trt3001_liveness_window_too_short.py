@@ -58,20 +58,23 @@ def judge(picture: Picture) -> Finding:
         )
         return ruled_out(why, strained[0].places)
     logs = [log for log in start_logs(picture) if not log.finished]
+    well = {pod.name for pod in picture.agents_now() if pod.all_ready and pod.restarts == 0}
+    sick = [log for log in logs if log.last.pod not in well]
     if failed := fatal_lines(picture):
         why = Words("the log names an error: the start does not make progress", "日志中有报错：启动并未推进")
         return ruled_out(why, failed[:1])
     objects = [
         "livenessProbe", *culprits(picture, *killed[:2], *(f.hit for f in failing[:2])), *sick_names(picture),
         *nodes_named(picture),
-        *(log.last.pod for log in logs), *(log.last.host for log in logs),
+        *(log.last.pod for log in sick), *(log.last.host for log in sick),
         f"initialDelaySeconds {budget.initial_delay_s:g}", f"failureThreshold {budget.failures}",
         "Liveness probe",
     ]  # fmt: skip
-    cut = [log for log in logs if _was_cut(log, budget)]
+    cut = [log for log in sick if _was_cut(log, budget)]
     if cut:
         return _by_log(picture, cut[-1], objects)
-    lived = [(one, s) for one, s in (*lifetimes(picture), *started_to_killed(picture)) if fits(s, budget)]
+    # What describe says is exact to the second; ages of events are rounded.
+    lived = [(one, s) for one, s in (*started_to_killed(picture), *lifetimes(picture)) if fits(s, budget)]
     if killed and lived and logs:
         seconds = lived[-1][1]
         why = Words(
@@ -81,7 +84,7 @@ def judge(picture: Picture) -> Finding:
             f"容器启动 {seconds:.0f} 秒后被存活探测杀掉，此时仍在启动且无报错；窗口为 {budget}。",
         )
         strength = STRONG if calm(picture) else POSSIBLE
-        return found(strength, why, objects, (probe, lived[-1][0], logs[-1].last, *killed[:1]))
+        return found(strength, why, objects, (probe, lived[-1][0], *(log.last for log in sick[-1:]), *killed[:1]))
     return _by_symptoms(picture, objects)
 
 

@@ -74,6 +74,49 @@ def test_killed_in_the_middle_on_an_idle_host() -> None:
     assert answer.strength >= 0.8
 
 
+def test_times_and_objects_are_those_of_the_pod_that_is_killed() -> None:
+    """Others that started at another time, and run well, are neither measured nor named."""
+    text = """
+$ kubectl -n kube-system get pods -o wide
+NAME                READY   STATUS    RESTARTS       AGE   IP         NODE
+calico-node-b7w2q   1/1     Running   0              20m   10.7.8.1   n1
+calico-node-hn5lx   0/1     Running   3 (40s ago)    5m    10.7.8.2   n2
+$ kubectl -n kube-system get events
+LAST SEEN   TYPE      REASON      OBJECT                  MESSAGE
+2m          Normal    Started     pod/calico-node-b7w2q   Started container calico-node
+40s         Normal    Started     pod/calico-node-hn5lx   Started container calico-node
+40s         Normal    Killing     pod/calico-node-hn5lx   Container calico-node failed liveness probe, will be restarted
+$ kubectl -n kube-system describe pod calico-node-hn5lx
+Name:         calico-node-hn5lx
+Namespace:    kube-system
+Node:         n2/10.7.8.2
+Containers:
+  calico-node:
+    State:          Running
+    Last State:     Terminated
+      Reason:       Error
+      Exit Code:    143
+      Started:      Tue, 02 Apr 2019 10:00:05 +0800
+      Finished:     Tue, 02 Apr 2019 10:01:12 +0800
+    Ready:          False
+    Restart Count:  3
+    Liveness:       http-get http://localhost:9099/liveness delay=10s timeout=1s period=10s #success=1 #failure=6
+$ kubectl -n kube-system logs calico-node-b7w2q
+2019-04-02 09:45:06.110 [INFO][8] startup.go 256: Early log level set to info
+2019-04-02 09:45:06.311 [INFO][8] startup.go 97: Skipping datastore connection test
+$ kubectl -n kube-system logs -p calico-node-hn5lx
+2019-04-02 10:00:06.110 [INFO][8] startup.go 256: Early log level set to info
+2019-04-02 10:00:06.311 [INFO][8] startup.go 97: Skipping datastore connection test
+[root@n2 ~]# uptime
+ 10:22:31 up 3 days,  1:02,  1 user,  load average: 0.21, 0.30, 0.28
+"""
+    answer = finding(ID, text)
+    assert answer.state == "found"
+    assert "67 s after its start" in answer.why.en
+    assert "calico-node-hn5lx" in answer.objects
+    assert "calico-node-b7w2q" not in answer.objects
+
+
 def test_a_start_that_says_terminating_ended_by_itself() -> None:
     text = f"""
 $ kubectl -n kube-system logs -p calico-node-rk2vd
