@@ -210,7 +210,7 @@ class _Node:
     async def _one_key(self, until: float) -> int:
         key, count = self._bare_key(block_key("10.0.0.0/26")), 0
         expecting: Expectation = ABSENT
-        while time.perf_counter() < until:
+        while not count or time.perf_counter() < until:
             expecting = await self._store.commit([Put(key, HALF_BLOCK, expecting)])
             count += 1
         return count
@@ -218,7 +218,7 @@ class _Node:
     async def _two_keys(self, until: float) -> int:
         key, count = self._bare_key(block_key("10.0.0.0/26")), 0
         expecting: Expectation = ABSENT
-        while time.perf_counter() < until:
+        while not count or time.perf_counter() < until:
             small = self._bare_key(handle_key("k8s-pod-network"))
             expecting = await self._store.commit([Put(key, HALF_BLOCK, expecting), Put(small, HANDLE, ABSENT)])
             count += 1
@@ -227,7 +227,7 @@ class _Node:
     async def _addresses(self, until: float) -> int:
         count = 0
         assert self._allocator is not None
-        while time.perf_counter() < until:
+        while not count or time.perf_counter() < until:
             await self._allocator.assign(request(self._name))
             count += 1
         return count
