@@ -28,9 +28,9 @@ class NodeAgent:
         self.folder = folder
         self.namespace = namespace
         self.words = words
-        # No BIRD in the machine's own namespace: its port and its routes belong to the machine.
-        backend = {} if namespace else {"CALICO_NETWORKING_BACKEND": "vxlan"}
-        self.variables = {"TORTIE_STORE": str(folder / "store.db"), **backend, **variables}
+        # In the machine's own namespace no BIRD and no NAT: its port, its routes and its filters belong to the machine.
+        modest = {"CALICO_NETWORKING_BACKEND": "vxlan", "CALICO_IPV4POOL_NAT_OUTGOING": "false"}
+        self.variables = {"TORTIE_STORE": str(folder / "store.db"), **({} if namespace else modest), **variables}
         if "ETCD_ENDPOINTS" in variables:
             del self.variables["TORTIE_STORE"]
         self.log_path = folder / "log"

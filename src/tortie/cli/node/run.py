@@ -49,7 +49,8 @@ class Stopped(BaseException):
     """SIGTERM or SIGINT before the agent listens for them itself."""
 
 
-# Python drops an exception that is raised in a callback of the import system; what was said must not be lost with it.
+# Python drops an exception that is raised in a callback of the import system, and prints it; what was said must not be
+# lost with it, and is nobody's trouble.
 _told_to_stop: list[int] = []
 
 
@@ -60,6 +61,11 @@ def _listen_for_signals() -> None:
         _told_to_stop.append(number)
         raise Stopped
 
+    def tell_dropped(dropped: sys.UnraisableHookArgs) -> None:
+        if dropped.exc_type is not Stopped:
+            sys.__unraisablehook__(dropped)
+
+    sys.unraisablehook = tell_dropped
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, stop)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # the settings are about to be read anyway
