@@ -139,8 +139,8 @@ def fix(picture: Picture, _finding: Finding) -> tuple[Step, ...]:
                 "Restart the static pods, one master at a time: they keep the old certificate in memory",
                 "逐个 master 重启静态 Pod：它们内存中仍是旧证书",
             ),
-            "mkdir -p /root/manifests && mv /etc/kubernetes/manifests/kube-*.yaml /root/manifests/ && sleep 30 && mv "
-            "/root/manifests/*.yaml /etc/kubernetes/manifests/",
+            "mkdir -p ~/manifests && mv /etc/kubernetes/manifests/kube-*.yaml ~/manifests/ && sleep 30 && mv "
+            "~/manifests/*.yaml /etc/kubernetes/manifests/",
             "disruptive",
         ),
         Step(

@@ -124,7 +124,7 @@ def fix(_picture: Picture, finding: Finding) -> tuple[Step, ...]:
         ),
         Step(
             Words("Save a good member first", "先备份正常成员"),
-            "etcdctl --endpoints=<good member> snapshot save /root/etcd-$(date +%F).db",
+            "etcdctl --endpoints=<good member> snapshot save ~/etcd-$(date +%F).db",
         ),
         Step(
             Words(f"Remove {member} from the cluster", f"将 {member} 移出集群"),
@@ -133,12 +133,12 @@ def fix(_picture: Picture, finding: Finding) -> tuple[Step, ...]:
         ),
         Step(
             Words("On that machine stop etcd and put its data aside", "在该机器上停止 etcd 并移走其数据目录"),
-            "mv /etc/kubernetes/manifests/etcd.yaml /root/ && mv /var/lib/etcd /var/lib/etcd.bad",
+            "mv /etc/kubernetes/manifests/etcd.yaml ~/ && mv /var/lib/etcd /var/lib/etcd.bad",
             "disruptive",
         ),
         Step(
             Words("Add it again; it copies the data from the others", "重新加入，由其他成员同步数据"),
-            "etcdctl member add <name> --peer-urls=https://<ip>:2380 && mv /root/etcd.yaml /etc/kubernetes/manifests/",
+            "etcdctl member add <name> --peer-urls=https://<ip>:2380 && mv ~/etcd.yaml /etc/kubernetes/manifests/",
             "disruptive",
         ),
     )

@@ -224,7 +224,7 @@ def fix(picture: Picture, finding: Finding) -> tuple[Step, ...]:
                 "When no pod on that node uses host-local any more: move its state away",
                 "确认该节点已没有 Pod 使用 host-local 后，移走其状态目录",
             ),
-            f"mv {DIRECTORY} /root/k8s-pod-network.old",
+            f"mv {DIRECTORY} ~/k8s-pod-network.old",
             "disruptive",
         ),
         Step(

@@ -179,7 +179,7 @@ def fix(_picture: Picture, finding: Finding) -> tuple[Step, ...]:
     steps = [
         Step(
             Words("Move the foreign file away, on every node that has it", "在所有存在该文件的节点上移走外来配置"),
-            f"mkdir -p /root/cni-old && mv {file} /root/cni-old/",
+            f"mkdir -p ~/cni-old && mv {file} ~/cni-old/",
             "disruptive",
         )
     ]

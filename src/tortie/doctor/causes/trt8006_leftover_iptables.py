@@ -142,7 +142,7 @@ def _chains(hits: list[Hit]) -> list[str]:
 
 def fix(_picture: Picture, _finding: Finding) -> tuple[Step, ...]:
     return (
-        Step(Words("Save what is there", "先备份现有规则"), "iptables-save > /root/iptables-before.txt"),
+        Step(Words("Save what is there", "先备份现有规则"), "iptables-save > ~/iptables-before.txt"),
         Step(
             Words(
                 "Reboot the drained node: nothing creates the relics again, Calico and kube-proxy write theirs anew",
