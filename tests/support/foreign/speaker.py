@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from abc import ABC, abstractmethod
@@ -120,6 +121,7 @@ class Speaker(ABC):
         done = subprocess.run(
             command,
             cwd=self.folder,
+            env={**os.environ, "HOME": str(self.folder)},  # where FRR's shell writes down what it was told
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
