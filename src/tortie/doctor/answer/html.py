@@ -10,7 +10,7 @@ from typing import Final
 from tortie.doctor.answer.excerpts import excerpts
 from tortie.doctor.answer.labels import label, since_label
 from tortie.doctor.answer.pictures import draw_topology, draw_window, escaped
-from tortie.doctor.causes.cause import Step
+from tortie.doctor.causes.steps import Step
 from tortie.doctor.diagnosis import Answer, Diagnosis, Quote, Symptom
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.picture.timeline import Moment, start, timeline

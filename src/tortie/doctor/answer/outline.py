@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final, Literal, NamedTuple
 
 from tortie.doctor.answer.labels import label, since_label
-from tortie.doctor.causes.cause import Step
+from tortie.doctor.causes.steps import Step
 from tortie.doctor.diagnosis import Answer, Diagnosis, Quote, Symptom
 from tortie.doctor.reading.exhibit import Place
 from tortie.doctor.words import Language

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from tortie import __version__
 from tortie.doctor.answer.labels import label
-from tortie.doctor.causes.cause import Step
+from tortie.doctor.causes.steps import Step
 from tortie.doctor.diagnosis import Answer, Diagnosis, Quote
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.words import Language

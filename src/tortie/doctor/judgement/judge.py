@@ -6,10 +6,12 @@ from collections.abc import Iterable
 from typing import Final
 
 from tortie.doctor.causes.catalogue import all_causes
-from tortie.doctor.causes.cause import HINT, LIKELY, Cause, Finding, Step, is_plain
+from tortie.doctor.causes.cause import HINT, LIKELY, Cause, Finding
+from tortie.doctor.causes.legacy import is_plain
+from tortie.doctor.causes.steps import Step
 from tortie.doctor.diagnosis import Answer, Diagnosis, Excluded, Question, Symptom, Verdict
 from tortie.doctor.judgement.evidence import Quotes, not_understood
-from tortie.doctor.judgement.filling import filled
+from tortie.doctor.judgement.filling import asked, common_values, filled
 from tortie.doctor.judgement.questions import first_question
 from tortie.doctor.judgement.standing import Standing, about_a_cluster, standing
 from tortie.doctor.judgement.symptoms import ELSEWHERE, symptoms
@@ -144,12 +146,14 @@ class _Answers:
         places = dict.fromkeys([*finding.evidence, *felt[:SYMPTOMS_IN_CHAIN]])
         because = tuple(dict.fromkeys(self._quotes.id_of(place) for place in places))
         safe = finding._replace(objects=tuple(filter(is_plain, finding.objects)))
-        fix = self._for_here(cause.fix(self._picture, safe))
+        fix = self._for_here(cause.fix(self._picture, safe), finding)
         confidence = round(finding.strength, 2)
-        return Answer(cause, finding, confidence, because, explains, fix, self._for_here(cause.verify))
+        verify, prevent = self._for_here(cause.verify, finding), cause.prevent_for(self._picture, finding)
+        return Answer(cause, finding, confidence, because, explains, fix, verify, prevent)
 
-    def _for_here(self, steps: tuple[Step, ...]) -> tuple[Step, ...]:
-        return tuple(step._replace(command=filled(step.command, self._picture)) for step in steps)
+    def _for_here(self, steps: tuple[Step, ...], finding: Finding) -> tuple[Step, ...]:
+        values = common_values(self._picture, finding)
+        return tuple(filled(step.fill(values), self._picture) for step in steps)
 
 
 def _diagnosis(
@@ -169,10 +173,7 @@ def _diagnosis(
         for place in symptom.evidence:
             quotes.id_of(place)
     excluded = _excluded(verdict, causes, findings, seen)
-    asks = tuple(
-        ask._replace(command=filled(ask.command, quotes.picture))
-        for ask in _next(verdict, causes, first, seen, quotes.picture.namespace)
-    )
+    asks = _next(verdict, causes, first, seen, quotes.picture)
     return Diagnosis(
         verdict, told, excluded, unrelated, tuple(seen), quotes.all(), asks,
         now.checked, not_understood(quotes.picture),
@@ -212,17 +213,17 @@ def _weaker(mark: Words) -> Words:
 
 
 def _next(
-    verdict: Verdict, causes: list[Found], first: Found | None, seen: list[Symptom], namespace: str
+    verdict: Verdict, causes: list[Found], first: Found | None, seen: list[Symptom], picture: Picture
 ) -> tuple[Question, ...]:
     if verdict == "healthy":
         return ()
     if first is None or first[1].strength <= HINT:
-        return (first_question(seen, namespace),)
+        return (first_question(seen, picture.namespace),)
     if verdict == "cause-found":
         cause, finding = first
-        return (Question(cause.ask.command, cause.ask.why, cause.id),) if finding.strength < 0.9 else ()
-    cause = first[0]
+        return (Question(asked(cause, finding, picture), cause.ask.why, cause.id),) if finding.strength < 0.9 else ()
+    cause, finding = first
     others = [other.id for other, _ in causes[1:3]]
     separates = f" ({cause.id} / {' / '.join(others)})" if others else ""
     why = Words(cause.ask.why.en + separates, cause.ask.why.zh + separates)
-    return (Question(cause.ask.command, why, cause.id),)
+    return (Question(asked(cause, finding, picture), why, cause.id),)

@@ -17,7 +17,8 @@ from tortie.doctor.causes.agent.start_evidence import (
     window,
 )
 from tortie.doctor.causes.agent.start_log import StartLog, fatal_lines, start_logs, terminations
-from tortie.doctor.causes.cause import (
+from tortie.doctor.causes.kubelet.node_evidence import NODE_SIGNS, calm, overload
+from tortie.doctor.causes.legacy import (
     LIKELY,
     POSSIBLE,
     STRONG,
@@ -29,7 +30,6 @@ from tortie.doctor.causes.cause import (
     found,
     ruled_out,
 )
-from tortie.doctor.causes.kubelet.node_evidence import NODE_SIGNS, calm, overload
 from tortie.doctor.picture.facts import Pod
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.words import Words

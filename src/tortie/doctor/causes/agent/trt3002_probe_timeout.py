@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from tortie.doctor.causes.agent.start_evidence import START_SIGNS, culprits, kills, probe_failures, settled, sick_names
-from tortie.doctor.causes.cause import (
+from tortie.doctor.causes.kubelet.node_evidence import NODE_SIGNS, overload
+from tortie.doctor.causes.legacy import (
     LIKELY,
     POSSIBLE,
     PROVEN,
@@ -20,7 +21,6 @@ from tortie.doctor.causes.cause import (
     found,
     ruled_out,
 )
-from tortie.doctor.causes.kubelet.node_evidence import NODE_SIGNS, overload
 from tortie.doctor.picture.facts import Probe
 from tortie.doctor.picture.picture import Picture, is_agent
 from tortie.doctor.reading.exhibit import Place

@@ -6,7 +6,8 @@ import re
 from typing import Final, NamedTuple
 
 from tortie.doctor.causes.agent.start_evidence import START_SIGNS, culprits, kills, probe_failures, sick_names
-from tortie.doctor.causes.cause import (
+from tortie.doctor.causes.kubelet.node_evidence import NODE_SIGNS, calm, overload
+from tortie.doctor.causes.legacy import (
     LIKELY,
     POSSIBLE,
     PROVEN,
@@ -19,7 +20,6 @@ from tortie.doctor.causes.cause import (
     found,
     ruled_out,
 )
-from tortie.doctor.causes.kubelet.node_evidence import NODE_SIGNS, calm, overload
 from tortie.doctor.picture.facts import Setting
 from tortie.doctor.picture.picture import Picture, is_agent
 from tortie.doctor.reading.exhibit import Place

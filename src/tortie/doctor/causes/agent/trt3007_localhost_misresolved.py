@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from tortie.doctor.causes.agent.start_evidence import culprits, sick_names
-from tortie.doctor.causes.cause import (
+from tortie.doctor.causes.legacy import (
     LIKELY,
     POSSIBLE,
     PROVEN,

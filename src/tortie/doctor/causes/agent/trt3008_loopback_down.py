@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from tortie.doctor.causes.agent.start_evidence import culprits, sick_names
-from tortie.doctor.causes.cause import (
+from tortie.doctor.causes.kubelet.node_evidence import NODE_SIGNS, overload
+from tortie.doctor.causes.legacy import (
     LIKELY,
     POSSIBLE,
     PROVEN,
@@ -18,7 +19,6 @@ from tortie.doctor.causes.cause import (
     found,
     ruled_out,
 )
-from tortie.doctor.causes.kubelet.node_evidence import NODE_SIGNS, overload
 from tortie.doctor.causes.shared import DIAL_FAILED
 from tortie.doctor.picture.facts import Interface, Ping
 from tortie.doctor.picture.picture import Picture

@@ -8,7 +8,7 @@ from typing import Final
 
 from tortie.doctor.causes.agent.start_evidence import culprits, sick_names
 from tortie.doctor.causes.agent.trt3006_port_9099_conflict import IN_USE, OTHER_BIRD, OURS, PORTS
-from tortie.doctor.causes.cause import (
+from tortie.doctor.causes.legacy import (
     LIKELY,
     POSSIBLE,
     PROVEN,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from tortie.doctor.causes.agent.start_evidence import culprits
-from tortie.doctor.causes.cause import (
+from tortie.doctor.causes.legacy import (
     LIKELY,
     POSSIBLE,
     PROVEN,

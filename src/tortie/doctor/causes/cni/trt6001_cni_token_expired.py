@@ -6,7 +6,17 @@ import re
 from functools import cache
 from typing import NamedTuple
 
-from tortie.doctor.causes.cause import (
+from tortie.doctor.causes.cni.cni_evidence import (
+    CONF_DIR,
+    DIRECTORY_SIGNS,
+    KUBECONFIG,
+    kubeconfigs,
+    node_of,
+    now,
+    runtime_conf_dirs,
+)
+from tortie.doctor.causes.cni.file_times import written_at
+from tortie.doctor.causes.legacy import (
     LIKELY,
     POSSIBLE,
     PROVEN,
@@ -19,16 +29,6 @@ from tortie.doctor.causes.cause import (
     found,
     ruled_out,
 )
-from tortie.doctor.causes.cni.cni_evidence import (
-    CONF_DIR,
-    DIRECTORY_SIGNS,
-    KUBECONFIG,
-    kubeconfigs,
-    node_of,
-    now,
-    runtime_conf_dirs,
-)
-from tortie.doctor.causes.cni.file_times import written_at
 from tortie.doctor.causes.shared import FORBIDDEN_USER, UNAUTHORIZED
 from tortie.doctor.picture.facts import HostFile, LogLine, Process, Setting
 from tortie.doctor.picture.picture import Picture

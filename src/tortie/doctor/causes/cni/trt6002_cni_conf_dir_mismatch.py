@@ -2,19 +2,6 @@
 
 from __future__ import annotations
 
-from tortie.doctor.causes.cause import (
-    LIKELY,
-    POSSIBLE,
-    PROVEN,
-    STRONG,
-    Ask,
-    Cause,
-    Finding,
-    Step,
-    cannot_tell,
-    found,
-    ruled_out,
-)
 from tortie.doctor.causes.cni.cni_evidence import (
     CONF_DIR,
     DIRECTORY_SIGNS,
@@ -31,6 +18,19 @@ from tortie.doctor.causes.cni.cni_evidence import (
     runtime_conf_dirs,
 )
 from tortie.doctor.causes.cni.file_times import written_at
+from tortie.doctor.causes.legacy import (
+    LIKELY,
+    POSSIBLE,
+    PROVEN,
+    STRONG,
+    Ask,
+    Cause,
+    Finding,
+    Step,
+    cannot_tell,
+    found,
+    ruled_out,
+)
 from tortie.doctor.causes.shared import UNAUTHORIZED
 from tortie.doctor.picture.facts import HostFile
 from tortie.doctor.picture.picture import Picture

@@ -2,19 +2,6 @@
 
 from __future__ import annotations
 
-from tortie.doctor.causes.cause import (
-    LIKELY,
-    POSSIBLE,
-    PROVEN,
-    STRONG,
-    Ask,
-    Cause,
-    Finding,
-    Step,
-    cannot_tell,
-    found,
-    ruled_out,
-)
 from tortie.doctor.causes.cni.cni_evidence import (
     AVC,
     BIN_DIR,
@@ -26,6 +13,19 @@ from tortie.doctor.causes.cni.cni_evidence import (
     Directory,
     node_of,
     runtime_bin_dirs,
+)
+from tortie.doctor.causes.legacy import (
+    LIKELY,
+    POSSIBLE,
+    PROVEN,
+    STRONG,
+    Ask,
+    Cause,
+    Finding,
+    Step,
+    cannot_tell,
+    found,
+    ruled_out,
 )
 from tortie.doctor.picture.facts import HostFile
 from tortie.doctor.picture.picture import Picture

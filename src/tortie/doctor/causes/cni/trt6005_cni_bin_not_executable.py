@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from tortie.doctor.causes.cause import (
+from tortie.doctor.causes.cni.cni_evidence import (
+    AVC,
+    BIN_DIR,
+    CP_DENIED,
+    CP_DENIED_GNU,
+    Mount,
+    mounted,
+    node_of,
+    selinux,
+)
+from tortie.doctor.causes.legacy import (
     LIKELY,
     POSSIBLE,
     PROVEN,
@@ -14,16 +24,6 @@ from tortie.doctor.causes.cause import (
     cannot_tell,
     found,
     ruled_out,
-)
-from tortie.doctor.causes.cni.cni_evidence import (
-    AVC,
-    BIN_DIR,
-    CP_DENIED,
-    CP_DENIED_GNU,
-    Mount,
-    mounted,
-    node_of,
-    selinux,
 )
 from tortie.doctor.picture.facts import HostFile
 from tortie.doctor.picture.picture import Picture

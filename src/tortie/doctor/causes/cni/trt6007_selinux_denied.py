@@ -2,19 +2,6 @@
 
 from __future__ import annotations
 
-from tortie.doctor.causes.cause import (
-    LIKELY,
-    POSSIBLE,
-    PROVEN,
-    STRONG,
-    Ask,
-    Cause,
-    Finding,
-    Step,
-    cannot_tell,
-    found,
-    ruled_out,
-)
 from tortie.doctor.causes.cni.cni_evidence import (
     APPARMOR,
     AVC,
@@ -26,6 +13,19 @@ from tortie.doctor.causes.cni.cni_evidence import (
     mounted,
     node_of,
     selinux,
+)
+from tortie.doctor.causes.legacy import (
+    LIKELY,
+    POSSIBLE,
+    PROVEN,
+    STRONG,
+    Ask,
+    Cause,
+    Finding,
+    Step,
+    cannot_tell,
+    found,
+    ruled_out,
 )
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Hit, Sign

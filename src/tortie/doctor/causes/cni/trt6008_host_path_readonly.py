@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tortie.doctor.causes.cause import (
+from tortie.doctor.causes.cni.cni_evidence import BIN_DIR, CP_DENIED, READ_ONLY, mounted, node_of
+from tortie.doctor.causes.legacy import (
     LIKELY,
     PROVEN,
     STRONG,
@@ -14,7 +15,6 @@ from tortie.doctor.causes.cause import (
     found,
     ruled_out,
 )
-from tortie.doctor.causes.cni.cni_evidence import BIN_DIR, CP_DENIED, READ_ONLY, mounted, node_of
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Hit, Sign
 from tortie.doctor.words import Words

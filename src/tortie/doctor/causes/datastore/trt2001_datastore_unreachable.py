@@ -2,20 +2,6 @@
 
 from __future__ import annotations
 
-from tortie.doctor.causes.cause import (
-    HINT,
-    LIKELY,
-    POSSIBLE,
-    PROVEN,
-    STRONG,
-    Ask,
-    Cause,
-    Finding,
-    Step,
-    cannot_tell,
-    found,
-    ruled_out,
-)
 from tortie.doctor.causes.datastore.api_evidence import (
     API_PORTS,
     ETCD_PORTS,
@@ -32,6 +18,20 @@ from tortie.doctor.causes.datastore.api_evidence import (
 from tortie.doctor.causes.datastore.api_trust import NO_SAN, UNKNOWN_CA, WRONG_NAME, refusals
 from tortie.doctor.causes.datastore.etcd_evidence import leaders_in_turn
 from tortie.doctor.causes.datastore.trt2002_datastore_endpoint_wrong import configured, healthy_endpoints, misfit
+from tortie.doctor.causes.legacy import (
+    HINT,
+    LIKELY,
+    POSSIBLE,
+    PROVEN,
+    STRONG,
+    Ask,
+    Cause,
+    Finding,
+    Step,
+    cannot_tell,
+    found,
+    ruled_out,
+)
 from tortie.doctor.picture.facts import Ping, Pod, PortTest, Setting, Unit
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Hit, Sign

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from tortie.doctor.causes.cause import (
+from tortie.doctor.causes.datastore.api_evidence import ETCD_PORTS, VIP_SIGNS, Trouble, troubles
+from tortie.doctor.causes.legacy import (
     LIKELY,
     POSSIBLE,
     PROVEN,
@@ -18,7 +19,6 @@ from tortie.doctor.causes.cause import (
     found,
     ruled_out,
 )
-from tortie.doctor.causes.datastore.api_evidence import ETCD_PORTS, VIP_SIGNS, Trouble, troubles
 from tortie.doctor.picture.facts import Setting
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Place

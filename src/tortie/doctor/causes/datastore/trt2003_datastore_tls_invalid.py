@@ -5,20 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from tortie.doctor.causes.cause import (
-    HINT,
-    LIKELY,
-    POSSIBLE,
-    PROVEN,
-    STRONG,
-    Ask,
-    Cause,
-    Finding,
-    Step,
-    cannot_tell,
-    found,
-    ruled_out,
-)
 from tortie.doctor.causes.datastore.api_evidence import ETCD_PORTS
 from tortie.doctor.causes.datastore.api_trust import (
     AFTER,
@@ -46,6 +32,20 @@ from tortie.doctor.causes.datastore.api_trust import (
     refusals,
     shown_by,
     unsynchronised,
+)
+from tortie.doctor.causes.legacy import (
+    HINT,
+    LIKELY,
+    POSSIBLE,
+    PROVEN,
+    STRONG,
+    Ask,
+    Cause,
+    Finding,
+    Step,
+    cannot_tell,
+    found,
+    ruled_out,
 )
 from tortie.doctor.causes.shared import DIAL_FAILED
 from tortie.doctor.picture.facts import Certificate, PortTest, Setting

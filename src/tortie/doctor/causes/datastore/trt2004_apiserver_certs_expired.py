@@ -4,19 +4,6 @@ from __future__ import annotations
 
 import re
 
-from tortie.doctor.causes.cause import (
-    LIKELY,
-    POSSIBLE,
-    PROVEN,
-    STRONG,
-    Ask,
-    Cause,
-    Finding,
-    Step,
-    cannot_tell,
-    found,
-    ruled_out,
-)
 from tortie.doctor.causes.datastore.api_evidence import VIP_SIGNS
 from tortie.doctor.causes.datastore.api_trust import (
     AFTER,
@@ -31,6 +18,19 @@ from tortie.doctor.causes.datastore.api_trust import (
     synchronised,
     unsynchronised,
     where,
+)
+from tortie.doctor.causes.legacy import (
+    LIKELY,
+    POSSIBLE,
+    PROVEN,
+    STRONG,
+    Ask,
+    Cause,
+    Finding,
+    Step,
+    cannot_tell,
+    found,
+    ruled_out,
 )
 from tortie.doctor.picture.facts import Certificate
 from tortie.doctor.picture.picture import Picture

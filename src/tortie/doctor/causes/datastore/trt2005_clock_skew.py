@@ -2,20 +2,6 @@
 
 from __future__ import annotations
 
-from tortie.doctor.causes.cause import (
-    HINT,
-    LIKELY,
-    POSSIBLE,
-    PROVEN,
-    STRONG,
-    Ask,
-    Cause,
-    Finding,
-    Step,
-    cannot_tell,
-    found,
-    ruled_out,
-)
 from tortie.doctor.causes.datastore.api_evidence import bad_node
 from tortie.doctor.causes.datastore.api_trust import (
     AFTER,
@@ -32,6 +18,20 @@ from tortie.doctor.causes.datastore.api_trust import (
     steps,
     synchronised,
     unsynchronised,
+)
+from tortie.doctor.causes.legacy import (
+    HINT,
+    LIKELY,
+    POSSIBLE,
+    PROVEN,
+    STRONG,
+    Ask,
+    Cause,
+    Finding,
+    Step,
+    cannot_tell,
+    found,
+    ruled_out,
 )
 from tortie.doctor.causes.shared import UNAUTHORIZED
 from tortie.doctor.picture.facts import Certificate, Clock, LogLine

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from tortie.doctor.causes.cause import (
+from tortie.doctor.causes.datastore.etcd_evidence import RESTLESS_TERM, leaders_in_turn, slow_disks, statuses
+from tortie.doctor.causes.datastore.trt2001_datastore_unreachable import servers_down
+from tortie.doctor.causes.legacy import (
     HINT,
     LIKELY,
     POSSIBLE,
@@ -18,8 +20,6 @@ from tortie.doctor.causes.cause import (
     found,
     ruled_out,
 )
-from tortie.doctor.causes.datastore.etcd_evidence import RESTLESS_TERM, leaders_in_turn, slow_disks, statuses
-from tortie.doctor.causes.datastore.trt2001_datastore_unreachable import servers_down
 from tortie.doctor.causes.shared import API_DEADLINE
 from tortie.doctor.picture.facts import Event, LogLine, Pod
 from tortie.doctor.picture.picture import Picture

@@ -6,7 +6,8 @@ import re
 from collections import Counter
 from typing import NamedTuple
 
-from tortie.doctor.causes.cause import (
+from tortie.doctor.causes.datastore.etcd_evidence import odd_reading, odd_size
+from tortie.doctor.causes.legacy import (
     HINT,
     LIKELY,
     PROVEN,
@@ -19,7 +20,6 @@ from tortie.doctor.causes.cause import (
     found,
     ruled_out,
 )
-from tortie.doctor.causes.datastore.etcd_evidence import odd_reading, odd_size
 from tortie.doctor.causes.shared import TERMINATING
 from tortie.doctor.picture.facts import LogLine
 from tortie.doctor.picture.picture import Picture

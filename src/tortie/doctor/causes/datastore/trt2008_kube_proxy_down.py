@@ -4,20 +4,6 @@ from __future__ import annotations
 
 import re
 
-from tortie.doctor.causes.cause import (
-    HINT,
-    LIKELY,
-    POSSIBLE,
-    PROVEN,
-    STRONG,
-    Ask,
-    Cause,
-    Finding,
-    Step,
-    cannot_tell,
-    found,
-    ruled_out,
-)
 from tortie.doctor.causes.datastore.api_evidence import (
     BPF_SIGNS,
     CONNTRACK_DENIED,
@@ -41,6 +27,20 @@ from tortie.doctor.causes.datastore.api_evidence import (
 )
 from tortie.doctor.causes.datastore.trt2011_http_proxy_intercepts import INTERCEPTED
 from tortie.doctor.causes.ipam.trt5008_cidr_overlap import overlaps
+from tortie.doctor.causes.legacy import (
+    HINT,
+    LIKELY,
+    POSSIBLE,
+    PROVEN,
+    STRONG,
+    Ask,
+    Cause,
+    Finding,
+    Step,
+    cannot_tell,
+    found,
+    ruled_out,
+)
 from tortie.doctor.picture.facts import Pod, Unit, Workload
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Hit

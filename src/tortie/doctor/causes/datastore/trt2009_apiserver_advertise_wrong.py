@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from ipaddress import ip_address, ip_network
 
-from tortie.doctor.causes.cause import (
+from tortie.doctor.causes.datastore.api_evidence import (
+    RULE_SIGNS,
+    VIP_SIGNS,
+    Endpoint,
+    alive_otherwise,
+    answered,
+    direct_answers,
+    direct_failures,
+    kubernetes_endpoints,
+    vip_troubles,
+)
+from tortie.doctor.causes.legacy import (
     HINT,
     LIKELY,
     POSSIBLE,
@@ -17,17 +28,6 @@ from tortie.doctor.causes.cause import (
     cannot_tell,
     found,
     ruled_out,
-)
-from tortie.doctor.causes.datastore.api_evidence import (
-    RULE_SIGNS,
-    VIP_SIGNS,
-    Endpoint,
-    alive_otherwise,
-    answered,
-    direct_answers,
-    direct_failures,
-    kubernetes_endpoints,
-    vip_troubles,
 )
 from tortie.doctor.picture.facts import Interface, PortTest
 from tortie.doctor.picture.picture import Picture

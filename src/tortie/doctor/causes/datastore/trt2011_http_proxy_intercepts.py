@@ -5,7 +5,17 @@ from __future__ import annotations
 import re
 from ipaddress import ip_address, ip_network
 
-from tortie.doctor.causes.cause import (
+from tortie.doctor.causes.datastore.api_evidence import (
+    NO_PROXY,
+    NO_PROXY_SHORT,
+    PROXY_VARIABLE,
+    PROXY_VARIABLE_PLAIN,
+    VIP_SIGNS,
+    direct_answers,
+    vip_troubles,
+    vips,
+)
+from tortie.doctor.causes.legacy import (
     HINT,
     LIKELY,
     PROVEN,
@@ -17,16 +27,6 @@ from tortie.doctor.causes.cause import (
     cannot_tell,
     found,
     ruled_out,
-)
-from tortie.doctor.causes.datastore.api_evidence import (
-    NO_PROXY,
-    NO_PROXY_SHORT,
-    PROXY_VARIABLE,
-    PROXY_VARIABLE_PLAIN,
-    VIP_SIGNS,
-    direct_answers,
-    vip_troubles,
-    vips,
 )
 from tortie.doctor.picture.facts import Setting
 from tortie.doctor.picture.picture import Picture

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from tortie.doctor.causes.cause import (
+from tortie.doctor.causes.datastore.api_evidence import RULE_SIGNS, VIP_SIGNS, bad_node, vip_rules, vip_troubles, vips
+from tortie.doctor.causes.legacy import (
     LIKELY,
     PROVEN,
     STRONG,
@@ -16,7 +17,6 @@ from tortie.doctor.causes.cause import (
     found,
     ruled_out,
 )
-from tortie.doctor.causes.datastore.api_evidence import RULE_SIGNS, VIP_SIGNS, bad_node, vip_rules, vip_troubles, vips
 from tortie.doctor.picture.facts import Route
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Exhibit

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from tortie.doctor.causes.agent.start_evidence import unready
-from tortie.doctor.causes.cause import (
+from tortie.doctor.causes.datastore.api_evidence import TYPHA_PORT, VIP_SIGNS, Trouble, asks_vip, troubles
+from tortie.doctor.causes.datastore.api_trust import AFTER, EXPIRED, refusals
+from tortie.doctor.causes.legacy import (
     HINT,
     LIKELY,
     POSSIBLE,
@@ -17,8 +19,6 @@ from tortie.doctor.causes.cause import (
     found,
     ruled_out,
 )
-from tortie.doctor.causes.datastore.api_evidence import TYPHA_PORT, VIP_SIGNS, Trouble, asks_vip, troubles
-from tortie.doctor.causes.datastore.api_trust import AFTER, EXPIRED, refusals
 from tortie.doctor.picture.facts import Event, Pod, Workload
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Place

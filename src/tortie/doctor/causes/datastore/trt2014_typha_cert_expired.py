@@ -2,19 +2,6 @@
 
 from __future__ import annotations
 
-from tortie.doctor.causes.cause import (
-    LIKELY,
-    POSSIBLE,
-    PROVEN,
-    STRONG,
-    Ask,
-    Cause,
-    Finding,
-    Step,
-    cannot_tell,
-    found,
-    ruled_out,
-)
 from tortie.doctor.causes.datastore.api_trust import (
     AFTER,
     BAD_CERTIFICATE,
@@ -28,6 +15,19 @@ from tortie.doctor.causes.datastore.api_trust import (
     unsynchronised,
 )
 from tortie.doctor.causes.datastore.trt2013_typha_unavailable import typha_troubles
+from tortie.doctor.causes.legacy import (
+    LIKELY,
+    POSSIBLE,
+    PROVEN,
+    STRONG,
+    Ask,
+    Cause,
+    Finding,
+    Step,
+    cannot_tell,
+    found,
+    ruled_out,
+)
 from tortie.doctor.causes.shared import DIAL_FAILED
 from tortie.doctor.picture.facts import Certificate
 from tortie.doctor.picture.picture import Picture

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from tortie.doctor.causes.cause import (
+from tortie.doctor.causes.datastore.api_evidence import (
+    RULE_SIGNS,
+    VIP_SIGNS,
+    alive_otherwise,
+    direct_answers,
+    direct_failures,
+    kubernetes_endpoints,
+    vip_rules,
+    vip_troubles,
+)
+from tortie.doctor.causes.legacy import (
     HINT,
     LIKELY,
     POSSIBLE,
@@ -15,16 +25,6 @@ from tortie.doctor.causes.cause import (
     cannot_tell,
     found,
     ruled_out,
-)
-from tortie.doctor.causes.datastore.api_evidence import (
-    RULE_SIGNS,
-    VIP_SIGNS,
-    alive_otherwise,
-    direct_answers,
-    direct_failures,
-    kubernetes_endpoints,
-    vip_rules,
-    vip_troubles,
 )
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.words import Words

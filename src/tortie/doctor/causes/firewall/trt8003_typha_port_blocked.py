@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from tortie.doctor.causes.cause import (
+from tortie.doctor.causes.datastore.api_evidence import TYPHA_PORT, VIP_SIGNS
+from tortie.doctor.causes.datastore.api_trust import AFTER, EXPIRED, refusals
+from tortie.doctor.causes.datastore.trt2013_typha_unavailable import CONNECT, typha_troubles, typhas, typhas_ready
+from tortie.doctor.causes.legacy import (
     LIKELY,
     POSSIBLE,
     PROVEN,
@@ -15,9 +18,6 @@ from tortie.doctor.causes.cause import (
     found,
     ruled_out,
 )
-from tortie.doctor.causes.datastore.api_evidence import TYPHA_PORT, VIP_SIGNS
-from tortie.doctor.causes.datastore.api_trust import AFTER, EXPIRED, refusals
-from tortie.doctor.causes.datastore.trt2013_typha_unavailable import CONNECT, typha_troubles, typhas, typhas_ready
 from tortie.doctor.picture.facts import Listener, Pod, PortTest
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Sign

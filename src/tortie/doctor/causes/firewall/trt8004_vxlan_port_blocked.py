@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from tortie.doctor.causes.cause import (
+from tortie.doctor.causes.firewall.security_groups import covers, security_groups
+from tortie.doctor.causes.kernel.trt7011_vxlan_checksum_offload import BAD_SUM, side_of
+from tortie.doctor.causes.legacy import (
     LIKELY,
     POSSIBLE,
     PROVEN,
@@ -15,8 +17,6 @@ from tortie.doctor.causes.cause import (
     found,
     ruled_out,
 )
-from tortie.doctor.causes.firewall.security_groups import covers, security_groups
-from tortie.doctor.causes.kernel.trt7011_vxlan_checksum_offload import BAD_SUM, side_of
 from tortie.doctor.causes.underlay.traffic_evidence import (
     Row,
     arrived,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from tortie.doctor.causes.cause import (
+from tortie.doctor.causes.legacy import (
     HINT,
     LIKELY,
     POSSIBLE,

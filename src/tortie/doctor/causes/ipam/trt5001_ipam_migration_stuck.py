@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from tortie.doctor.causes.agent.init_timing import gap_s, timing
-from tortie.doctor.causes.cause import (
+from tortie.doctor.causes.legacy import (
     LIKELY,
     POSSIBLE,
     STRONG,

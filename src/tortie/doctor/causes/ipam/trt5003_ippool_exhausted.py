@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from tortie.doctor.causes.cause import (
+from tortie.doctor.causes.ipam.ipam_evidence import (
+    EXHAUSTION,
+    FULL,
+    NUMBERS,
+    Numbers,
+    exhaustion,
+    numbers,
+)
+from tortie.doctor.causes.legacy import (
     LIKELY,
     POSSIBLE,
     PROVEN,
@@ -14,14 +22,6 @@ from tortie.doctor.causes.cause import (
     cannot_tell,
     found,
     ruled_out,
-)
-from tortie.doctor.causes.ipam.ipam_evidence import (
-    EXHAUSTION,
-    FULL,
-    NUMBERS,
-    Numbers,
-    exhaustion,
-    numbers,
 )
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Hit

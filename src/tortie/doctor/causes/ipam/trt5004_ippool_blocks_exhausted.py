@@ -2,19 +2,6 @@
 
 from __future__ import annotations
 
-from tortie.doctor.causes.cause import (
-    LIKELY,
-    POSSIBLE,
-    PROVEN,
-    STRONG,
-    Ask,
-    Cause,
-    Finding,
-    Step,
-    cannot_tell,
-    found,
-    ruled_out,
-)
 from tortie.doctor.causes.ipam.ipam_evidence import (
     BLOCK_LIMIT,
     BLOCK_LIMIT_REACHED,
@@ -27,6 +14,19 @@ from tortie.doctor.causes.ipam.ipam_evidence import (
     Numbers,
     exhaustion,
     numbers,
+)
+from tortie.doctor.causes.legacy import (
+    LIKELY,
+    POSSIBLE,
+    PROVEN,
+    STRONG,
+    Ask,
+    Cause,
+    Finding,
+    Step,
+    cannot_tell,
+    found,
+    ruled_out,
 )
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Hit

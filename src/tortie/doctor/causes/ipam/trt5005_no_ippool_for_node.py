@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tortie.doctor.causes.cause import (
+from tortie.doctor.causes.ipam.ipam_evidence import exhaustion
+from tortie.doctor.causes.legacy import (
     LIKELY,
     POSSIBLE,
     PROVEN,
@@ -15,7 +16,6 @@ from tortie.doctor.causes.cause import (
     found,
     ruled_out,
 )
-from tortie.doctor.causes.ipam.ipam_evidence import exhaustion
 from tortie.doctor.picture.facts import Node, Pool
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Hit, Sign

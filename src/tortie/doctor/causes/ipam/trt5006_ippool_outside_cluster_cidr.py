@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tortie.doctor.causes.cause import STRONG, Ask, Cause, Finding, Step, cannot_tell, found
+from tortie.doctor.causes.legacy import STRONG, Ask, Cause, Finding, Step, cannot_tell, found
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Hit, Sign
 from tortie.doctor.words import Words

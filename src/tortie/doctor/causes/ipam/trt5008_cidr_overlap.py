@@ -6,7 +6,8 @@ import re
 from ipaddress import IPv4Network, ip_address, ip_network
 from typing import NamedTuple
 
-from tortie.doctor.causes.cause import (
+from tortie.doctor.causes.datastore.api_evidence import RULE_SIGNS, VIP_SIGNS, troubles, vip_rules, vips
+from tortie.doctor.causes.legacy import (
     LIKELY,
     PROVEN,
     STRONG,
@@ -18,7 +19,6 @@ from tortie.doctor.causes.cause import (
     found,
     ruled_out,
 )
-from tortie.doctor.causes.datastore.api_evidence import RULE_SIGNS, VIP_SIGNS, troubles, vip_rules, vips
 from tortie.doctor.picture.facts import Interface, Ping, Pod, Pool, Route, Session
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Place

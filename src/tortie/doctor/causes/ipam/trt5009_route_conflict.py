@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tortie.doctor.causes.cause import POSSIBLE, PROVEN, STRONG, Ask, Cause, Finding, Step, cannot_tell, found
+from tortie.doctor.causes.legacy import POSSIBLE, PROVEN, STRONG, Ask, Cause, Finding, Step, cannot_tell, found
 from tortie.doctor.picture.facts import Event, Pod, Route
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Hit, Sign

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from tortie.doctor.causes.cause import (
+from tortie.doctor.causes.ipam.ipam_evidence import (
+    CHECK_DONE,
+    CHECK_HANDLES,
+    CHECK_LEAKED,
+    CHECK_OUTSIDE,
+    CHECK_UNALLOCATED,
+)
+from tortie.doctor.causes.legacy import (
     LIKELY,
     POSSIBLE,
     PROVEN,
@@ -14,13 +21,6 @@ from tortie.doctor.causes.cause import (
     cannot_tell,
     found,
     ruled_out,
-)
-from tortie.doctor.causes.ipam.ipam_evidence import (
-    CHECK_DONE,
-    CHECK_HANDLES,
-    CHECK_LEAKED,
-    CHECK_OUTSIDE,
-    CHECK_UNALLOCATED,
 )
 from tortie.doctor.picture.facts import Interface, Pod
 from tortie.doctor.picture.picture import Picture

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tortie.doctor.causes.cause import (
+from tortie.doctor.causes.kernel.trt7001_kernel_module_missing import BAD_ARGUMENT, NO_SESSION, REVISION, SETS_PANIC
+from tortie.doctor.causes.legacy import (
     POSSIBLE,
     PROVEN,
     STRONG,
@@ -14,7 +15,6 @@ from tortie.doctor.causes.cause import (
     found,
     ruled_out,
 )
-from tortie.doctor.causes.kernel.trt7001_kernel_module_missing import BAD_ARGUMENT, NO_SESSION, REVISION, SETS_PANIC
 from tortie.doctor.causes.underlay.traffic_evidence import rows
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Sign

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tortie.doctor.causes.cause import PROVEN, STRONG, Ask, Cause, Finding, Step, cannot_tell, found, ruled_out
+from tortie.doctor.causes.legacy import PROVEN, STRONG, Ask, Cause, Finding, Step, cannot_tell, found, ruled_out
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Sign
 from tortie.doctor.words import Words

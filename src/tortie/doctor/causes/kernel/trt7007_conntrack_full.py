@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tortie.doctor.causes.cause import LIKELY, PROVEN, STRONG, Ask, Cause, Finding, Step, cannot_tell, found, ruled_out
+from tortie.doctor.causes.legacy import LIKELY, PROVEN, STRONG, Ask, Cause, Finding, Step, cannot_tell, found, ruled_out
 from tortie.doctor.causes.underlay.traffic_evidence import host_of, rows
 from tortie.doctor.picture.facts import Setting
 from tortie.doctor.picture.picture import Picture

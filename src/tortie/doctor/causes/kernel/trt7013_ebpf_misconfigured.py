@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from tortie.doctor.causes.cause import (
+from tortie.doctor.causes.datastore.api_evidence import (
+    BPF_SIGNS,
+    RESTORE_FAILED,
+    RULE_SIGNS,
+    VIP_SIGNS,
+    bpf_on,
+    proxy_pods,
+    vip_rules,
+    vip_troubles,
+)
+from tortie.doctor.causes.legacy import (
     LIKELY,
     POSSIBLE,
     PROVEN,
@@ -14,16 +24,6 @@ from tortie.doctor.causes.cause import (
     cannot_tell,
     found,
     ruled_out,
-)
-from tortie.doctor.causes.datastore.api_evidence import (
-    BPF_SIGNS,
-    RESTORE_FAILED,
-    RULE_SIGNS,
-    VIP_SIGNS,
-    bpf_on,
-    proxy_pods,
-    vip_rules,
-    vip_troubles,
 )
 from tortie.doctor.picture.facts import Setting, Workload
 from tortie.doctor.picture.picture import Picture

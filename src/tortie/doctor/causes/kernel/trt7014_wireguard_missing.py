@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from tortie.doctor.causes.cause import (
+from tortie.doctor.causes.kernel.trt7001_kernel_module_missing import NO_MODULE, NO_MODULE_BUSYBOX
+from tortie.doctor.causes.kernel.trt7012_felix_encap_disabled import NO_DEVICE
+from tortie.doctor.causes.legacy import (
     HINT,
     LIKELY,
     POSSIBLE,
@@ -16,8 +18,6 @@ from tortie.doctor.causes.cause import (
     found,
     ruled_out,
 )
-from tortie.doctor.causes.kernel.trt7001_kernel_module_missing import NO_MODULE, NO_MODULE_BUSYBOX
-from tortie.doctor.causes.kernel.trt7012_felix_encap_disabled import NO_DEVICE
 from tortie.doctor.causes.underlay.traffic_evidence import Row, rows
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Sign

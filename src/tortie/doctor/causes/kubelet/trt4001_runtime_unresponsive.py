@@ -13,7 +13,8 @@ from tortie.doctor.causes.agent.start_evidence import (
     sick_names,
     stuck_inits,
 )
-from tortie.doctor.causes.cause import (
+from tortie.doctor.causes.kubelet.node_evidence import drain
+from tortie.doctor.causes.legacy import (
     LIKELY,
     POSSIBLE,
     PROVEN,
@@ -26,7 +27,6 @@ from tortie.doctor.causes.cause import (
     found,
     ruled_out,
 )
-from tortie.doctor.causes.kubelet.node_evidence import drain
 from tortie.doctor.picture.facts import Condition, Event, Pod, Setting, Unit
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Place

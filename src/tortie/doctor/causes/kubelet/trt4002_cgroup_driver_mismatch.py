@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from tortie.doctor.causes.agent.start_evidence import START_SIGNS, culprits, kills
-from tortie.doctor.causes.cause import (
+from tortie.doctor.causes.legacy import (
     HINT,
     LIKELY,
     POSSIBLE,

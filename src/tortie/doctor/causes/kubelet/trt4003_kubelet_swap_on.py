@@ -6,7 +6,8 @@ import re
 from typing import Final
 
 from tortie.doctor.causes.agent.start_evidence import culprits, line_after
-from tortie.doctor.causes.cause import (
+from tortie.doctor.causes.kubelet.node_evidence import NODE_SIGNS, known_as, not_ready, silent
+from tortie.doctor.causes.legacy import (
     LIKELY,
     POSSIBLE,
     PROVEN,
@@ -19,7 +20,6 @@ from tortie.doctor.causes.cause import (
     found,
     ruled_out,
 )
-from tortie.doctor.causes.kubelet.node_evidence import NODE_SIGNS, known_as, not_ready, silent
 from tortie.doctor.picture.facts import Unit
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Place

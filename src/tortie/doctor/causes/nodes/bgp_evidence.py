@@ -9,7 +9,7 @@ from functools import wraps
 from typing import Any, Final, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
-from tortie.doctor.causes.cause import Finding, ruled_out
+from tortie.doctor.causes.legacy import Finding, ruled_out
 from tortie.doctor.causes.shared import ADDRESS_IN_USE_BY, BGP_NOT_ESTABLISHED, STARTED
 from tortie.doctor.picture.facts import Event, Node, Ping, Pod, Pool, PortTest, Session
 from tortie.doctor.picture.picture import Picture

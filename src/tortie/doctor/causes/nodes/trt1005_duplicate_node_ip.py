@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from tortie.doctor.causes.cause import (
+from tortie.doctor.causes.legacy import (
     POSSIBLE,
     PROVEN,
     STRONG,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tortie.doctor.causes.cause import POSSIBLE, Ask, Cause, Finding, Step, cannot_tell, found, ruled_out
+from tortie.doctor.causes.legacy import POSSIBLE, Ask, Cause, Finding, Step, cannot_tell, found, ruled_out
 from tortie.doctor.causes.nodes.address_conflicts import ARP_SIGNS, contest, contests
 from tortie.doctor.causes.nodes.bgp_addresses import ADDRESS_SIGNS
 from tortie.doctor.causes.nodes.bgp_evidence import SHARED_SIGNS

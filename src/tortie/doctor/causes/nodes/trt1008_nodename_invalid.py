@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tortie.doctor.causes.cause import LIKELY, PROVEN, STRONG, Ask, Cause, Finding, Step, cannot_tell, found, ruled_out
+from tortie.doctor.causes.legacy import LIKELY, PROVEN, STRONG, Ask, Cause, Finding, Step, cannot_tell, found, ruled_out
 from tortie.doctor.causes.nodes.bgp_evidence import NODE_BUILT, NODE_NAME, NODE_USED
 from tortie.doctor.causes.nodes.node_names import NAME_SIGNS, NODENAME_FILE, STORED_NAME
 from tortie.doctor.causes.shared import STARTED, TERMINATING

@@ -6,7 +6,7 @@ import re
 from collections import defaultdict
 from typing import Final
 
-from tortie.doctor.causes.cause import (
+from tortie.doctor.causes.legacy import (
     HINT,
     LIKELY,
     POSSIBLE,

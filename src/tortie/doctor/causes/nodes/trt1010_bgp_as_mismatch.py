@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tortie.doctor.causes.cause import LIKELY, PROVEN, STRONG, Ask, Cause, Finding, Step, cannot_tell, found, ruled_out
+from tortie.doctor.causes.legacy import LIKELY, PROVEN, STRONG, Ask, Cause, Finding, Step, cannot_tell, found, ruled_out
 from tortie.doctor.causes.nodes.bgp_as import AS_SIGNS, BAD_AS, as_errors, peer_address
 from tortie.doctor.causes.nodes.bgp_evidence import (
     all_established,

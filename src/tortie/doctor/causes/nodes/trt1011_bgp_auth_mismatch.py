@@ -6,7 +6,7 @@ import re
 from functools import cache
 from typing import Final
 
-from tortie.doctor.causes.cause import (
+from tortie.doctor.causes.legacy import (
     LIKELY,
     POSSIBLE,
     PROVEN,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tortie.doctor.causes.cause import (
+from tortie.doctor.causes.legacy import (
     HINT,
     LIKELY,
     POSSIBLE,

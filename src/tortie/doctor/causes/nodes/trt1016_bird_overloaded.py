@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from tortie.doctor.causes.cause import (
+from tortie.doctor.causes.legacy import (
     LIKELY,
     POSSIBLE,
     PROVEN,

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from tortie.doctor.causes.cause import (
+from tortie.doctor.causes.datastore.api_errors import (
+    FORBIDDEN,
+    MISSING_KIND,
+    MISSING_PATH,
+    NO_MATCHES,
+    calico_version,
+    kubernetes_version,
+    misfit,
+    missing_kinds,
+)
+from tortie.doctor.causes.legacy import (
     HINT,
     LIKELY,
     POSSIBLE,
@@ -15,16 +25,6 @@ from tortie.doctor.causes.cause import (
     cannot_tell,
     found,
     ruled_out,
-)
-from tortie.doctor.causes.datastore.api_errors import (
-    FORBIDDEN,
-    MISSING_KIND,
-    MISSING_PATH,
-    NO_MATCHES,
-    calico_version,
-    kubernetes_version,
-    misfit,
-    missing_kinds,
 )
 from tortie.doctor.causes.underlay.traffic_evidence import agents_fine
 from tortie.doctor.picture.picture import Picture

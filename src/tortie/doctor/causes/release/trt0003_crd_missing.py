@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from tortie.doctor.causes.cause import (
+from tortie.doctor.causes.datastore.api_errors import (
+    CRD_NOT_FOUND,
+    HARMLESS_KINDS,
+    MISSING_KIND,
+    MISSING_PATH,
+    NO_MATCHES,
+    calico_version,
+    missing_kinds,
+    plural_of,
+)
+from tortie.doctor.causes.legacy import (
     LIKELY,
     POSSIBLE,
     PROVEN,
@@ -14,16 +24,6 @@ from tortie.doctor.causes.cause import (
     cannot_tell,
     found,
     ruled_out,
-)
-from tortie.doctor.causes.datastore.api_errors import (
-    CRD_NOT_FOUND,
-    HARMLESS_KINDS,
-    MISSING_KIND,
-    MISSING_PATH,
-    NO_MATCHES,
-    calico_version,
-    missing_kinds,
-    plural_of,
 )
 from tortie.doctor.causes.underlay.traffic_evidence import rows
 from tortie.doctor.picture.picture import Picture

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tortie.doctor.causes.cause import (
+from tortie.doctor.causes.datastore.api_errors import FORBIDDEN, FORBIDDEN_OLD, refusals
+from tortie.doctor.causes.legacy import (
     LIKELY,
     POSSIBLE,
     PROVEN,
@@ -15,7 +16,6 @@ from tortie.doctor.causes.cause import (
     found,
     ruled_out,
 )
-from tortie.doctor.causes.datastore.api_errors import FORBIDDEN, FORBIDDEN_OLD, refusals
 from tortie.doctor.causes.shared import UNAUTHORIZED
 from tortie.doctor.causes.underlay.traffic_evidence import Row, rows
 from tortie.doctor.picture.picture import Picture

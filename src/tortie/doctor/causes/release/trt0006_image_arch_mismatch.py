@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tortie.doctor.causes.cause import PROVEN, STRONG, Ask, Cause, Finding, Step, cannot_tell, found
+from tortie.doctor.causes.legacy import PROVEN, STRONG, Ask, Cause, Finding, Step, cannot_tell, found
 from tortie.doctor.picture.facts import Container, Node
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Hit, Sign

@@ -8,7 +8,7 @@ from functools import cache
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
-from tortie.doctor.causes.cause import Step
+from tortie.doctor.causes.legacy import Step
 from tortie.doctor.picture.facts import LogLine, Ping, Pool, PortTest, Route, Session, Setting
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Exhibit, Place

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tortie.doctor.causes.cause import (
+from tortie.doctor.causes.firewall.security_groups import security_groups
+from tortie.doctor.causes.legacy import (
     LIKELY,
     POSSIBLE,
     PROVEN,
@@ -15,7 +16,6 @@ from tortie.doctor.causes.cause import (
     found,
     ruled_out,
 )
-from tortie.doctor.causes.firewall.security_groups import security_groups
 from tortie.doctor.causes.underlay.traffic_evidence import (
     arrived,
     cross_node_dead,
