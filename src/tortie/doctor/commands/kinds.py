@@ -63,7 +63,7 @@ KINDS: Final = {
     "namespace": _like(r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?", "namespace", "命名空间", 63),
     "name": _like(_DNS, "name of an object", "对象名"),
     "container": _like(r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?", "name of a container", "容器名", 63),
-    "workload": _like(r"(?:ds|deploy|sts|daemonset|deployment|statefulset)/[a-z0-9][a-z0-9.-]*", "workload", "工作负载"),
+    "workload": _like(r"(?:ds|deploy|sts)/[a-z0-9][a-z0-9.-]*", "workload", "工作负载"),
     "resource": _like(r"[a-z][a-z0-9]*(?:[./][a-z0-9][a-z0-9.-]*)*", "kind of resource", "资源类型"),
     "verb": _like(r"[a-z]+", "verb", "动词", 20),
     "account": _like(r"[a-z0-9][a-z0-9.-]*", "service account", "ServiceAccount 名"),

@@ -16,7 +16,7 @@ Risk = Literal["safe", "disruptive"]
 
 # Programs that only look, whatever their words.
 READERS: Final = frozenset((
-    "arping", "ausearch", "awk", "base64", "birdcl", "birdc", "cat", "chronyc", "column", 
+    "arping", "ausearch", "awk", "base64", "birdcl", "birdc", "cat", "chronyc", "column",
     "crane", "curl", "cut", "date", "df", "dig", "dmesg", "du", "echo", "env", "false", "file", "find",
     "findmnt", "free", "fuser", "getenforce", "getent", "grep", "head", "host", "hostname", "id", "iostat",
     "journalctl", "jq", "last", "less", "ls", "lsattr", "lscpu", "lsmod", "lsns", "lsof",
@@ -186,11 +186,12 @@ _JUDGED: Final[Mapping[str, Callable[[Simple], bool]]] = {
     "sed": _lacks("-i"), "tee": _never, "nmcli": _lacks("modify", "mod", "up", "down", "add", "delete", "reload"),
     "networkctl": _has("list", "status"), "kubeadm": _has("check-expiration", "version", "print", "renew"),
     "tortie": _has("collect", "doctor", "explain", "status", "show"), "wg": _has("show"), "mount": _lacks("-o"),
-    "openstack": _has("show", "list", "create", "set"), "aws": _has("describe-instances", "describe-instance-attribute"),
+    "openstack": _has("show", "list", "create", "set"),
+    "aws": _has("describe-instances", "describe-instance-attribute"),
     "semanage": _always, "restorecon": _always, "getsebool": _always, "swapon": _has("--show", "-s"),
     "cp": _always, "apt-cache": _always, "rpm": _has("-q", "-qa", "-V"), "dpkg": _has("-l", "-s", "-S"),
     "helm": _has("get", "list", "status", "history", "ls"), "kops": _has("get", "validate"),
-    "k3s": _always, "microk8s": _has("status", "inspect", "kubectl"), 
+    "k3s": _always, "microk8s": _has("status", "inspect", "kubectl"),
     "talosctl": _has("get", "logs", "dmesg", "health"),
     "hwclock": _has("-r", "--show"), "crane": _always, "skopeo": _has("inspect"), "bird": _has("-p"), "fio": _never,
     "calico": _has("-v"), "sv": _has("status"), "calico-node": _always,  # its probes
