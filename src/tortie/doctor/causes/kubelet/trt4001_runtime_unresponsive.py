@@ -2,35 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import cached_property
 from typing import Final
 
 from tortie.doctor.causes.agent.start_evidence import (
     Gap,
     created_to_started,
-    culprits,
     pod_to_container,
     settled,
     sick_names,
     stuck_inits,
 )
-from tortie.doctor.causes.kubelet.node_evidence import drain
-from tortie.doctor.causes.legacy import (
-    LIKELY,
-    POSSIBLE,
-    PROVEN,
-    STRONG,
-    Ask,
-    Cause,
-    Finding,
-    Step,
-    cannot_tell,
-    found,
-    ruled_out,
-)
+from tortie.doctor.causes.agent.start_evidence import culprits as hosts_of
+from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
+from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.picture.facts import Condition, Event, Pod, Setting, Unit
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Place
 from tortie.doctor.signs import Hit, Sign
+from tortie.doctor.texts import Seconds
 from tortie.doctor.words import Words
 
 PLEG: Final = Sign("runtime-pleg", "PLEG is not healthy")
@@ -49,104 +40,111 @@ SLOW_S: Final = 90.0  # between steps that take a second; ages of events are rou
 QUICK_S: Final = 2.0
 
 
-def judge(picture: Picture) -> Finding:
-    said = picture.said("runtime-broken")
-    serving = _serving(picture)
-    clear = [hit for hit in picture.hits(*CLEAR) if not _is_other_call(hit) and not _is_over(hit, serving)]
-    hanging = _hanging(picture)
-    units = [unit for unit in picture.of(Unit) if _is_runtime(unit) and unit.active not in ("active", "")]
-    gaps = [*created_to_started(picture), *_unexplained(picture, pod_to_container(picture))]
-    slow = [gap for gap in gaps if gap.seconds >= SLOW_S]
-    stuck = stuck_inits(picture)
-    retrying = picture.hits(RETRYING)
-    weak = [hit for hit in picture.hits(DEADLINE, NETDEVICE) if not _is_other_call(hit)]
-    if retrying and not (clear or said):
-        why = Words(
-            "upgrade-ipam runs and keeps retrying: it is the migration", "upgrade-ipam 在运行并不断重试：卡在迁移"
+class Seen:
+    def __init__(self, picture: Picture) -> None:
+        self.picture = picture
+        self.said = picture.said("runtime-broken")
+        serving = _serving(picture)
+        self.clear = [hit for hit in picture.hits(*CLEAR) if not _is_other_call(hit) and not _is_over(hit, serving)]
+        self.hanging = _hanging(picture)
+        self.units = [unit for unit in picture.of(Unit) if _is_runtime(unit) and unit.active not in ("active", "")]
+        self.gaps = [*created_to_started(picture), *_unexplained(picture, pod_to_container(picture))]
+        self.slow = [gap for gap in self.gaps if gap.seconds >= SLOW_S]
+        self.stuck = stuck_inits(picture)
+        self.weak = [hit for hit in picture.hits(DEADLINE, NETDEVICE) if not _is_other_call(hit)]
+
+    @cached_property
+    def described(self) -> list[Pod]:
+        return [pod for pod in self.picture.of(Pod) if pod.started is not None and pod.node]
+
+    @cached_property
+    def program(self) -> str:
+        runtime = " ".join(node.runtime for node in self.picture.nodes_now().values())
+        return "docker" if "docker" in runtime or self.picture.hits(NO_DOCKER) else "containerd"
+
+    @cached_property
+    def culprits(self) -> tuple[Culprit, ...]:
+        conditions = [condition.owner for condition in self.picture.of(Condition) if "PLEG" in condition.message]
+        hosts = [*(host for host, _ in self.hanging), *conditions, *(pod.node for pod in self.described)]
+        hosts += [*hosts_of(self.picture, *[*self.clear, *self.weak][:3]), *(unit.host for unit in self.units[:1])]
+        return culprits(
+            named("node", *hosts),
+            named("unit", *(unit.name for unit in self.units[:1])),
+            named("program", *(value for one in self.said for value in one.values), self.program, "containerd"),
+            named("container", *(gap.container for gap in self.slow)),
+            named("pod", *(pod.name for pod in self.described), *sick_names(self.picture)),
+            Culprit("program", "docker"),
         )
-        return ruled_out(why, retrying[:1])
-    pods = settled(picture)
-    if pods and (not (said or clear) or _recovered(picture)):
-        return ruled_out(
-            Words("all agents are ready and never restarted", "所有 calico-node 均就绪且从未重启"), pods[:2]
-        )
-    objects = [*(host for host, _ in hanging), *_objects(picture, [*clear, *weak], slow, units)]
-    evidence = [
-        *said[:1],
-        *clear[:3],
-        *(place for _, place in hanging[:1]),
-        *units[:1],
-        *(end for gap in slow[:2] for end in (gap.begin, gap.end)),
-        *stuck[:1],
-    ]
-    if said or clear or units or hanging:
-        strength = PROVEN if (said or units or hanging) and (clear or slow) else STRONG
-        words = [*(one.text for one in said), *(hit.text for hit in clear), *(unit.name for unit in units), "timeout"]
-        return found(strength, _why_words(words[0]), objects, evidence)
-    if slow:
-        return found(STRONG if stuck or len(slow) > 1 else LIKELY, _why_slow(slow), objects, evidence)
-    return _by_hints(picture, objects, gaps, weak)
+
+    @cached_property
+    def evidence(self) -> list[object]:
+        ends = (end for gap in self.slow[:2] for end in (gap.begin, gap.end))
+        calls = (place for _, place in self.hanging[:1])
+        return [*self.said[:1], *self.clear[:3], *calls, *self.units[:1], *ends, *self.stuck[:1]]
+
+    @property
+    def node(self) -> str:
+        known = self.picture.nodes_now()
+        names = [one.name for one in self.culprits if one.kind == "node"]
+        return next((name for name in names if name in known), names[0] if names else "")
 
 
-def _by_hints(picture: Picture, objects: list[str], gaps: list[Gap], weak: list[Hit]) -> Finding:
-    stuck = stuck_inits(picture)
-    ended = [pod for pod in picture.of(Pod) if pod.status in ("Terminating", "ContainerCreating")]
-    if weak:
-        sure = LIKELY if any(hit.sign == NETDEVICE.key for hit in weak) and ended else POSSIBLE
-        why = Words(
-            f"Calls to the runtime run into their limit ({weak[0].text}).", f"对运行时的调用超时（{weak[0].text}）。"
-        )
-        return found(sure, why, objects, weak[:3])
-    quick = [gap for gap in gaps if gap.seconds <= QUICK_S]
-    if stuck and quick:
-        why = Words(
-            f"{quick[0].container} was started within {max(quick[0].seconds, 0):.0f} s: the runtime does its work",
-            f"{quick[0].container} 在 {max(quick[0].seconds, 0):.0f} 秒内即启动：运行时工作正常",
-        )
-        return ruled_out(why, (quick[0].begin, quick[0].end))
-    waiting = [pod for pod in picture.agents_now() if pod.status.startswith("Init:0/") and (pod.age_s or 0) > 600]
-    if stuck or waiting:
-        why = Words(
-            "An init container does not end; neither its log nor the times of its creation and start are shown.",
-            "初始化容器迟迟不结束；其日志以及创建、启动的时间均未给出。",
-        )
-        return found(POSSIBLE, why, objects, (*stuck[:1], *waiting[:1]))
-    return cannot_tell(
-        Words("how long the runtime takes to start containers is not shown", "没有运行时启动容器所用的时间")
-    )
+def migration_retries(seen: Seen) -> Finding | None:
+    retrying = seen.picture.hits(RETRYING)
+    return ruled_out(retrying[:1]) if retrying and not (seen.clear or seen.said) else None
 
 
-def _why_words(text: str) -> Words:
-    return Words(
-        f'The container runtime does not answer ("{text.strip()[:120]}"), so the end of containers never reaches '
-        f"kubelet.",
-        f'容器运行时没有响应（"{text.strip()[:120]}"），容器的结束状态传不到 kubelet。',
-    )
+def agents_ready(seen: Seen) -> Finding | None:
+    pods = settled(seen.picture)
+    well = pods and (not (seen.said or seen.clear) or _recovered(seen.picture))
+    return ruled_out(pods[:2]) if well else None
 
 
-def _why_slow(slow: list[Gap]) -> Words:
-    gap = max(slow, key=lambda one: one.seconds)
-    begin = Words("its creation", "创建") if isinstance(gap.begin, Event) else Words("the pod's start", "pod 启动")
-    return Words(
-        f"{gap.container} was started {gap.seconds / 60:.1f} min after {begin.en}, which takes a second on a healthy "
-        f"runtime, and "
-        "its end never reached kubelet.",
-        f"{gap.container} 从{begin.zh}到容器启动用了 {gap.seconds / 60:.1f} 分钟（正常不到一秒），"
-        f"其结束状态也没有传到 kubelet。",
-    )
+def no_answer(seen: Seen) -> Finding | None:
+    """Its own words, a dead unit, or a call that never came back."""
+    if not (seen.said or seen.clear or seen.units or seen.hanging):
+        return None
+    strength = PROVEN if (seen.said or seen.units or seen.hanging) and (seen.clear or seen.slow) else STRONG
+    texts = [*(one.text for one in seen.said), *(hit.text for hit in seen.clear), *(unit.name for unit in seen.units)]
+    message = next(iter(texts), "timeout").strip()[:120]
+    return found(strength, seen.culprits, seen.evidence, message=message, node=seen.node, program=seen.program)
 
 
-def _objects(picture: Picture, hits: list[Hit], slow: list[Gap], units: list[Unit]) -> list[str]:
-    described = [pod for pod in picture.of(Pod) if pod.started is not None and pod.node]
-    silent = [condition.owner for condition in picture.of(Condition) if "PLEG" in condition.message]
-    runtime = " ".join(node.runtime for node in picture.nodes_now().values())
-    ids = "docker" if "docker" in runtime or picture.hits(NO_DOCKER) else "containerd"
-    return [
-        *silent, *(pod.node for pod in described), *culprits(picture, *hits[:3]), *(unit.host for unit in units[:1]),
-        *(unit.name for unit in units[:1]), *(v for s in picture.said("runtime-broken") for v in s.values), ids,
-        "containerd", "docker",
-        *(gap.container for gap in slow), *(pod.name for pod in described), *sick_names(picture),
-    ]  # fmt: skip
+def slow_starts(seen: Seen) -> Finding | None:
+    if not seen.slow:
+        return None
+    gap = max(seen.slow, key=lambda one: one.seconds)
+    created = isinstance(gap.begin, Event)
+    begin = Words("its creation", "容器创建") if created else Words("the pod's start", "Pod 启动")
+    return found(
+        STRONG if seen.stuck or len(seen.slow) > 1 else LIKELY, seen.culprits, seen.evidence,
+        container=gap.container, time=Seconds(gap.seconds), begin=begin, node=seen.node, program=seen.program,
+    )  # fmt: skip
+
+
+def calls_time_out(seen: Seen) -> Finding | None:
+    if not seen.weak:
+        return None
+    ended = [pod for pod in seen.picture.of(Pod) if pod.status in ("Terminating", "ContainerCreating")]
+    device = any(hit.sign == NETDEVICE.key for hit in seen.weak)
+    strength = LIKELY if device and ended else POSSIBLE
+    return found(strength, seen.culprits, seen.weak[:3], message=seen.weak[0].text, node=seen.node)
+
+
+def quick_starts(seen: Seen) -> Finding | None:
+    quick = [gap for gap in seen.gaps if gap.seconds <= QUICK_S]
+    if not (seen.stuck and quick):
+        return None
+    first = quick[0]
+    return ruled_out((first.begin, first.end), container=first.container, time=Seconds(max(round(first.seconds), 0)))
+
+
+def init_without_end(seen: Seen) -> Finding | None:
+    agents = seen.picture.agents_now()
+    waiting = [pod for pod in agents if pod.status.startswith("Init:0/") and (pod.age_s or 0) > 600]
+    if seen.stuck or waiting:
+        return found(POSSIBLE, seen.culprits, (*seen.stuck[:1], *waiting[:1]), node=seen.node)
+    return None
 
 
 def _unexplained(picture: Picture, gaps: list[Gap]) -> list[Gap]:
@@ -185,85 +183,27 @@ def _recovered(picture: Picture) -> bool:
     return bool(nodes) and all(node.status.startswith("Ready") for node in nodes.values())
 
 
-def fix(picture: Picture, finding: Finding) -> tuple[Step, ...]:
-    node = next(
-        (name for name in finding.objects if name in picture.nodes_now()),
-        finding.objects[0] if finding.objects else "<node>",
-    )
-    steps = [
-        Step(Words("Empty the node if it still can be", "若仍可操作，先排空节点"), drain(picture, node), "disruptive"),
-        Step(
-            Words("Restart containerd; containers survive it", "重启 containerd；运行中的容器不受影响"),
-            "systemctl restart containerd",
-            "disruptive",
-        ),
-    ]
-    if "docker" in finding.objects[:6] or picture.hits(NO_DOCKER):
-        steps.append(
-            Step(
-                Words(
-                    "Then docker: containers survive only with live-restore",
-                    "再重启 docker：仅启用 live-restore 时容器不受影响",
-                ),
-                "systemctl restart docker",
-                "disruptive",
-            )
-        )
-    steps.append(Step(Words("Then kubelet", "最后重启 kubelet"), "systemctl restart kubelet", "disruptive"))
-    return tuple(steps)
+def fix(picture: Picture, finding: Finding) -> Iterator[Do]:
+    version = picture.version("kubernetes")
+    yield do("drain-before-1-20" if version and version < (1, 20) else "drain")
+    yield do("containerd")
+    if finding.value("program") == "docker" or picture.hits(NO_DOCKER):
+        yield do("docker")
+    yield do("kubelet")
 
 
 CAUSE = Cause(
+    module=__name__,
     id="runtime-unresponsive",
     code="TRT4001",
     severity="high",
-    name=Words("container runtime hangs", "容器运行时卡死"),
-    what=Words(
-        "docker or containerd hangs or lost its partner, so the state of containers never reaches kubelet.",
-        "docker 或 containerd 卡死或彼此失联，容器状态传不到 kubelet。",
-    ),
     explains=(
-        "init-stuck",
-        "node-not-ready",
-        "terminating-stuck",
-        "sandbox-failed",
-        "not-ready",
-        "pod-pending",
-        "restarts",
-    ),
-    look_alikes=(
-        (
-            "ipam-migration-stuck",
-            Words(
-                "upgrade-ipam's log prints retries, and it was started within a second",
-                "upgrade-ipam 日志不断重试，且一秒内即启动",
-            ),
-        ),
-        ("kubelet-not-running", Words("kubelet itself is dead", "kubelet 本身未运行")),
-        ("cgroup-driver-mismatch", Words("containers end cleanly in cycles", "容器周期性地正常结束")),
+        "init-stuck", "node-not-ready", "terminating-stuck", "sandbox-failed", "not-ready", "pod-pending", "restarts",
     ),
     signs=(*CLEAR, DEADLINE, NETDEVICE, RETRYING),
-    judge=judge,
-    ask=Ask(
-        "kubectl -n kube-system logs <pod> -c upgrade-ipam --tail=5; timeout 10 crictl ps; timeout 10 docker ps; "
-        "journalctl -u containerd -u docker -u kubelet --since -15min | tail -40",
-        Words(
-            "a command that hangs or a silent log is this cause; retries are the migration",
-            "命令卡住或日志无输出就是此原因；不断重试则是迁移问题",
-        ),
+    look=Seen,
+    rules=(
+        migration_retries, agents_ready, no_answer, slow_starts, calls_time_out, quick_starts, init_without_end,
     ),
     fix=fix,
-    verify=(
-        Step(
-            Words("It answers at once (with docker: `time docker ps`)", "立即返回（使用 docker 时：`time docker ps`）"),
-            "time crictl ps",
-        ),
-    ),
-    prevent=(
-        Words(
-            "Keep docker and containerd at versions that belong together; alarm on PLEG latency and on Created to "
-            "Started gaps.",
-            "docker 与 containerd 版本配套；对 PLEG 延迟以及 Created 到 Started 的间隔告警。",
-        ),
-    ),
-)
+)  # fmt: skip
