@@ -124,10 +124,9 @@ class Cause:
             finding = rule(seen)
             if finding is not None:
                 name = rule.__name__.strip("_").replace("_", "-")
-                why = Text(
-                    self.module, finding.say if " " in finding.say else f"why {finding.say or name}", finding.values
-                )
-                return finding._replace(why=why, rule=name)
+                own = Text(self.module, f"why {finding.say or name}", finding.values)
+                # A finding that several causes share brings its sentence along.
+                return finding._replace(why=own if finding.why is _NOT_SAID else finding.why, rule=name)
         return Finding("cannot-tell", Text(self.module, "missing"), rule="missing")
 
     # Texts
