@@ -6,7 +6,32 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from tortie.doctor.picture.machine_facts import (
+    Certificate,
+    Clock,
+    Disk,
+    FilterRule,
+    HostFile,
+    Interface,
+    Listener,
+    Load,
+    Number,
+    Ping,
+    PortTest,
+    Process,
+    Route,
+    RoutingRule,
+    RuleCount,
+    Unit,
+)
 from tortie.doctor.reading.exhibit import Place
+
+__all__ = [
+    "CalicoNode", "Certificate", "Clock", "Condition", "Container", "Disk", "Document", "Event", "Fact",
+    "FilterRule", "HostFile", "Interface", "Listener", "Load", "LogLine", "Node", "Number", "Ping", "Pod",
+    "Pool", "PoolUse", "PortTest", "Probe", "Process", "Registered", "Route", "RoutingRule", "RuleCount",
+    "Session", "Setting", "Statement", "Unit", "Version", "Workload",
+]  # fmt: skip
 
 
 class Node(NamedTuple):
@@ -191,124 +216,6 @@ class CalicoNode(NamedTuple):
     name: str
 
 
-class Interface(NamedTuple):
-    """A link and its addresses (ip addr, ip link, ip -br, ifconfig, /sys/class/net)."""
-
-    place: Place
-    name: str
-    host: str = ""
-    index: int | None = None  # type: ignore[assignment]
-    state: str = ""  # UP DOWN UNKNOWN
-    mtu: int | None = None
-    addresses: tuple[str, ...] = ()  # 10.0.0.1/24
-    mac: str = ""
-    kind: str = ""  # vxlan, ipip, bridge, veth
-
-
-class Route(NamedTuple):
-    """A route, or the answer of `ip route get`."""
-
-    place: Place
-    destination: str  # default, 10.0.0.0/26, 10.96.0.1
-    host: str = ""
-    via: str = ""
-    device: str = ""
-    protocol: str = ""
-    kind: str = ""  # blackhole, unreachable, local
-    table: str = ""
-    text: str = ""
-
-
-class RoutingRule(NamedTuple):
-    place: Place
-    priority: int
-    selector: str  # from 10.0.0.5
-    table: str
-    host: str = ""
-
-
-class PortTest(NamedTuple):
-    """Somebody tried a TCP or UDP port: nc, telnet, curl, /dev/tcp, openssl s_client."""
-
-    place: Place
-    address: str
-    port: int
-    result: str  # open, refused, timeout, unreachable, closed, tls-error, http-<code>
-    host: str = ""  # tried from here
-    tool: str = ""
-    text: str = ""
-
-
-class Ping(NamedTuple):
-    place: Place
-    address: str
-    ok: bool
-    host: str = ""
-    size: int | None = None  # payload, when given
-    text: str = ""
-
-
-class Listener(NamedTuple):
-    """A listening socket (ss, netstat, lsof)."""
-
-    place: Place
-    port: int
-    address: str = ""
-    program: str = ""
-    host: str = ""
-
-
-class Process(NamedTuple):
-    place: Place
-    command: str
-    pid: int | None = None
-    cpu: float | None = None
-    host: str = ""
-
-
-class Load(NamedTuple):
-    """Load averages, with the number of cores where it is shown."""
-
-    place: Place
-    one: float
-    five: float | None = None
-    fifteen: float | None = None
-    cores: int | None = None
-    host: str = ""
-
-
-class Unit(NamedTuple):
-    """A systemd unit (systemctl status, is-active, show)."""
-
-    place: Place
-    name: str
-    active: str  # active, inactive, failed, activating
-    detail: str = ""  # running, auto-restart; exit status
-    host: str = ""
-
-
-class HostFile(NamedTuple):
-    """A file seen in a listing."""
-
-    place: Place
-    folder: str
-    name: str
-    host: str = ""
-    mode: str = ""
-    modified: float | None = None
-    link_to: str = ""
-
-
-class Disk(NamedTuple):
-    """A line of df."""
-
-    place: Place
-    mount: str
-    used_percent: int
-    inodes: bool = False
-    host: str = ""
-
-
 class Pool(NamedTuple):
     """An IPPool."""
 
@@ -346,35 +253,6 @@ class Workload(NamedTuple):
     ready: int | None = None
 
 
-class Number(NamedTuple):
-    """A command whose whole answer is a number: `... | wc -l`, `grep -c`."""
-
-    place: Place
-    command: str
-    value: int
-    host: str = ""
-
-
-class Certificate(NamedTuple):
-    """Dates or names of a certificate (openssl x509, kubeadm certs check-expiration)."""
-
-    place: Place
-    subject: str = ""
-    not_before: float | None = None
-    not_after: float | None = None
-    names: tuple[str, ...] = ()
-    endpoint: str = ""  # what openssl s_client connected to, or the file
-
-
-class Clock(NamedTuple):
-    """What a machine's clock showed (date, timedatectl)."""
-
-    place: Place
-    time: float | None = None
-    synchronised: bool | None = None
-    host: str = ""
-
-
 class Statement(NamedTuple):
     """Something a person says to have seen, in English or Chinese. `kind` names it, see reading/statements.py."""
 
@@ -396,5 +274,5 @@ class Document(NamedTuple):
 Fact = (
     Node | Condition | Pod | Container | Probe | Event | LogLine | Setting | Version | Session | Registered
     | CalicoNode | Interface | Route | RoutingRule | PortTest | Ping | Listener | Process | Load | Unit | HostFile
-    | Disk | Pool | PoolUse | Workload | Number | Certificate | Clock | Statement | Document
+    | Disk | FilterRule | RuleCount | Pool | PoolUse | Workload | Number | Certificate | Clock | Statement | Document
 )  # fmt: skip

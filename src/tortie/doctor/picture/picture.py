@@ -33,7 +33,7 @@ P = ParamSpec("P")
 N = TypeVar("N", Node, Pod, Pool)
 
 # Calico's own agents go by these names, whoever packaged them.
-AGENTS = ("calico-node", "canal", "kube-calico", "tortie-node")
+AGENTS = ("calico-node", "canal", "rke2-canal", "rke2-calico-node", "kube-calico", "tortie-node")
 NAMESPACE = "kube-system"
 
 
