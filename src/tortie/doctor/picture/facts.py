@@ -59,7 +59,7 @@ class Node(NamedTuple):
 
 
 class Condition(NamedTuple):
-    """A condition of a node or pod."""
+    """A condition of a node, a pod, or another thing that has a status (TigeraStatus, Installation, APIService)."""
 
     place: Place
     owner: str
@@ -69,6 +69,7 @@ class Condition(NamedTuple):
     message: str = ""
     heartbeat: float | None = None
     transition: float | None = None
+    owner_kind: str = ""  # Node, Pod, TigeraStatus, Installation, APIService ...; empty where nothing says
 
 
 class Pod(NamedTuple):
@@ -147,6 +148,8 @@ class Event(NamedTuple):
     age_s: float | None = None  # since it was last seen
     count: int = 1  # type: ignore[assignment] # a tuple has a method of that name, and nobody needs it here
     over_s: float | None = None  # since it was first seen
+    cut: bool = False  # its message goes on, and the rest is not shown: what it does not say proves nothing
+    time: float | None = None  # when it was last seen, where that is told as a moment
 
 
 class LogLine(NamedTuple):

@@ -261,3 +261,43 @@ def test_daemon_sets_and_pods_after_them() -> None:
     (row,) = shown.of(Workload)
     assert (row.name, row.desired, row.ready) == ("calico-node", 6, 4)
     assert [pod.name for pod in shown.of(Pod)] == ["calico-node-b7k2p"]
+
+
+EVENTS = """\
+$ kubectl get events -n kube-system
+LAST SEEN   TYPE      REASON        OBJECT                  MESSAGE
+2m33s       Warning   FailedMount   pod/calico-node-x7k2p   MountVolume.SetUp failed for volume "bpffs" : not a directory
+12s         Warning   Unhealthy     pod/calico-node-x7k2p   Readiness probe failed: 2024-03-05 10:11:12.123 [INFO][9]...
+5m          Warning   SystemOOM     node/w1                 System OOM encountered, victim process: calico-node, pid: 9
+"""
+
+
+def test_a_message_that_kubectl_cuts_is_known_to_be_cut() -> None:
+    events = picture(EVENTS).of(Event)
+    assert [(event.reason, event.cut) for event in events] == [
+        ("FailedMount", False), ("Unhealthy", True), ("SystemOOM", False),
+    ]  # fmt: skip
+    assert events[2].object == "node/w1"
+
+
+def test_a_message_with_line_ends_is_whole_in_kubectl_events() -> None:
+    text = """\
+$ kubectl events -n kube-system
+LAST SEEN             TYPE      REASON      OBJECT                  MESSAGE
+3m2s (x12 over 10m)   Warning   Unhealthy   Pod/calico-node-x7k2p   Readiness probe failed: 2024-03-05 10:11:12.123 [INFO]
+calico/node is not ready: BIRD is not ready: BGP not established with 10.0.0.7
+2m                    Normal    Pulled      Pod/calico-node-x7k2p   Container image already present
+"""
+    first, second = picture(text).of(Event)
+    assert first.message.endswith("BGP not established with 10.0.0.7")
+    assert (first.cut, first.count, first.place.last, second.reason) == (False, 12, 4, "Pulled")
+
+
+def test_events_in_columns_of_ones_own() -> None:
+    text = """\
+$ kubectl get events -o custom-columns=LAST:.lastTimestamp,OBJ:.involvedObject.name,REASON:.reason,MSG:.message
+LAST                   OBJ                 REASON        MSG
+2024-03-05T10:00:00Z   calico-node-x7k2p   FailedMount   MountVolume.SetUp failed for volume "x"
+"""
+    (event,) = picture(text).of(Event)
+    assert (event.reason, event.object, event.time) == ("FailedMount", "calico-node-x7k2p", 1709632800.0)

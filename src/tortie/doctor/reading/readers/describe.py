@@ -21,6 +21,7 @@ _SIGNS: Final = re.compile(
     r"Desired Number of Nodes Scheduled|Number of Nodes Misscheduled|PodCIDR|Limits|Conditions|Reason)s?:\s",
     re.MULTILINE,
 )
+_EVENTS: Final = re.compile(r"^[ \t]*(?:- )?\"?kind\"?: \"?Event\b", re.MULTILINE)  # documents say it themselves
 _CONDITION: Final = ("Pressure ", "NetworkUnavailable ", "Ready  ", "ContainersReady", "PodScheduled", "Initialized ")
 _SUBJECT: Final = r"\bdescribe\s+(?:-\S+(?:[= ][\w.-]+)?\s+)*?(\w+)[ /]+(?:-n[ =]?[\w-]+\s+)?(?:\w+/)?([a-z0-9][\w.-]*)"
 _KINDS: Final = {"po": "pod", "pods": "pod", "no": "node", "nodes": "node", "daemonset": "ds", "deployment": "deploy"}
@@ -32,7 +33,7 @@ def read(exhibit: Exhibit) -> Iterator[Fact]:
     kind, name = subject(exhibit.command)
     if _SIGNS.search(text) or any(sign in text for sign in _CONDITION):
         yield from _parts(exhibit, kind, name)
-    elif event_lines.may_have(text):
+    elif event_lines.may_have(text) and not _EVENTS.search(text):
         yield from event_lines.events(exhibit, f"{kind}/{name}" if name else "")
 
 

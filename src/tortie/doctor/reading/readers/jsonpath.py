@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Final
 
-from tortie.doctor.picture.facts import Condition, Fact, Node, Pod, Pool, Registered, Setting, Version
+from tortie.doctor.picture.facts import Condition, Event, Fact, Node, Pod, Pool, Registered, Setting, Version
 from tortie.doctor.reading.exhibit import Exhibit, Place
 from tortie.doctor.reading.readers.rows import is_address
+from tortie.doctor.reading.readers.times import epoch, is_cut
 
 Record = list[tuple[str, str]]  # path, value
 _SCOPES: Final = {
@@ -20,6 +21,7 @@ _SCOPES: Final = {
     "po": "pod", "pod": "pod", "svc": "service", "service": "service", "ep": "endpoints", "endpoint": "endpoints",
     "clusterinformation": "clusterinformation", "bgppeer": "bgppeer", "tigerastatuse": "tigerastatus",
     "tigerastatu": "tigerastatus",
+    "ev": "event", "event": "event",
     "validatingwebhookconfiguration": "webhook", "mutatingwebhookconfiguration": "webhook",
 }  # fmt: skip
 _ANNOTATION: Final = "projectcalico.org/IPv4Address"
@@ -137,6 +139,9 @@ def _facts(place: Place, kind: str, name: str, record: Record) -> Iterator[Fact]
     if kind == "node":
         yield from _node(place, name, record)
         return
+    if kind == "event":
+        yield from _event(place, said)
+        return
     if kind == "pod" and ".metadata.name" in said:
         yield Pod(
             place, name, said.get(".metadata.namespace", ""), status=said.get(".status.phase", ""),
@@ -180,6 +185,22 @@ def _node(place: Place, name: str, record: Record) -> Iterator[Fact]:
         if is_address(address):
             yield Registered(place, name, address, int(length) if length.isdecimal() else None, "annotation")
     yield from (condition for condition in conditions if condition.status)
+
+
+def _event(place: Place, said: dict[str, str]) -> Iterator[Fact]:
+    """Columns of events that a command chose; without a reason nothing tells what it is."""
+    reason, message = said.get(".reason", ""), said.get(".message", "")
+    if not re.fullmatch(r"[A-Z]\w+", reason):
+        return
+    thing = next((said[f".{key}.name"] for key in ("involvedObject", "regarding") if said.get(f".{key}.name")), "")
+    kind = next((said[f".{key}.kind"] for key in ("involvedObject", "regarding") if said.get(f".{key}.kind")), "")
+    moments = (epoch(said.get(f".{key}", "")) for key in ("lastTimestamp", "eventTime", "metadata.creationTimestamp"))
+    count = said.get(".count", "")
+    yield Event(
+        place, reason, message, said.get(".type", ""), f"{kind.lower()}/{thing}" if kind and thing else thing,
+        said.get(".source.component", ""), said.get(".source.host", ""), None, int(count) if count.isdecimal() else 1,
+        cut=is_cut(message), time=next((moment for moment in moments if moment is not None), None),
+    )  # fmt: skip
 
 
 def _setting(place: Place, kind: str, name: str, path: str, value: str) -> Iterator[Fact]:

@@ -10,7 +10,7 @@ from tortie.doctor.picture.facts import Event, Fact, Node, Pod, Pool, Registered
 from tortie.doctor.reading.exhibit import Place
 from tortie.doctor.reading.readers.kubectl_words import KINDS, bare_name, some
 from tortie.doctor.reading.readers.rows import is_address
-from tortie.doctor.reading.readers.times import age_s, event_ages
+from tortie.doctor.reading.readers.times import age_s, event_ages, is_cut
 
 Row = dict[str, str]
 ANNOTATION: Final = "projectcalico.org/IPv4Address"
@@ -75,9 +75,11 @@ def event_row(place: Place, row: Row) -> Iterator[Fact]:
     thing = row.get("OBJECT") or (f"{row['KIND'].lower()}/{row.get('NAME', '')}" if "KIND" in row else "")
     source, _, host = row.get("SOURCE", "").partition(",")
     count = row.get("COUNT", "")
+    message = row.get("MESSAGE", "")
     yield Event(
-        place, reason, row.get("MESSAGE", ""), row.get("TYPE", ""), thing, source.strip(), host.strip(), ages.last_s,
+        place, reason, message, row.get("TYPE", ""), thing, source.strip(), host.strip(), ages.last_s,
         int(count) if count.isdecimal() else ages.times, age_s(row.get("FIRST_SEEN", "")) or ages.over_s,
+        cut=is_cut(message),
     )  # fmt: skip
 
 

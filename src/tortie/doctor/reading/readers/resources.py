@@ -135,11 +135,21 @@ def _calico_node(body: dict[str, object], where: Where) -> Iterator[Fact]:
 def _event(body: dict[str, object], where: Where) -> Iterator[Fact]:
     involved = get(body, "involvedObject") or get(body, "regarding")
     thing = f"{text(get(involved, 'kind')).lower()}/{text(get(involved, 'name'))}"
-    first, last = epoch(text(body.get("firstTimestamp"))), epoch(text(body.get("lastTimestamp")))
+    source = get(body, "source") or get(body, "deprecatedSource")
+
+    def moment(*keys: str) -> float | None:
+        return next((then for key in keys if (then := epoch(text(body.get(key)))) is not None), None)
+
+    first = moment("firstTimestamp", "deprecatedFirstTimestamp", "eventTime")
+    last = epoch(text(get(body, "series", "lastObservedTime"))) or moment(
+        "lastTimestamp", "deprecatedLastTimestamp", "eventTime"
+    )
+    count = body.get("count") or body.get("deprecatedCount") or get(body, "series", "count")
+    component = get(source, "component") or body.get("reportingComponent") or body.get("reportingController")
     yield Event(
         where.of(body), text(body.get("reason")), text(body.get("message") or body.get("note")), text(body.get("type")),
-        thing, text(get(body, "source", "component")), text(get(body, "source", "host")), None,
-        number(text(body.get("count"))) or 1, last - first if first is not None and last is not None else None,
+        thing, text(component), text(get(source, "host") or body.get("reportingInstance")), None,
+        number(text(count)) or 1, last - first if first is not None and last is not None else None, time=last,
     )  # fmt: skip
 
 
