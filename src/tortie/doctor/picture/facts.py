@@ -29,8 +29,8 @@ from tortie.doctor.reading.exhibit import Place
 __all__ = [
     "CalicoNode", "Certificate", "Clock", "Condition", "Container", "Disk", "Document", "Event", "Fact",
     "FilterRule", "HostFile", "Interface", "Listener", "Load", "LogLine", "Node", "Number", "Ping", "Pod",
-    "Pool", "PoolUse", "PortTest", "Probe", "Process", "Registered", "Route", "RoutingRule", "RuleCount",
-    "Session", "Setting", "Statement", "Unit", "Version", "Workload",
+    "Pool", "PoolUse", "PortTest", "Probe", "Process", "Registered", "ResourceCondition", "Route",
+    "RoutingRule", "RuleCount", "Session", "Setting", "Statement", "Unit", "Version", "Workload",
 ]  # fmt: skip
 
 
@@ -59,7 +59,7 @@ class Node(NamedTuple):
 
 
 class Condition(NamedTuple):
-    """A condition of a node, a pod, or another thing that has a status (TigeraStatus, Installation, APIService)."""
+    """A condition of a node or pod."""
 
     place: Place
     owner: str
@@ -69,7 +69,19 @@ class Condition(NamedTuple):
     message: str = ""
     heartbeat: float | None = None
     transition: float | None = None
-    owner_kind: str = ""  # Node, Pod, TigeraStatus, Installation, APIService ...; empty where nothing says
+
+
+class ResourceCondition(NamedTuple):
+    """A condition of anything else that has a status: TigeraStatus, Installation, APIService, a CRD ..."""
+
+    place: Place
+    resource: str  # its kind
+    name: str  # calico, apiserver, ippools; v3.projectcalico.org
+    kind: str  # Degraded, Available, Progressing, Established
+    status: str  # True, False, Unknown
+    reason: str = ""  # FailedDiscoveryCheck
+    message: str = ""
+    transition: float | None = None
 
 
 class Pod(NamedTuple):
@@ -278,4 +290,5 @@ Fact = (
     Node | Condition | Pod | Container | Probe | Event | LogLine | Setting | Version | Session | Registered
     | CalicoNode | Interface | Route | RoutingRule | PortTest | Ping | Listener | Process | Load | Unit | HostFile
     | Disk | FilterRule | RuleCount | Pool | PoolUse | Workload | Number | Certificate | Clock | Statement | Document
+    | ResourceCondition
 )  # fmt: skip

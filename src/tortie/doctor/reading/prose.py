@@ -58,6 +58,7 @@ _PRINTED = re.compile(
     r"\s*(?:counter packets \d|ct state |meta |[io]ifname |ip6? [sd]addr |(?:tcp|udp) [sd]port |type \w+ hook |jump "
     r"|chain \S+ \{|table \w+ \S+ \{|(?:\[\d+:\d+\] )?-[AINP] [\w-]+ |:[\w-]+ (?:ACCEPT|DROP|-) \[|Chain \S+ \("
     r"|# (?:Warning|Generated|Completed)\b|kernel: |neighbou?r: |libbpf: |cgroup: fork |IN=\S* OUT=|\[UFW )"
+    r"|\s{2,20}(?:- )?\"?(?:message|reason|note|error|lastError|description)\"?: "
 )
 _ERROR_TEXT = re.compile(r"(?:error|err)=|code = \w+ desc =|\w: [a-z/\"(][^.?!]{3,80}: [a-z\"/]|msg=\"|level=")
 _WORDS = re.compile(r"[A-Za-z][A-Za-z'’-]*")

@@ -14,6 +14,7 @@ from tortie.doctor.reading.readers import event_lines
 from tortie.doctor.reading.readers.bounds import bounded
 from tortie.doctor.reading.readers.described import Described
 from tortie.doctor.reading.readers.described_containers import Containers
+from tortie.doctor.reading.readers.described_resources import described_resources
 
 _SIGNS: Final = re.compile(
     r"^[ \t]*(?:Name|Node|Image|State|Last State|Ready|Restart Count|Exit Code|Liveness|Readiness|Startup|Annotations|"
@@ -31,6 +32,8 @@ def read(exhibit: Exhibit) -> Iterator[Fact]:
     exhibit = bounded(exhibit)
     text = exhibit.text
     kind, name = subject(exhibit.command)
+    if "API Version:" in text and "Name:" in text:
+        yield from described_resources(exhibit)
     if _SIGNS.search(text) or any(sign in text for sign in _CONDITION):
         yield from _parts(exhibit, kind, name)
     elif event_lines.may_have(text) and not _EVENTS.search(text):

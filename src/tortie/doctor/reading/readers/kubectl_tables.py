@@ -131,6 +131,7 @@ def _reader_of(header: Header, asked: str, command: str) -> Callable[[Place, Row
     if {"DESIRED", "CURRENT"} <= names or {"UP-TO-DATE", "AVAILABLE"} <= names or asked == "StatefulSet":
         return lambda place, row: rows.workload_row(place, row, asked, namespace)
     for columns, reader in (
+        ({"ADDRESSTYPE", "ENDPOINTS"}, rows.slice_row),
         ({"ENDPOINTS"}, rows.endpoints_row),
         ({"CLUSTER-IP"}, rows.service_row),
         ({"AVAILABLE", "PROGRESSING", "DEGRADED"}, rows.tigera_row),

@@ -14,6 +14,7 @@ from tortie.doctor.picture.facts import (
     Node,
     Pool,
     Registered,
+    ResourceCondition,
     Setting,
     Version,
 )
@@ -79,6 +80,7 @@ def facts(body: object, where: Where) -> Iterator[Fact]:
         yield from reader(body, where)
     elif kind:
         yield from resource_settings.settings(kind, body, where)
+        yield from _states(kind, body, where)
 
 
 def _node(body: dict[str, object], where: Where) -> Iterator[Fact]:
@@ -166,13 +168,21 @@ def _pool(body: dict[str, object], where: Where) -> Iterator[Fact]:
 
 def _tigera(body: dict[str, object], where: Where) -> Iterator[Fact]:
     name = name_of(body)
-    conditions = list(_conditions(name, get(body, "status", "conditions"), where))
+    conditions = list(_states("TigeraStatus", body, where))
     yield from conditions
     told = [c for kind in ("Available", "Progressing", "Degraded") for c in conditions if c.kind == kind]
     if told:
         worst = next((c for c in told if c.kind == "Degraded" and c.status == "True"), told[0])
         states = " ".join(f"{c.kind.lower()}={c.status}" for c in told)
         yield Setting(worst.place, "tigerastatus", name, states)
+
+
+def _states(kind: str, body: dict[str, object], where: Where) -> Iterator[ResourceCondition]:
+    for item in dicts(get(body, "status", "conditions")):
+        yield ResourceCondition(
+            where.of(item), kind, name_of(body), text(item.get("type")), text(item.get("status")),
+            text(item.get("reason")), text(item.get("message")), epoch(text(item.get("lastTransitionTime"))),
+        )  # fmt: skip
 
 
 def _conditions(owner: str, items: object, where: Where) -> Iterator[Condition]:
