@@ -229,6 +229,7 @@ class CalicoNode(NamedTuple):
 
     place: Place
     name: str
+    labels: tuple[tuple[str, str], ...] = ()
 
 
 class Pool(NamedTuple):

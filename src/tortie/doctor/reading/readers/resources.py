@@ -124,7 +124,7 @@ def registered(annotations: object, node: str, where: Where) -> Iterator[Fact]:
 
 def _calico_node(body: dict[str, object], where: Where) -> Iterator[Fact]:
     name, bgp = name_of(body), get(body, "spec", "bgp")
-    yield CalicoNode(where.of(body), name)
+    yield CalicoNode(where.of(body), name, _texts(get(body, "metadata", "labels")))
     value = text(get(bgp, "ipv4Address"))
     if value:
         address, _, length = value.partition("/")
