@@ -44,7 +44,7 @@ class Node(NamedTuple):
     age: str = ""
     version: str = ""
     internal_ip: str = ""
-    addresses: tuple[tuple[str, str], ...] = ()  # (type, address)
+    addresses: tuple[tuple[str, str], ...] = ()  # (type, address); the type is empty where it is not told
     annotations: tuple[tuple[str, str], ...] = ()
     labels: tuple[tuple[str, str], ...] = ()
     taints: tuple[str, ...] = ()

@@ -9,6 +9,7 @@ from typing import Final
 
 from tortie.doctor.picture.facts import Condition, Event, Fact, Node, Pod, Pool, Registered, Setting, Version
 from tortie.doctor.reading.exhibit import Exhibit, Place
+from tortie.doctor.reading.readers.kubectl_rows import INTERNAL
 from tortie.doctor.reading.readers.rows import is_address
 from tortie.doctor.reading.readers.times import epoch, is_cut
 
@@ -25,6 +26,7 @@ _SCOPES: Final = {
     "validatingwebhookconfiguration": "webhook", "mutatingwebhookconfiguration": "webhook",
 }  # fmt: skip
 _ANNOTATION: Final = "projectcalico.org/IPv4Address"
+_CALLED: Final = "#internal"  # behind the path of a column whose heading calls it so
 _MAX_LINES: Final = 5_000
 
 
@@ -55,7 +57,11 @@ def custom_columns(command: str) -> Callable[[Place, dict[str, str]], Iterator[F
     kind, name = _resource(command)
 
     def rows(place: Place, row: dict[str, str]) -> Iterator[Fact]:
-        record = [(columns[key], value) for key, value in row.items() if key in columns and value != "<none>"]
+        record = [
+            (f"{columns[key]}{_CALLED}" if "INTERNAL" in key else columns[key], value)
+            for key, value in row.items()
+            if key in columns and value != "<none>"
+        ]
         yield from _facts(place, kind, name, record)
 
     return rows
@@ -158,7 +164,8 @@ def _facts(place: Place, kind: str, name: str, record: Record) -> Iterator[Fact]
 
 
 def _node(place: Place, name: str, record: Record) -> Iterator[Fact]:
-    ip = pod_cidr = version = ""
+    pod_cidr = version = ""
+    addresses: list[tuple[str, str]] = []
     annotations: list[tuple[str, str]] = []
     conditions: list[Condition] = []
     for path, value in record:
@@ -167,7 +174,9 @@ def _node(place: Place, name: str, record: Record) -> Iterator[Fact]:
         if path.endswith(_ANNOTATION):
             annotations.append((_ANNOTATION, value))
         elif "address" in path and is_address(value):
-            ip = ip or value
+            typed = re.search(r"type ?== ?[\"']?(\w+)", path)
+            called = INTERNAL if path.endswith(_CALLED) else ""
+            addresses.append((typed[1] if typed else called, value))
         elif path.endswith("podCIDR"):
             pod_cidr = value
         elif path.endswith("kubeletVersion"):
@@ -178,8 +187,9 @@ def _node(place: Place, name: str, record: Record) -> Iterator[Fact]:
         ready = next((c.status for c in conditions if c.kind == "Ready" and c.status), "")
         status = "Ready" if ready == "True" else "NotReady" if ready else ""
         yield Node(
-            place, name, status, version=version, internal_ip=ip, annotations=tuple(annotations), pod_cidr=pod_cidr
-        )
+            place, name, status, version=version, internal_ip=dict(addresses).get("InternalIP", ""),
+            addresses=tuple(addresses), annotations=tuple(annotations), pod_cidr=pod_cidr,
+        )  # fmt: skip
     for _, value in annotations:
         address, _, length = value.partition("/")
         if is_address(address):

@@ -24,6 +24,7 @@ from tortie.doctor.reading.readers.rows import is_address
 from tortie.doctor.reading.readers.times import age_s, event_ages, is_cut
 
 Row = dict[str, str]
+INTERNAL: Final = "INTERNAL"  # not the API's word: the heading of a column, below which any address may stand
 ANNOTATION: Final = "projectcalico.org/IPv4Address"
 
 
@@ -73,7 +74,7 @@ def compared_row(place: Place, row: Row) -> Iterator[Fact]:
     if not is_address(internal):
         return
     annotations = ((ANNOTATION, f"{address}/{length}" if length else address),) if is_address(address) else ()
-    yield Node(place, name, internal_ip=internal, addresses=(("InternalIP", internal),), annotations=annotations)
+    yield Node(place, name, addresses=((INTERNAL, internal),), annotations=annotations)
     if annotations:
         yield Registered(place, name, address, int(length) if length.isdecimal() else None, "annotation")
 
