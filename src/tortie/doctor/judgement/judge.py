@@ -6,15 +6,19 @@ from collections.abc import Iterable
 from typing import Final
 
 from tortie.doctor.causes.catalogue import all_causes
-from tortie.doctor.causes.cause import HINT, LIKELY, Cause, Finding, Step, is_plain
+from tortie.doctor.causes.cause import HINT, LIKELY, Cause, Step, is_plain
 from tortie.doctor.diagnosis import Answer, Diagnosis, Excluded, Question, Symptom, Verdict
+from tortie.doctor.judgement.breadth import broad
+from tortie.doctor.judgement.breadth import seen as looked_at
 from tortie.doctor.judgement.evidence import Quotes, not_understood
 from tortie.doctor.judgement.filling import filled
 from tortie.doctor.judgement.questions import first_question
+from tortie.doctor.judgement.seconds import Found, explained, sorted_out
 from tortie.doctor.judgement.standing import Standing, about_a_cluster, standing
 from tortie.doctor.judgement.symptoms import ELSEWHERE, symptoms
+from tortie.doctor.judgement.unexplained import unexplained
 from tortie.doctor.picture.picture import Picture
-from tortie.doctor.reading.exhibit import Place
+from tortie.doctor.reading.hearsay import asks_inside
 from tortie.doctor.words import Words
 
 SEVERITIES: Final = ("critical", "high", "medium", "low")
@@ -32,7 +36,6 @@ VISIBLE: Final = frozenset(
     )
 )  # fmt: skip
 
-Found = tuple[Cause, Finding]
 _ASKING: Final = ("?", "？", "吗", "么")
 
 
@@ -51,18 +54,54 @@ def judge(picture: Picture, causes: Iterable[Cause] | None = None) -> Diagnosis:
     quotes = Quotes(picture)
     answer = _Answers(picture, seen, quotes)
     if claims and not _tied(claims):
-        beside = [pair for pair in claims[1:] if not _explains_current(pair[0], seen)]
-        causes_found = [pair for pair in claims if pair not in beside]
+        causes_found, beside = sorted_out(claims, seen)
         return _diagnosis("cause-found", causes_found, beside + asides, findings, seen, now, quotes, answer, claims[0])
     candidates = claims or [
         pair for pair in found if not pair[1].aside and (not now.well or _explains_current(pair[0], seen))
     ]
     candidates.sort(key=lambda pair: _rank(pair, seen))
-    if not candidates and now.well and not any(symptom.current and symptom.kind != ELSEWHERE for symptom in seen):
-        return _diagnosis("healthy", [], asides, findings, seen, now, quotes, answer, None)
+    doubts = _Doubts(picture, now, candidates, seen, len(catalogue))
+    verdict: Verdict = "healthy" if doubts.healthy else "undetermined"
     first = candidates[0] if candidates else None
     shown = candidates[:CANDIDATES_SHOWN]
-    return _diagnosis("undetermined", shown, asides, findings, seen, now, quotes, answer, first)
+    return doubts.added(_diagnosis(verdict, shown, asides, findings, seen, now, quotes, answer, first), quotes)
+
+
+class _Doubts:
+    """What keeps a cluster without a cause from being called healthy."""
+
+    def __init__(
+        self, picture: Picture, now: Standing, candidates: list[Found], seen: list[Symptom], known: int
+    ) -> None:
+        accounted = [place for _, finding in candidates if finding.strength > HINT for place in finding.evidence]
+        self._left = unexplained(picture, now, accounted) if about_a_cluster(picture) else ()
+        self._covers, self._missing = looked_at(picture, now)
+        self._known = known
+        self._quiet = not candidates and now.well and not any(s.current and s.kind != ELSEWHERE for s in seen)
+        self._fits = any(finding.strength > HINT for _, finding in candidates)
+        self.healthy = self._quiet and not self._left and broad(picture, now, self._covers)
+
+    def added(self, diagnosis: Diagnosis, quotes: Quotes) -> Diagnosis:
+        for line in self._left:
+            quotes.id_of(line.place)
+        return diagnosis._replace(
+            covers=self._covers,
+            not_shown=self._missing,
+            unexplained=self._left,
+            remark=self._remark(),
+            evidence=quotes.all(),
+        )
+
+    def _remark(self) -> Words | None:
+        if self._quiet and not self._left and not self.healthy:
+            return Words(
+                "what is shown is well, but it is too little to call the cluster healthy",
+                "已展示的部分都正常，但覆盖面太小，不足以判定集群健康",
+            )
+        messages = any(line.kind in ("fatal", "degraded", "error", "event") for line in self._left)
+        if not messages or self._fits:
+            return None
+        return Words(f"not one of the {self._known} causes I know", f"不属于已知的 {self._known} 种原因")
 
 
 def _fitting(claims: list[Found], seen: list[Symptom], now: Standing) -> list[Found]:
@@ -74,7 +113,11 @@ def _fitting(claims: list[Found], seen: list[Symptom], now: Standing) -> list[Fo
 
 def _complaint(picture: Picture) -> bool:
     """Somebody says that something is broken, and does not only ask whether it is."""
-    told = [said for said in picture.said("complains") if not said.text.rstrip().endswith(_ASKING)]
+    told = [
+        said
+        for said in picture.said("complains")
+        if not said.text.rstrip().endswith(_ASKING) and not asks_inside(said.text)
+    ]
     return bool(told) and not picture.said("asks-if-normal")
 
 
@@ -107,29 +150,6 @@ def _tied(claims: list[Found]) -> bool:
     return first.strength - second.strength < NEAR and first.strength < 0.9 and {one.id, other.id} <= alike
 
 
-def _explained(symptom: Symptom, pair: Found) -> bool:
-    """A kind that the cause explains, or the very lines that prove it."""
-    cause, finding = pair
-    if symptom.kind in cause.explains or (symptom.kind in _FOLLOWS and _FATAL.intersection(cause.explains)):
-        return True
-    return any(_share_a_line(one, other) for one in symptom.evidence for other in finding.evidence)
-
-
-# Who cannot start, or cannot speak, makes others fail, too.
-_FATAL: Final = frozenset(
-    ("crash-loop", "start-terminated", "init-stuck", "init-crash", "killed-by-liveness", "image-pull",
-     "pod-not-created", "not-ready", "traffic-dead", "sandbox-failed", "api-unreachable", "datastore-error")
-)  # fmt: skip
-_FOLLOWS: Final = frozenset(
-    ("others-failing", "controllers-failing", "restarts", "not-ready", "start-terminated", "sandbox-failed",
-     "node-not-ready", "pod-pending", "log-errors")
-)  # fmt: skip
-
-
-def _share_a_line(one: Place, other: Place) -> bool:
-    return one.source == other.source and one.first <= other.last and other.first <= one.last
-
-
 class _Answers:
     """Makes answers whose evidence and symptoms are numbered in one diagnosis."""
 
@@ -138,7 +158,7 @@ class _Answers:
 
     def __call__(self, pair: Found) -> Answer:
         cause, finding = pair
-        explains = tuple(f"s{n}" for n, symptom in enumerate(self._seen, 1) if _explained(symptom, pair))
+        explains = tuple(f"s{n}" for n, symptom in enumerate(self._seen, 1) if explained(symptom, pair))
         # The chain ends where the trouble is felt: at the first symptoms that this explains.
         felt = [s.evidence[0] for s in self._seen if s.current and s.kind in cause.explains and s.evidence]
         places = dict.fromkeys([*finding.evidence, *felt[:SYMPTOMS_IN_CHAIN]])

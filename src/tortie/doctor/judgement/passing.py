@@ -18,6 +18,9 @@ _START: Final = 6  # probes' periods, within which a new pod may complain as oft
 _PERIOD_S: Final = 10.0  # kubelet's default, and Calico's
 _ZONES_S: Final = 900.0
 _DIFFER_S: Final = 60.0
+_STARTED: Final = ("Started container", "[Normal] Started container")
+_LONG_AGO_S: Final = 3600.0  # as long as an API server keeps events: what was not seen again since is history
+_NODE_EVENTS: Final = ("NodeNotReady", "NodeNotSchedulable", "Rebooted", "Starting", "InvalidDiskCapacity")
 
 
 class Passing:
@@ -27,6 +30,7 @@ class Passing:
         self._probes = picture.of(Probe)
         self._clocks = {clock.host: clock.time for clock in picture.of(Clock) if clock.time is not None}
         self._lines = picture.of(LogLine)
+        self._nodes = picture.nodes_now()
 
     def pod(self, event: Event) -> Pod | None:
         return self._pods.get(event.object.rpartition("/")[2])
@@ -45,6 +49,31 @@ class Passing:
         about_agents = not event.object or is_agent(event.object.rpartition("/")[2])
         known = event.reason in ("Unhealthy", "Killing", "BackOff", "FailedMount", "")
         return self._standing.agents_well and about_agents and known
+
+    def is_past(self, event: Event) -> bool:
+        """Over; or said long ago, or of a node that is ready now, while all that is shown is well."""
+        if self.is_over(event):
+            return True
+        pod = self.pod(event)
+        if not self._standing.well or (pod is not None and pod.containers is not None and not ready(pod)):
+            return False
+        node = self._nodes.get(event.object.rpartition("/")[2])
+        if node is not None and event.reason in _NODE_EVENTS and "NotReady" not in node.status:
+            return True
+        return event.age_s is not None and event.age_s > _LONG_AGO_S
+
+    def started_since(self, place: Place) -> bool:
+        """A log that told of a pod without network goes on to tell that its container was started."""
+        told = next((line for line in self._lines if line.place == place), None)
+        if told is None or not self._standing.well:
+            return False
+        later = (
+            line for line in self._lines if line.place.source == place.source and line.message.startswith(_STARTED)
+        )
+        return any(
+            told.time is not None and line.time is not None and 0 <= line.time - told.time <= _LONG_AGO_S
+            for line in later
+        )
 
     def is_history(self, places: Iterable[Place]) -> bool:
         """Only said in logs, and some probes ago: whoever collects logs collects what was before it was mended, too.

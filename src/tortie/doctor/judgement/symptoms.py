@@ -9,6 +9,7 @@ from typing import Protocol
 from tortie.doctor.causes.bgp_evidence import mesh_off, no_peers
 from tortie.doctor.causes.shared import DIAL_FAILED, SYMPTOMS, TERMINATING
 from tortie.doctor.diagnosis import Symptom
+from tortie.doctor.judgement.grave_lines import HARMLESS
 from tortie.doctor.judgement.passing import Passing
 from tortie.doctor.judgement.standing import Standing, live, ready
 from tortie.doctor.picture.facts import Condition, Container, Event, LogLine, Pod, Setting, Workload
@@ -23,11 +24,6 @@ _OWN = ("", "startup", "felix", "confd", "bird", "bird6", "calico-node", "tunnel
         "cni-installer", "install-cni", "ipam", "upgrade-ipam", "cni-config-monitor", "status-reporter")  # fmt: skip
 _MANY, _A_DAY = 10, 3.0  # restarts that are more than history
 _FILTERS = ("grep", "field-selector", "head", "tail", "awk", "sed")
-# Healthy clusters write these, too, some of them as errors.
-_HARMLESS = re.compile(
-    r"nodeagent~uds|FlexVolume: driver call failed|failed to retrieve runc version|has been deprecated"
-    r"|modprobe, you can ignore this|was not recorded in IPAM|kubeadm's config map|secondary-bin-dir"
-)
 _POD_OF_KUBELET = re.compile(r"\b([a-z0-9][a-z0-9.-]*)_[a-z0-9-]+\([0-9a-f-]{36}\)")  # name_namespace(uid)
 _PULL = ("ImagePullBackOff", "ErrImagePull", "InvalidImageName")
 _SAID = {
@@ -83,6 +79,11 @@ def kind_of(pod: Pod) -> str:
     if status == "Running" and pod.ready is not None and not pod.all_ready:
         return "not-ready"
     return ""
+
+
+def is_own(program: str) -> bool:
+    """A program inside of the agent's pod."""
+    return program in _OWN
 
 
 def _pods(picture: Picture, standing: Standing) -> Iterator[Symptom]:
@@ -202,15 +203,15 @@ def _sessions(picture: Picture, standing: Standing) -> Iterator[Symptom]:
         yield Symptom("bgp-down", Words(told, told), _few(hits), (hits[-1].value("peers"),), current=not over)
 
 
-def _elsewhere(picture: Picture, standing: Standing) -> set[str]:
+def elsewhere(picture: Picture, standing: Standing) -> set[str]:
     """Names of pods whose trouble is their own."""
     return {pod.name for pod in live(picture.pods_now()) if _told(pod, standing) == ELSEWHERE}
 
 
 def _containers(picture: Picture, standing: Standing) -> Iterator[Symptom]:
-    elsewhere = _elsewhere(picture, standing)
+    others = elsewhere(picture, standing)
     for container in picture.of(Container):
-        if container.pod in elsewhere:
+        if container.pod in others:
             continue
         if (container.last_reason and container.last_reason != "Completed") or container.reason == "CrashLoopBackOff":
             told = container.last_reason or container.reason
@@ -235,7 +236,7 @@ def _events(picture: Picture, standing: Standing) -> Iterator[Symptom]:
         if kind and pod is not None and _told(pod, standing) == ELSEWHERE:
             kind = ELSEWHERE
         if kind:
-            if not passing.is_over(event):
+            if not passing.is_past(event):
                 current.add(kind)
             seen.setdefault(kind, []).append(event.place)
             words[kind] = _cut(event.message, 160)
@@ -291,11 +292,11 @@ def _logs(picture: Picture, standing: Standing) -> Iterator[Symptom]:
         over = standing.agents_well and not failing and not any(hit.command.startswith("curl") for hit in dials)
         told = dials[-1].text
         yield Symptom("api-unreachable", Words(told, told), _few(dials), (dials[-1].value("ip"),), current=not over)
-    others = _elsewhere(picture, standing)
+    others = elsewhere(picture, standing)
     fatal = [
         line
         for line in picture.of(LogLine)
-        if line.level in ("FATAL", "PANIC", "ERROR") and not _HARMLESS.search(line.message)
+        if line.level in ("FATAL", "PANIC", "ERROR") and not HARMLESS.search(line.message)
         if not any(name in line.message for name in others) and not _of_another_life(line, picture, standing)
     ]
     if fatal:
@@ -315,13 +316,14 @@ def _of_another_life(line: LogLine, picture: Picture, standing: Standing) -> boo
 
 def _messages(picture: Picture, standing: Standing) -> Iterator[Symptom]:
     passing = Passing(picture, standing)
-    past = [event.place for event in picture.events() if passing.is_over(event)]
+    past = [event.place for event in picture.events() if passing.is_past(event)]
     for kind, signs in SYMPTOMS.items():
         hits = picture.hits(*signs)
         if hits:
             told = hits[-1].text
             over = standing.agents_well and kind in ("datastore-error", "typha-down")
             left = [hit.place for hit in hits if not _in_the_past(hit.place, past)]
+            left = [place for place in left if not passing.started_since(place)]
             over = over or not left or passing.is_history(left)
             yield Symptom(kind, Words(told, told), _few(hits), current=not over)
 
