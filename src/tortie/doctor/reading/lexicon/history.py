@@ -182,7 +182,7 @@ RULES: Final = (
     Rule(
         "complains",
         "",
-        r"not ready|notready|crash|(?<![\d./])(?:0/[12]|1/2)(?![\d.])|\bfail(?:s|ed|ing|ures?)?\b|"
+        r"not ready|notready|crash|(?<![\d./])(?:0/[12]|1/2)(?!\d|\.\d)|\bfail(?:s|ed|ing|ures?)?\b|"
         r"(?:can ?not|can't|could not|"
         r"couldn't|unable to|fails? to|do(?:es)? not|doesn't|don't|never|nothing) (?:\w+ ){0,2}(?:start|"
         r"run|work|get ready|join|resolve|reach|come up|leave|leaves|gets? ready)|\bstuck\b|\bloops?\b|"
