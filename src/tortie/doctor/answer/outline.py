@@ -64,7 +64,7 @@ class _Parts:
             return self._label("nothing")
         if diagnosis.verdict == "undetermined":
             if diagnosis.remark:
-                return f"{self._label('no-claim')} {self._sentence(diagnosis.remark.to(self._language))}".strip()
+                return self._sentence(diagnosis.remark.to(self._language))
             seen = diagnosis.causes or diagnosis.symptoms or diagnosis.checked
             return self._label("no-claim" if seen else "no-evidence")
         first = diagnosis.causes[0]
@@ -186,7 +186,7 @@ class _Parts:
         lines = [
             Line("plain", comma.join(area.text.to(self._language) for area in areas), self._label(key))
             for key, areas in parts
-            if areas and diagnosis.verdict == "healthy"
+            if areas and (diagnosis.verdict == "healthy" or (diagnosis.remark and not diagnosis.unexplained))
         ]
         return Section("", tuple(lines))
 

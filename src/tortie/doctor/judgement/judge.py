@@ -101,14 +101,21 @@ class _Doubts:
         messages = any(line.kind in ("fatal", "degraded", "error", "event") for line in self._left)
         if not messages or self._fits:
             return None
-        return Words(f"not one of the {self._known} causes I know", f"不属于已知的 {self._known} 种原因")
+        return Words(
+            f"this is not one of the {self._known} causes I know: the lines below are unexplained",
+            f"不属于已知的 {self._known} 种原因：以下内容无法解释",
+        )
 
 
 def _fitting(claims: list[Found], seen: list[Symptom], now: Standing) -> list[Found]:
     """Where agents and sessions are well, a cause needs a symptom that is still there, or one that would not show."""
     if not now.well:
         return claims
-    return [(cause, finding) for cause, finding in claims if _explains_current(cause, seen) or _hidden(cause, seen)]
+    return [
+        (cause, finding)
+        for cause, finding in claims
+        if _explains_current(cause, seen) or (_hidden(cause, seen) and not _seen_absent(cause, now))
+    ]
 
 
 def _complaint(picture: Picture) -> bool:
@@ -124,6 +131,11 @@ def _complaint(picture: Picture) -> bool:
 def _hidden(cause: Cause, seen: list[Symptom]) -> bool:
     """What it does is not seen on agents and sessions, and nothing it does was seen and is over."""
     return not VISIBLE.issuperset(cause.explains) and not any(symptom.kind in cause.explains for symptom in seen)
+
+
+def _seen_absent(cause: Cause, now: Standing) -> bool:
+    """What it would do is shown not to be so: sessions that are up are not kept down."""
+    return now.sessions_up and "bgp-down" in cause.explains
 
 
 def _without_consequences(claims: list[Found]) -> list[Found]:

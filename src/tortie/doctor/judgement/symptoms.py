@@ -10,7 +10,7 @@ from tortie.doctor.causes.bgp_evidence import mesh_off, no_peers
 from tortie.doctor.causes.shared import DIAL_FAILED, SYMPTOMS, TERMINATING
 from tortie.doctor.diagnosis import Symptom
 from tortie.doctor.judgement.grave_lines import HARMLESS
-from tortie.doctor.judgement.passing import Passing
+from tortie.doctor.judgement.passing import Passing, is_settled
 from tortie.doctor.judgement.standing import Standing, live, ready
 from tortie.doctor.picture.facts import Condition, Container, Event, LogLine, Pod, Setting, Workload
 from tortie.doctor.picture.picture import Picture, is_agent
@@ -19,9 +19,6 @@ from tortie.doctor.words import Words
 
 ELSEWHERE = "elsewhere"  # seen, and no business of the network
 _SYSTEM = ("kube-system", "calico-system", "calico-apiserver", "tigera-operator")
-# Programs inside the agent's pod: what they complained about is over when the pod is ready.
-_OWN = ("", "startup", "felix", "confd", "bird", "bird6", "calico-node", "tunnel-ip-allocator", "monitor-addresses",
-        "cni-installer", "install-cni", "ipam", "upgrade-ipam", "cni-config-monitor", "status-reporter")  # fmt: skip
 _MANY, _A_DAY = 10, 3.0  # restarts that are more than history
 _FILTERS = ("grep", "field-selector", "head", "tail", "awk", "sed")
 _POD_OF_KUBELET = re.compile(r"\b([a-z0-9][a-z0-9.-]*)_[a-z0-9-]+\([0-9a-f-]{36}\)")  # name_namespace(uid)
@@ -79,11 +76,6 @@ def kind_of(pod: Pod) -> str:
     if status == "Running" and pod.ready is not None and not pod.all_ready:
         return "not-ready"
     return ""
-
-
-def is_own(program: str) -> bool:
-    """A program inside of the agent's pod."""
-    return program in _OWN
 
 
 def _pods(picture: Picture, standing: Standing) -> Iterator[Symptom]:
@@ -303,8 +295,8 @@ def _logs(picture: Picture, standing: Standing) -> Iterator[Symptom]:
         # The last of the worst tells most.
         worst = [line for line in fatal if line.level != "ERROR"] or fatal
         told = _cut(worst[-1].message, 200)
-        own = standing.agents_well and all(line.program in _OWN for line in worst[-3:])
-        over = own or Passing(picture, standing).is_history(line.place for line in worst)
+        settled = all(is_settled(line, picture, standing) for line in worst[-3:])
+        over = settled or Passing(picture, standing).is_history(line.place for line in worst)
         yield Symptom("log-errors", Words(told, told), (worst[-1].place,), current=not over)
 
 

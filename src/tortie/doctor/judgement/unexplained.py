@@ -10,9 +10,9 @@ from typing import Final
 from tortie.doctor.diagnosis import Unexplained
 from tortie.doctor.judgement.components import NODE, PATH, PERSON, POD, POOLS, Owners, look_at
 from tortie.doctor.judgement.grave_lines import HARMLESS, grave_lines
-from tortie.doctor.judgement.passing import Passing
+from tortie.doctor.judgement.passing import Passing, is_settled
 from tortie.doctor.judgement.standing import Standing, live, ready
-from tortie.doctor.judgement.symptoms import elsewhere, is_own
+from tortie.doctor.judgement.symptoms import elsewhere
 from tortie.doctor.picture.facts import Event, LogLine, Ping, Pod, PortTest, Setting
 from tortie.doctor.picture.picture import Picture, is_agent
 from tortie.doctor.reading.exhibit import Place
@@ -109,20 +109,8 @@ def _settled_lines(picture: Picture, now: Standing) -> set[Place]:
     grave = _grave_log(picture, now)
     passing = Passing(picture, now)
     repeated = _still_said(picture, grave)
-    done = {line.place for line in grave if is_over_for(line, picture, now) and line.place not in repeated}
+    done = {line.place for line in grave if is_settled(line, picture, now) and line.place not in repeated}
     return done | {line.place for line in grave if passing.is_history((line.place,))}
-
-
-def is_over_for(line: LogLine, picture: Picture, now: Standing) -> bool:
-    if line.program == "operator":
-        return operator_content(picture)
-    return now.agents_well and is_own(line.program)
-
-
-def operator_content(picture: Picture) -> bool:
-    """The operator's last word: everything that it rolls out is there, and nothing is degraded."""
-    states = [one.value for one in picture.of(Setting) if one.scope == "tigerastatus"]
-    return bool(states) and all("available=True" in one and "degraded=True" not in one for one in states)
 
 
 def _still_said(picture: Picture, grave: list[LogLine]) -> set[Place]:
