@@ -15,7 +15,7 @@ from tortie.doctor.judgement.filling import filled
 from tortie.doctor.judgement.questions import first_question
 from tortie.doctor.judgement.seconds import Found, explained, sorted_out
 from tortie.doctor.judgement.standing import Standing, about_a_cluster, standing
-from tortie.doctor.judgement.symptoms import ELSEWHERE, symptoms
+from tortie.doctor.judgement.symptoms import ELSEWHERE, SAID, symptoms
 from tortie.doctor.judgement.unexplained import unexplained
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.hearsay import asks_inside
@@ -37,6 +37,8 @@ VISIBLE: Final = frozenset(
 )  # fmt: skip
 
 _ASKING: Final = ("?", "？", "吗", "么")
+# What people say to be broken, in general or by kind.
+_BROKEN: Final = ("suffers", *SAID)
 
 
 def judge(picture: Picture, causes: Iterable[Cause] | None = None) -> Diagnosis:
@@ -122,7 +124,7 @@ def _complaint(picture: Picture) -> bool:
     """Somebody says that something is broken, and does not only ask whether it is."""
     told = [
         said
-        for said in picture.said("complains")
+        for said in picture.said(*_BROKEN)
         if not said.text.rstrip().endswith(_ASKING) and not asks_inside(said.text)
     ]
     return bool(told) and not picture.said("asks-if-normal")

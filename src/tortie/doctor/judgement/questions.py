@@ -78,7 +78,8 @@ _QUESTIONS: Final = (
     (
         "bgp-down",
         _ask(
-            "kubectl get nodes -o custom-columns='NAME:.metadata.name,INTERNAL:.status.addresses[0].address,"
+            "kubectl get nodes -o custom-columns='NAME:.metadata.name,"
+            'INTERNAL:.status.addresses[?(@.type=="InternalIP")].address,'
             "CALICO:.metadata.annotations.projectcalico\\.org/IPv4Address'",
             "a peer address that is nobody's InternalIP is a wrong interface; else test port 179 from the side that is "
             "not Passive",

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
-from tortie.doctor.causes.bgp_evidence import mesh_off, no_peers
+from tortie.doctor.causes.bgp_evidence import Complaint, complaints, mesh_off, no_peers, session_node
 from tortie.doctor.causes.shared import DIAL_FAILED, SYMPTOMS, TERMINATING
 from tortie.doctor.diagnosis import Symptom
 from tortie.doctor.judgement.grave_lines import HARMLESS
@@ -23,7 +23,7 @@ _MANY, _A_DAY = 10, 3.0  # restarts that are more than history
 _FILTERS = ("grep", "field-selector", "head", "tail", "awk", "sed")
 _POD_OF_KUBELET = re.compile(r"\b([a-z0-9][a-z0-9.-]*)_[a-z0-9-]+\([0-9a-f-]{36}\)")  # name_namespace(uid)
 _PULL = ("ImagePullBackOff", "ErrImagePull", "InvalidImageName")
-_SAID = {
+SAID = {
     "cross-node-dead": ("traffic-dead", Words("pods on different nodes cannot reach each other", "跨节点的 Pod 不通")),
     "ping-works-tcp-not": ("traffic-dead", Words("ping crosses nodes, TCP does not", "跨节点 ping 通，TCP 不通")),
     "large-packets-stall": ("traffic-dead", Words("large transfers stall", "大包传输卡住")),
@@ -187,12 +187,24 @@ def _sessions(picture: Picture, standing: Standing) -> Iterator[Symptom]:
         text = Words("no node has a BGP peer, and the mesh is off", "没有任何节点有 BGP 对等体，且 mesh 已关闭")
         yield Symptom("bgp-down", text, _few(none))
     elif hits := picture.hits("bgp-not-established"):
-        # Every peer that was complained about is shown to be up.
-        up = {session.peer for session in picture.sessions() if session.state == "up"}
-        named = {peer.strip(" .:") for hit in hits for peer in hit.value("peers").split(",")}
-        over = standing.agents_well or bool(up and named <= up)
+        told_of = complaints(picture)
+        over = standing.agents_well or (bool(picture.sessions()) and all(_up_now(picture, one) for one in told_of))
         told = hits[-1].text
         yield Symptom("bgp-down", Words(told, told), _few(hits), (hits[-1].value("peers"),), current=not over)
+
+
+def _up_now(picture: Picture, complaint: Complaint) -> bool:
+    """A table that may be of the node that complains shows every peer that it complains about to be up."""
+    tables: dict[str, set[str]] = {}
+    nodes: dict[str, str] = {}
+    for (owner, peer), session in picture.sessions_now().items():
+        nodes[owner] = session_node(picture, session)
+        if session.state == "up":
+            tables.setdefault(owner, set()).add(peer)
+    return any(
+        set(complaint.peers) <= up and (not complaint.node or nodes[owner] in ("", complaint.node))
+        for owner, up in tables.items()
+    )
 
 
 def elsewhere(picture: Picture, standing: Standing) -> set[str]:
@@ -334,7 +346,7 @@ def _in_the_past(place: Place, past: list[Place]) -> bool:
 
 
 def _said(picture: Picture) -> Iterator[Symptom]:
-    for kind, (symptom, text) in _SAID.items():
+    for kind, (symptom, text) in SAID.items():
         statements = picture.said(kind)
         if statements:
             yield Symptom(symptom, text, _few(statements))

@@ -45,4 +45,13 @@ RULES: Final = (
         False,
     ),
     Rule("suffers", "丢包", r"丢包"),
+    Rule(  # something is away for a stretch of time, though it comes back
+        "suffers",
+        "for |分钟|秒",
+        r"\bno (?:[\w-]+ ){0,2}(?:routes?|connectivity|network|traffic|connections?)\b~\bfor (?:around |about |some |"
+        r"almost |nearly |roughly |up to |the first )?(?:\d+|a few|few|several|two|three|four|five|ten) ?"
+        r"(?:m|s|min(?:ute)?s?|sec(?:ond)?s?)\b|(?:\d+|几|两|三|四|五|十) ?(?:多 ?|来 ?)?(?:分钟|秒)"
+        r"(?:左右|之?内|里|时间)?[^，。；]{0,6}(?:没有?|无|丢)[^，。；]{0,6}(?:路由|网络)",
+        False,
+    ),
 )

@@ -24,6 +24,8 @@ _SCOPES: Final = {
 }  # fmt: skip
 _ANNOTATION: Final = "projectcalico.org/IPv4Address"
 _MAX_LINES: Final = 5_000
+_TYPED: Final = re.compile(r"type ?==")
+_INTERNAL: Final = re.compile(r"type ?== ?[\"']?InternalIP")
 
 
 def answers(exhibit: Exhibit) -> Iterator[Fact]:
@@ -153,7 +155,7 @@ def _facts(place: Place, kind: str, name: str, record: Record) -> Iterator[Fact]
 
 
 def _node(place: Place, name: str, record: Record) -> Iterator[Fact]:
-    ip = pod_cidr = version = ""
+    ip = other = pod_cidr = version = ""
     annotations: list[tuple[str, str]] = []
     conditions: list[Condition] = []
     for path, value in record:
@@ -162,7 +164,10 @@ def _node(place: Place, name: str, record: Record) -> Iterator[Fact]:
         if path.endswith(_ANNOTATION):
             annotations.append((_ANNOTATION, value))
         elif "address" in path and is_address(value):
-            ip = ip or value
+            if _INTERNAL.search(path):
+                ip = ip or value
+            elif not _TYPED.search(path):
+                other = other or value  # by its place in the list, which says nothing of its type
         elif path.endswith("podCIDR"):
             pod_cidr = value
         elif path.endswith("kubeletVersion"):
@@ -173,8 +178,9 @@ def _node(place: Place, name: str, record: Record) -> Iterator[Fact]:
         ready = next((c.status for c in conditions if c.kind == "Ready" and c.status), "")
         status = "Ready" if ready == "True" else "NotReady" if ready else ""
         yield Node(
-            place, name, status, version=version, internal_ip=ip, annotations=tuple(annotations), pod_cidr=pod_cidr
-        )
+            place, name, status, version=version, internal_ip=ip, annotations=tuple(annotations), pod_cidr=pod_cidr,
+            addresses=(("", other),) if other else (),
+        )  # fmt: skip
     for _, value in annotations:
         address, _, length = value.partition("/")
         if is_address(address):
