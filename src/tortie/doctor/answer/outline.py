@@ -173,10 +173,12 @@ class _Parts:
     def _unexplained(self) -> Section:
         lines: list[Line] = []
         for item in self._diagnosis.unexplained:
-            who = f"{item.component}{self._label('comma')}" if item.component else ""
+            phase = item.phase.to(self._language)
+            named = not item.component or item.component.lower() in phase.lower()
+            who = "" if named else f"{item.component}{self._label('comma')}"
             times = f" (x{item.count})" if item.count > 1 else ""
             lines.append(Line("quote", item.text[:COLUMNS_QUOTED] + times, str(item.place)))
-            lines.append(Line("plain", f"{who}{item.phase.to(self._language)}", self._label("look"), "dim", deep=True))
+            lines.append(Line("plain", f"{who}{phase}", self._label("look"), "dim", deep=True))
         return Section(self._label("unexplained"), tuple(lines))
 
     def _breadth(self) -> Section:

@@ -79,6 +79,7 @@ _IN_LINE: Final = (
     (re.compile(r"\bcgroup:|\bkernel:|Out of memory: Kill|neighbour: |nf_conntrack", re.IGNORECASE), "kernel"),
     (re.compile(r"\bbird6?: "), "bird"),
 )
+_ABOVE: Final = 5  # lines
 
 
 def look_at(component: str) -> Words:
@@ -101,10 +102,14 @@ class Owners:
         self._exhibits: dict[str, list[Exhibit]] = {}
         for exhibit in picture.exhibits:
             self._exhibits.setdefault(exhibit.source, []).append(exhibit)
-        self._programs = {line.place: line.program or line.pod for line in picture.of(LogLine)}
+        lines = picture.of(LogLine)
+        self._programs = {(line.place.source, line.place.first): line.program or line.pod for line in lines}
 
     def component(self, place: Place, line: str) -> str:
-        return self._programs.get(place, "") or component_of(line, self.exhibit(place))
+        """The program of the log line; of a line without a form, else, the program of the lines right above it."""
+        own = self._programs.get((place.source, place.first), "") or component_of(line, self.exhibit(place))
+        above = (self._programs.get((place.source, place.first - back), "") for back in range(1, _ABOVE + 1))
+        return own or next(filter(None, above), "")
 
     def exhibit(self, place: Place) -> Exhibit | None:
         for exhibit in self._exhibits.get(place.source, ()):

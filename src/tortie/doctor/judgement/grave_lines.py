@@ -26,6 +26,7 @@ _FATAL: Final = re.compile(
 )
 _DEGRADED: Final = re.compile(
     r"FailedDiscoveryCheck|\bFalse \((?:MissingEndpoints|ServiceNotFound)|^\s*(?:Status|STATUS):? +Degraded\b"
+    r"|^\s*(?:- )?[Mm]essage: +.*(?:\b[Uu]nable to|\b[Ff]ailed\b|\b[Ee]rror\b|\b[Ii]nvalid\b|\bunavailable\b)"
 )
 _ERROR: Final = re.compile(
     r"^libbpf: (?!.*Retrying without BTF).*(?:failed|[Ee]rror)|^(?:E\d{4} \d\d:\d\d:)|Unable to connect to the server"
@@ -44,7 +45,7 @@ _TRIAL: Final = re.compile(
 )
 # Cheap test first: one of these is in every line that could match.
 _ANY: Final = re.compile(
-    r"panic|fatal|FATAL|PANIC|fork|thread|egmentation|SIG|core dumped|Traceback|lockup|overflow|memory|space left|"
+    r"essage: |panic|fatal|FATAL|PANIC|fork|thread|egmentation|SIG|core dumped|Traceback|lockup|overflow|memory|space left|"
     r"open files|shared lib|exec format|symbol lookup|GLIBC|FailedDisc|False \(|Degraded|libbpf|^[EF]\d{4} |Unable to "
     r"connect|connection to the server|Error from server|RTNETLINK|tables|nft|ipset|too long|prohibited|UFW|^curl: |"
     r"^wget: |^ping: |^nc|^Ncat|^telnet|^;; |server can|^nslookup|bad address|resol|packet loss|^From |^upstream|"

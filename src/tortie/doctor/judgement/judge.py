@@ -6,17 +6,15 @@ from collections.abc import Iterable
 from typing import Final
 
 from tortie.doctor.causes.catalogue import all_causes
-from tortie.doctor.causes.cause import HINT, LIKELY, Cause, Step, is_plain
+from tortie.doctor.causes.cause import LIKELY, Cause, Step, is_plain
 from tortie.doctor.diagnosis import Answer, Diagnosis, Excluded, Question, Symptom, Verdict
-from tortie.doctor.judgement.breadth import broad
-from tortie.doctor.judgement.breadth import seen as looked_at
+from tortie.doctor.judgement.answered import left_of
+from tortie.doctor.judgement.doubts import Doubts
 from tortie.doctor.judgement.evidence import Quotes, not_understood
 from tortie.doctor.judgement.filling import filled
-from tortie.doctor.judgement.questions import first_question
 from tortie.doctor.judgement.seconds import Found, explained, sorted_out
 from tortie.doctor.judgement.standing import Standing, about_a_cluster, standing
-from tortie.doctor.judgement.symptoms import ELSEWHERE, SAID, symptoms
-from tortie.doctor.judgement.unexplained import unexplained
+from tortie.doctor.judgement.symptoms import SAID, symptoms
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.hearsay import asks_inside
 from tortie.doctor.words import Words
@@ -25,6 +23,7 @@ SEVERITIES: Final = ("critical", "high", "medium", "low")
 CANDIDATES_SHOWN: Final = 5
 EXCLUDED_SHOWN: Final = 10
 SYMPTOMS_IN_CHAIN: Final = 1
+SURE: Final = 0.9  # what is claimed with less is worth a question
 NEAR: Final = 0.06  # two claims closer than this are not told apart by their strength
 
 # What agents and sessions that are shown to be well exclude; dead traffic behind them is not excluded.
@@ -57,56 +56,15 @@ def judge(picture: Picture, causes: Iterable[Cause] | None = None) -> Diagnosis:
     answer = _Answers(picture, seen, quotes)
     if claims and not _tied(claims):
         causes_found, beside = sorted_out(claims, seen)
-        return _diagnosis("cause-found", causes_found, beside + asides, findings, seen, now, quotes, answer, claims[0])
+        return _diagnosis("cause-found", causes_found, beside + asides, findings, seen, now, quotes, answer)
     candidates = claims or [
         pair for pair in found if not pair[1].aside and (not now.well or _explains_current(pair[0], seen))
     ]
     candidates.sort(key=lambda pair: _rank(pair, seen))
-    doubts = _Doubts(picture, now, candidates, seen, len(catalogue))
+    doubts = Doubts(picture, now, candidates, seen, len(catalogue))
     verdict: Verdict = "healthy" if doubts.healthy else "undetermined"
-    first = candidates[0] if candidates else None
     shown = candidates[:CANDIDATES_SHOWN]
-    return doubts.added(_diagnosis(verdict, shown, asides, findings, seen, now, quotes, answer, first), quotes)
-
-
-class _Doubts:
-    """What keeps a cluster without a cause from being called healthy."""
-
-    def __init__(
-        self, picture: Picture, now: Standing, candidates: list[Found], seen: list[Symptom], known: int
-    ) -> None:
-        accounted = [place for _, finding in candidates if finding.strength > HINT for place in finding.evidence]
-        self._left = unexplained(picture, now, accounted) if about_a_cluster(picture) else ()
-        self._covers, self._missing = looked_at(picture, now)
-        self._known = known
-        self._quiet = not candidates and now.well and not any(s.current and s.kind != ELSEWHERE for s in seen)
-        self._fits = any(finding.strength > HINT for _, finding in candidates)
-        self.healthy = self._quiet and not self._left and broad(picture, now, self._covers)
-
-    def added(self, diagnosis: Diagnosis, quotes: Quotes) -> Diagnosis:
-        for line in self._left:
-            quotes.id_of(line.place)
-        return diagnosis._replace(
-            covers=self._covers,
-            not_shown=self._missing,
-            unexplained=self._left,
-            remark=self._remark(),
-            evidence=quotes.all(),
-        )
-
-    def _remark(self) -> Words | None:
-        if self._quiet and not self._left and not self.healthy:
-            return Words(
-                "what is shown is well, but it is too little to call the cluster healthy",
-                "已展示的部分都正常，但覆盖面太小，不足以判定集群健康",
-            )
-        messages = any(line.kind in ("fatal", "degraded", "error", "event") for line in self._left)
-        if not messages or self._fits:
-            return None
-        return Words(
-            f"this is not one of the {self._known} causes I know: the lines below are unexplained",
-            f"不属于已知的 {self._known} 种原因：以下内容无法解释",
-        )
+    return doubts.added(_diagnosis(verdict, shown, asides, findings, seen, now, quotes, answer), quotes)
 
 
 def _fitting(claims: list[Found], seen: list[Symptom], now: Standing) -> list[Found]:
@@ -195,7 +153,6 @@ def _diagnosis(
     now: Standing,
     quotes: Quotes,
     answer: _Answers,
-    first: Found | None,
 ) -> Diagnosis:
     told = tuple(answer(pair) for pair in causes)
     unrelated = tuple(answer(pair) for pair in beside)
@@ -203,10 +160,7 @@ def _diagnosis(
         for place in symptom.evidence:
             quotes.id_of(place)
     excluded = _excluded(verdict, causes, findings, seen)
-    asks = tuple(
-        ask._replace(command=filled(ask.command, quotes.picture))
-        for ask in _next(verdict, causes, first, seen, quotes.picture.namespace)
-    )
+    asks = _confirming(causes[0], quotes.picture) if verdict == "cause-found" else ()
     return Diagnosis(
         verdict, told, excluded, unrelated, tuple(seen), quotes.all(), asks,
         now.checked, not_understood(quotes.picture),
@@ -245,18 +199,8 @@ def _weaker(mark: Words) -> Words:
     return Words(f"fits less well; its mark would be: {mark.en}", f"不如前者吻合；其特征应为：{mark.zh}")
 
 
-def _next(
-    verdict: Verdict, causes: list[Found], first: Found | None, seen: list[Symptom], namespace: str
-) -> tuple[Question, ...]:
-    if verdict == "healthy":
-        return ()
-    if first is None or first[1].strength <= HINT:
-        return (first_question(seen, namespace),)
-    if verdict == "cause-found":
-        cause, finding = first
-        return (Question(cause.ask.command, cause.ask.why, cause.id),) if finding.strength < 0.9 else ()
-    cause = first[0]
-    others = [other.id for other, _ in causes[1:3]]
-    separates = f" ({cause.id} / {' / '.join(others)})" if others else ""
-    why = Words(cause.ask.why.en + separates, cause.ask.why.zh + separates)
-    return (Question(cause.ask.command, why, cause.id),)
+def _confirming(first: Found, picture: Picture) -> tuple[Question, ...]:
+    """What would make a claim sure that is not quite."""
+    cause, finding = first
+    command = left_of(filled(cause.ask.command, picture), picture) if finding.strength < SURE else ""
+    return (Question(command, cause.ask.why, cause.id),) if command else ()

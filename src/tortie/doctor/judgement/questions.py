@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Final
 
-from tortie.doctor.diagnosis import Question, Symptom
+from tortie.doctor.causes.cause import HINT, Cause
+from tortie.doctor.diagnosis import Area, Question, Symptom, Unexplained
+from tortie.doctor.judgement.answered import left_of
+from tortie.doctor.judgement.filling import filled
+from tortie.doctor.judgement.seconds import Found
+from tortie.doctor.picture.picture import Picture
 from tortie.doctor.words import Words
 
 _POD = "<pod>"
@@ -195,12 +201,54 @@ NOTHING: Final = Question(
 )
 
 
-def first_question(seen: list[Symptom], namespace: str) -> Question:
-    """The question about the most telling symptom that is still there."""
+NO_MORE: Final = Words(
+    "what the usual commands show is all here, and more of the same will not help; look at {where}",
+    "常用命令的输出都已提供，继续补充同类信息没有帮助；请排查：{where}",
+)
+_ENOUGH: Final = 5  # areas seen, from which a bundle would bring little that is new
+
+
+def next_question(
+    candidates: Sequence[Found],
+    seen: list[Symptom],
+    picture: Picture,
+    covers: Sequence[Area],
+    left: Sequence[Unexplained],
+) -> Question:
+    """The one that separates most candidates and was not answered; else about a symptom; else where to look."""
+    for cause in _separating([cause for cause, finding in candidates if finding.strength > HINT]):
+        command = left_of(filled(cause.ask.command, picture), picture)
+        if command:
+            others = [other.id for other, _ in candidates if other.id != cause.id][:2]
+            separates = f" ({cause.id} / {' / '.join(others)})" if others else ""
+            why = Words(cause.ask.why.en + separates, cause.ask.why.zh + separates)
+            return Question(command, why, cause.id)
+    for question in _about(seen, picture):
+        command = left_of(question.command, picture)
+        if command:
+            return question._replace(command=command)
+    if left and len(covers) >= _ENOUGH:
+        phase = left[0].phase
+        return Question("", Words(NO_MORE.en.format(where=phase.en), NO_MORE.zh.format(where=phase.zh)), "")
+    return NOTHING
+
+
+def _separating(causes: list[Cause]) -> list[Cause]:
+    """In the order of how many of the others each one's question tells it from; the more probable first."""
+    ids = {cause.id for cause in causes}
+    alike = {cause.id: ids & {id_ for id_, _ in cause.look_alikes} for cause in causes}
+    split = {
+        cause.id: len((alike[cause.id] | {id_ for id_ in ids if cause.id in alike[id_]}) - {cause.id})
+        for cause in causes
+    }
+    return sorted(causes, key=lambda cause: -split[cause.id])
+
+
+def _about(seen: list[Symptom], picture: Picture) -> Iterator[Question]:
+    """Questions about the symptoms that are still there, the most telling first."""
     now = {symptom.kind: symptom for symptom in reversed(seen) if symptom.current}
     for kind, question in _QUESTIONS:
         if kind in now:
             pod = next((name for name in now[kind].objects if name.startswith(("calico", "canal"))), _POD)
-            command = question.command.replace("{ns}", namespace).replace("{pod}", pod)
-            return question._replace(command=command)
-    return NOTHING
+            command = question.command.replace("{ns}", picture.namespace).replace("{pod}", pod)
+            yield question._replace(command=filled(command, picture))

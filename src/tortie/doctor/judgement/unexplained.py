@@ -15,7 +15,7 @@ from tortie.doctor.judgement.standing import Standing, live, ready
 from tortie.doctor.judgement.symptoms import elsewhere
 from tortie.doctor.picture.facts import Event, LogLine, Ping, Pod, PortTest, Setting
 from tortie.doctor.picture.picture import Picture, is_agent
-from tortie.doctor.reading.exhibit import Place
+from tortie.doctor.reading.exhibit import Exhibit, Place
 from tortie.doctor.words import Words
 
 SHOWN: Final = 8
@@ -26,7 +26,9 @@ _FAILED: Final = ("refused", "timeout", "unreachable", "reset", "closed", "tls-e
 _SYSTEM: Final = ("calico", "tigera", "coredns", "kube-proxy", "kube-dns", "canal", "typha")
 _HOST_PODS: Final = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "etcd", "kube-proxy",
                      "calico-typha", "tigera-operator", "csi-node")  # fmt: skip
+_GENERAL: Final = ("Unhealthy", "BackOff", "Killing", "NodeNotReady", "FailedScheduling")  # that, and not why: symptoms
 _NUMBERS: Final = re.compile(r"0x[0-9a-f]+|[0-9a-f]{8,}|\d+")
+_MESSAGE: Final = re.compile(r"\s*(?:- )?[Mm]essage: +[\"']?(?!All objects available|All Objects)(\S.{5,})")
 _BASE: Final = re.compile(r"(?:-[a-z0-9]{5,10})?-[a-z0-9]{5}$|-\d+$")
 
 
@@ -38,7 +40,7 @@ def unexplained(picture: Picture, now: Standing, accounted: Iterable[Place] = ()
         *_lines(picture, now, owners),
         *_errors(picture, now),
         *_trials(picture),
-        *_degraded(picture),
+        *_degraded(picture, owners),
         *_events(picture, now),
         *_restless(picture),
         *_addresses(picture),
@@ -143,19 +145,29 @@ def _trials(picture: Picture) -> Iterator[Unexplained]:
             yield Unexplained("trial", f"{answer.name}: {answer.value}", answer.place, answer.owner, PATH)
 
 
-def _degraded(picture: Picture) -> Iterator[Unexplained]:
+def _degraded(picture: Picture, owners: Owners) -> Iterator[Unexplained]:
     for one in picture.of(Setting):
         worse = one.scope == "tigerastatus" and ("degraded=True" in one.value or "available=False" in one.value)
         if worse or (one.scope == "apiservice" and one.value.startswith("False")):
             component = "operator" if one.scope == "tigerastatus" else "calico-apiserver"
-            yield Unexplained("degraded", f"{one.name}: {one.value}", one.place, component, look_at(component))
+            why = _message_beside(owners.exhibit(one.place))
+            yield Unexplained("degraded", why or f"{one.name}: {one.value}", one.place, component, look_at(component))
+
+
+def _message_beside(exhibit: Exhibit | None) -> str:
+    """The first message in the status of an object; a table has none."""
+    lines = (_MESSAGE.match(line) for line in exhibit.lines) if exhibit else ()
+    return next((match[1].strip() for match in lines if match), "")
 
 
 def _events(picture: Picture, now: Standing) -> Iterator[Unexplained]:
     passing = Passing(picture, now)
     others = elsewhere(picture, now)
     for event in picture.events():
-        if event.kind == "Warning" and not passing.is_past(event) and event.object.rpartition("/")[2] not in others:
+        grave = event.kind == "Warning" or event.reason.startswith("Failed")
+        if not grave or event.reason in _GENERAL or passing.is_past(event):
+            continue
+        if event.object.rpartition("/")[2] not in others:
             text = f"{event.reason}: {event.message}".strip(": ")
             yield Unexplained("event", text, event.place, _event_source(event), _event_look(event), event.count)
 
