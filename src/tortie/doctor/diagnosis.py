@@ -67,6 +67,24 @@ class Checked(NamedTuple):
     evidence: tuple[Place, ...] = ()
 
 
+class Area(NamedTuple):
+    """A part of a cluster that can be looked at: what a verdict of `healthy` covers, or does not."""
+
+    key: str  # agents, nodes, sessions, addresses, api, events, pods, traffic, start
+    text: Words
+
+
+class Unexplained(NamedTuple):
+    """A line that says that something is wrong, and that no cause accounts for."""
+
+    kind: str  # fatal, degraded, error, trial, event, restarts, address, complaint
+    text: str  # the line itself
+    place: Place
+    component: str  # who printed it; empty where nothing says
+    phase: Words  # where to look: that component's part, and when in a start it runs
+    count: int = 1  # type: ignore[assignment] # a tuple has a method of that name, and nobody needs it here
+
+
 class Diagnosis(NamedTuple):
     verdict: Verdict
     causes: tuple[Answer, ...]  # with `undetermined`: the candidates, most probable first
@@ -78,6 +96,10 @@ class Diagnosis(NamedTuple):
     checked: tuple[Checked, ...]
     not_understood: tuple[Place, ...]
     skipped: tuple[Skipped, ...] = ()  # files that were not read, and why
+    covers: tuple[Area, ...] = ()  # what was seen in order; empty when a cause was found
+    not_shown: tuple[Area, ...] = ()  # what nobody looked at
+    unexplained: tuple[Unexplained, ...] = ()  # the worst first
+    remark: Words | None = None  # why nothing is claimed: none of the known causes, or too little was shown
 
     @property
     def exit_code(self) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tortie.doctor.answer.labels import label
-from tortie.doctor.diagnosis import Answer, Diagnosis
+from tortie.doctor.diagnosis import Answer, Diagnosis, Unexplained
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.words import Language
 
@@ -55,6 +55,21 @@ def as_json(diagnosis: Diagnosis, language: Language) -> dict[str, Any]:
             {"source": place.source, "lines": [place.first, place.last]} for place in diagnosis.not_understood
         ],
         "skipped": [{"source": one.name, "why": one.why.to(language)} for one in diagnosis.skipped],
+        "covers": [{"area": area.key, "text": area.text.to(language)} for area in diagnosis.covers],
+        "not_shown": [{"area": area.key, "text": area.text.to(language)} for area in diagnosis.not_shown],
+        "unexplained": [_unexplained(line, diagnosis, language) for line in diagnosis.unexplained],
+        "remark": diagnosis.remark.to(language) if diagnosis.remark else "",
+    }
+
+
+def _unexplained(line: Unexplained, diagnosis: Diagnosis, language: Language) -> dict[str, Any]:
+    return {
+        "kind": line.kind,
+        "text": line.text,
+        "component": line.component,
+        "phase": line.phase.to(language),
+        "count": line.count,
+        "evidence": [quote.id for quote in diagnosis.evidence if quote.place == line.place],
     }
 
 

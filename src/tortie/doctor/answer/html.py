@@ -138,7 +138,8 @@ class _Page:
     def _next(self) -> str:
         asks = self._diagnosis.next
         rows = [
-            f'<p>{escaped(ask.why.to(self._language))}</p><pre class="command">{_block(ask.command)}</pre>'
+            f"<p>{escaped(ask.why.to(self._language))}</p>"
+            + (f'<pre class="command">{_block(ask.command)}</pre>' if ask.command else "")
             for ask in asks
         ]
         return self._section(self.say("next"), "".join(rows))

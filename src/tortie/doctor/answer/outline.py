@@ -15,6 +15,7 @@ Kind = Literal["plain", "item", "number", "quote", "command"]
 
 PLACES_SHOWN: Final = 6
 SYMPTOMS_SHOWN: Final = 10
+COLUMNS_QUOTED: Final = 400
 
 
 class Line(NamedTuple):
@@ -62,6 +63,8 @@ class _Parts:
         if diagnosis.verdict == "healthy":
             return self._label("nothing")
         if diagnosis.verdict == "undetermined":
+            if diagnosis.remark:
+                return self._sentence(diagnosis.remark.to(self._language))
             seen = diagnosis.causes or diagnosis.symptoms or diagnosis.checked
             return self._label("no-claim" if seen else "no-evidence")
         first = diagnosis.causes[0]
@@ -73,10 +76,12 @@ class _Parts:
             for number, answer in enumerate(diagnosis.causes):
                 yield from self._cause(answer, second=number > 0)
         elif diagnosis.verdict == "undetermined":
+            yield self._unexplained()
             yield self._candidates()
             yield self._next()
         yield self._symptoms()
         yield self._checked()
+        yield self._breadth()
         yield self._ruled_out()
         yield self._unrelated()
         if diagnosis.verdict == "cause-found":
@@ -161,6 +166,31 @@ class _Parts:
             self._label("checked"),
             tuple(Line("item", checked.text.to(self._language), tone="good") for checked in diagnosis.checked),
         )
+
+    def _sentence(self, text: str) -> str:
+        return f"{text[:1].upper()}{text[1:]}{'.' if text.isascii() else '。'}"
+
+    def _unexplained(self) -> Section:
+        lines: list[Line] = []
+        for item in self._diagnosis.unexplained:
+            phase = item.phase.to(self._language)
+            named = not item.component or item.component.lower() in phase.lower()
+            who = "" if named else f"{item.component}{self._label('comma')}"
+            times = f" (x{item.count})" if item.count > 1 else ""
+            lines.append(Line("quote", item.text[:COLUMNS_QUOTED] + times, str(item.place)))
+            lines.append(Line("plain", f"{who}{phase}", self._label("look"), "dim", deep=True))
+        return Section(self._label("unexplained"), tuple(lines))
+
+    def _breadth(self) -> Section:
+        """What a verdict of healthy speaks of, and what it does not."""
+        diagnosis, comma = self._diagnosis, self._label("comma")
+        parts = (("covers", diagnosis.covers), ("not-shown", diagnosis.not_shown))
+        lines = [
+            Line("plain", comma.join(area.text.to(self._language) for area in areas), self._label(key))
+            for key, areas in parts
+            if areas and (diagnosis.verdict == "healthy" or (diagnosis.remark and not diagnosis.unexplained))
+        ]
+        return Section("", tuple(lines))
 
     def _ruled_out(self) -> Section:
         lines = [

@@ -11,6 +11,7 @@ from tortie.doctor.picture.picture import Picture
 
 _NAMESPACE = ("<ns>", "<namespace>")
 _POD = ("<pod>", "<calico-node pod>", "<stuck calico-node pod>", "<calico-node pod of that node>")
+NOTHING_FOUND = Finding("cannot-tell")  # for commands that belong to no finding
 _DAEMONSETS = ("rke2-canal", "canal", "calico-node", "tortie-node")
 
 

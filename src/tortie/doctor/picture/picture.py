@@ -24,6 +24,7 @@ from tortie.doctor.picture.facts import (
     Statement,
     Version,
 )
+from tortie.doctor.picture.sides import sessions_by_node
 from tortie.doctor.reading.archives import Skipped
 from tortie.doctor.reading.exhibit import Exhibit
 from tortie.doctor.signs import Hit, Sign
@@ -179,6 +180,9 @@ class Picture:
         nodes: dict[str, Node] = {}
         for node in self.of(Node):
             nodes[node.name] = _renewed(nodes[node.name], node) if node.name in nodes else node
+        if any(not node.internal_ip and node.addresses for node in nodes.values()):
+            hosts = {pod.node: pod.ip or pod.host_ip for pod in self._host_pods() if pod.node}
+            return {name: _addressed(node, hosts.get(name, "")) for name, node in nodes.items()}
         return nodes
 
     @remembered
@@ -248,8 +252,12 @@ class Picture:
     @remembered
     def sessions_down(self) -> list[Session]:
         """Sessions that are not up in the last exhibit that shows them from that side."""
-        last = {(session.host, session.peer): session for session in self.of(Session)}
-        return [session for session in last.values() if session.state != "up"]
+        return [session for session in self.sessions_now().values() if session.state != "up"]
+
+    @remembered
+    def sessions_now(self) -> dict[tuple[str, str], Session]:
+        """Each session as its node saw it last, by node and peer: what one node sees says nothing of another's."""
+        return sessions_by_node(self.of(Session), self.exhibits)
 
     # Settings and versions
 
@@ -311,6 +319,13 @@ def _renewed(known: N, newer: N) -> N:
         said.pop("place")
     replaced: N = known._replace(**said)
     return replaced
+
+
+def _addressed(node: Node, host_ip: str) -> Node:
+    """With its InternalIP: the entry of that type, else what its host-network pods have, else the first of no type."""
+    typed = dict(node.addresses)
+    ip = node.internal_ip or typed.get("InternalIP", "") or host_ip or typed.get("", "")
+    return node._replace(internal_ip=ip)
 
 
 def is_agent(name: str) -> bool:

@@ -21,6 +21,7 @@ negation is respected. The values of a statement are the hosts and addresses tha
 | new-nodes-only = new-nodes-fail, only-some-nodes , one-node-only, all-nodes, only-workers-fail | where |
 | nodes-network (values: prefixes such as `10.` or `192.168.110.`, or CIDRs), cloud (values: names), pods-cidr-overlap | where |
 | complains (something does not work), asks-if-normal | what the person wants |
+| suffers (something does not work now: neither asked, nor guessed, nor long ago) | what the person wants |
 """  # noqa: E501
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from typing import NamedTuple
 
 from tortie.doctor.picture.facts import Statement
 from tortie.doctor.reading.exhibit import Exhibit
-from tortie.doctor.reading.hearsay import long_mended, without_citations
+from tortie.doctor.reading.hearsay import asks_inside, before_today, long_mended, without_citations
 from tortie.doctor.reading.lexicon import ALIASES, RULES, Rule
 from tortie.doctor.reading.prose import FAR_EAST, hosts_in
 
@@ -157,6 +158,8 @@ def said(sentence: Sentence) -> Iterator[tuple[str, tuple[str, ...]]]:
         if rule.kind in found or (sentence.asks and rule.kind not in _ASKING) or (over and rule.kind in _STATES):
             continue
         if rule.keys and not any(key in low for key in rule.keys.split("|")):
+            continue
+        if rule.kind == "suffers" and (over or before_today(text) or asks_inside(text)):
             continue
         if _holds(rule, text if rule.kind in _CERTAIN else certain):
             found[rule.kind] = _values(rule.kind, text)
