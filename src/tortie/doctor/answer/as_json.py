@@ -46,6 +46,7 @@ def as_json(diagnosis: Diagnosis, language: Language) -> dict[str, Any]:
                 "source": quote.place.source,
                 "lines": [quote.place.first, quote.place.last],
                 "quote": quote.text,
+                "decisive": [quote.text[begin:end] for begin, end in quote.decisive],
             }
             for quote in diagnosis.evidence
         ],

@@ -8,6 +8,7 @@ from typing import Final, Literal, NamedTuple
 from tortie.doctor.answer.labels import label, since_label
 from tortie.doctor.causes.cause import Step
 from tortie.doctor.diagnosis import Answer, Diagnosis, Quote, Symptom
+from tortie.doctor.judgement.quoting import Span
 from tortie.doctor.reading.exhibit import Place
 from tortie.doctor.words import Language
 
@@ -25,6 +26,7 @@ class Line(NamedTuple):
     tag: str = ""  # a place, a mark such as `safe`, a code
     tone: str = ""  # good, bad, dim
     deep: bool = False  # belongs to the item above it
+    spans: tuple[Span, ...] = ()  # of a quote: where stands what decided
 
 
 class Section(NamedTuple):
@@ -109,7 +111,7 @@ class _Parts:
     def _evidence(self, answer: Answer) -> Iterator[Line]:
         for id_ in answer.because:
             quote = self._quotes[id_]
-            yield Line("quote", quote.text, str(quote.place))
+            yield _quoted(quote)
 
     def _steps(self, steps: tuple[Step, ...], *, numbered: bool) -> Iterator[Line]:
         for step in steps:
@@ -127,7 +129,7 @@ class _Parts:
             lines.append(Line("plain", answer.finding.why.to(self._language), f"{answer.confidence:.2f}", deep=True))
             quote = next((self._quotes[id_] for id_ in answer.because), None)
             if quote:
-                lines.append(Line("quote", _first(quote), str(quote.place), deep=True))
+                lines.append(_quoted(best_line(quote), deep=True))
         return Section(self._label("candidates"), tuple(lines))
 
     def _next(self) -> Section:
@@ -172,7 +174,7 @@ class _Parts:
         lines: list[Line] = []
         for answer in self._diagnosis.unrelated:
             lines.append(Line("item", answer.finding.why.to(self._language), f"{answer.cause.code} {answer.cause.id}"))
-            lines += [Line("quote", quote.text, str(quote.place)) for quote in self._few(answer)]
+            lines += [_quoted(quote) for quote in self._few(answer)]
             lines += [Line("command", step.command) for step in answer.fix[:1] if step.command]
         return Section(self._label("unrelated"), tuple(lines))
 
@@ -194,8 +196,17 @@ class _Parts:
         return Section(self._label("not-understood"), (Line("plain", text, tone="dim"),))
 
 
-def _first(quote: Quote) -> str:
-    return quote.text.split("\n", 1)[0]
+def _quoted(quote: Quote, *, deep: bool = False) -> Line:
+    return Line("quote", quote.text, str(quote.place), deep=deep, spans=quote.decisive)
+
+
+def best_line(quote: Quote) -> Quote:
+    """The quote as one line: the one in which stands what decided, else the first."""
+    at = quote.decisive[0][0] if quote.decisive else 0
+    begin = quote.text.rfind("\n", 0, at) + 1
+    text = quote.text[begin:].split("\n", 1)[0]
+    spans = tuple((first - begin, min(last - begin, len(text))) for first, last in quote.decisive[:1])
+    return quote._replace(text=text, decisive=spans)
 
 
 def _largest(places: tuple[Place, ...]) -> list[Place]:
