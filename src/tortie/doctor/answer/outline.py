@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, Literal, NamedTuple
 
-from tortie.doctor.answer.labels import label, since_label
+from tortie.doctor.answer.labels import label, since_label, sure_label
 from tortie.doctor.causes.cause import Step
 from tortie.doctor.diagnosis import Answer, Diagnosis, Quote, Symptom
 from tortie.doctor.judgement.quoting import Span
@@ -16,6 +16,7 @@ Kind = Literal["plain", "item", "number", "quote", "command"]
 
 PLACES_SHOWN: Final = 6
 SYMPTOMS_SHOWN: Final = 10
+EXCLUDED_SHOWN: Final = 5
 
 
 class Line(NamedTuple):
@@ -77,7 +78,7 @@ class _Parts:
         elif diagnosis.verdict == "undetermined":
             yield self._candidates()
             yield self._next()
-        yield self._symptoms()
+        yield from self._symptoms()
         yield self._checked()
         yield self._ruled_out()
         yield self._unrelated()
@@ -94,7 +95,7 @@ class _Parts:
         since = next((s.since for s in self._explained(answer) if s.since), "")
         if since:
             head.append(Line("plain", since, since_label(since, self._language)))
-        sure = f"{self._label('confidence')} {answer.confidence:.2f}{self._label('comma')}{self._label('severity')}"
+        sure = f"{sure_label(answer.confidence, language)}{self._label('comma')}{self._label('severity')}"
         head.append(Line("plain", f"{sure} {self._label(cause.severity)}", tone="dim"))
         title = ""
         if second:
@@ -125,8 +126,9 @@ class _Parts:
         lines = []
         for answer in self._diagnosis.causes:
             cause = answer.cause
+            sure = sure_label(answer.confidence, self._language)
             lines.append(Line("number", f"{cause.id}{self._colon}{cause.name.to(self._language)}", cause.code))
-            lines.append(Line("plain", answer.finding.why.to(self._language), f"{answer.confidence:.2f}", deep=True))
+            lines.append(Line("plain", answer.finding.why.to(self._language), sure, deep=True))
             quote = next((self._quotes[id_] for id_ in answer.because), None)
             if quote:
                 lines.append(_quoted(best_line(quote), deep=True))
@@ -138,19 +140,20 @@ class _Parts:
             lines += [Line("plain", ask.why.to(self._language)), Line("command", ask.command)]
         return Section(self._label("next"), tuple(lines))
 
-    def _symptoms(self) -> Section:
+    def _symptoms(self) -> Iterator[Section]:
+        """By what they are to the cause: what it explains, what it does not, and what is over."""
         explained = {id_ for answer in self._diagnosis.causes for id_ in answer.explains}
         claimed = self._diagnosis.verdict == "cause-found"
-        lines = []
+        groups: dict[str, list[Line]] = {"open-all": [], "explained-all": [], "symptoms": [], "over-all": []}
         for number, symptom in enumerate(self._diagnosis.symptoms, 1):
-            mark, tone = "", ""
-            if not symptom.current:
-                mark, tone = self._label("over"), "dim"
-            elif claimed:
-                mark = self._label("explained" if f"s{number}" in explained else "open")
-            where = next((str(place) for place in symptom.evidence), "")
-            lines.append(Line("item", symptom.text.to(self._language), " · ".join(filter(None, (mark, where))), tone))
-        return Section(self._label("symptoms"), tuple(self._capped(lines, SYMPTOMS_SHOWN)))
+            group = "over-all" if not symptom.current else "symptoms"
+            if claimed and symptom.current:
+                group = "explained-all" if f"s{number}" in explained else "open-all"
+            where = next((f" ({place})" for place in symptom.evidence), "")
+            tone = "" if symptom.current else "dim"
+            groups[group].append(Line("item", symptom.text.to(self._language).strip() + where, tone=tone))
+        for title, lines in groups.items():
+            yield Section(self._label(title), tuple(self._capped(lines, SYMPTOMS_SHOWN)))
 
     def _capped(self, lines: list[Line], most: int) -> list[Line]:
         if len(lines) <= most:
@@ -165,10 +168,11 @@ class _Parts:
         )
 
     def _ruled_out(self) -> Section:
+        """What somebody would think of first comes first; a long list of what it is not helps nobody."""
         lines = [
             Line("item", excluded.why.to(self._language), excluded.cause.id) for excluded in self._diagnosis.ruled_out
         ]
-        return Section(self._label("ruled-out"), tuple(lines))
+        return Section(self._label("ruled-out"), tuple(lines[:EXCLUDED_SHOWN]))
 
     def _unrelated(self) -> Section:
         lines: list[Line] = []
@@ -186,14 +190,18 @@ class _Parts:
         return Section(self._label("skipped"), tuple(self._capped(lines, SYMPTOMS_SHOWN)))
 
     def _not_understood(self) -> Section:
-        places = self._diagnosis.not_understood
-        if not places:
-            return Section("", ())
-        count = sum(place.last - place.first + 1 for place in places)
-        shown = ", ".join(str(place) for place in _largest(places))
-        more = f", {self._label('more', count=len(places) - PLACES_SHOWN)}" if len(places) > PLACES_SHOWN else ""
-        text = f"{self._label('lines', count=count)} ({shown}{more})"
-        return Section(self._label("not-understood"), (Line("plain", text, tone="dim"),))
+        text = unread_lines(self._diagnosis.not_understood, self._language)
+        return Section(self._label("not-understood"), (Line("plain", text, tone="dim"),) if text else ())
+
+
+def unread_lines(places: tuple[Place, ...], language: Language) -> str:
+    """How many lines nobody understood, and where most of them are."""
+    if not places:
+        return ""
+    count = sum(place.last - place.first + 1 for place in places)
+    shown = ", ".join(str(place) for place in _largest(places))
+    more = f", {label('more', language, count=len(places) - PLACES_SHOWN)}" if len(places) > PLACES_SHOWN else ""
+    return f"{label('lines', language, count=count)} ({shown}{more})"
 
 
 def _quoted(quote: Quote, *, deep: bool = False) -> Line:

@@ -6,10 +6,11 @@ import math
 from typing import Final
 
 from tortie.doctor.answer.labels import label
+from tortie.doctor.answer.markup import escaped
 from tortie.doctor.picture.timeline import Start
 from tortie.doctor.picture.topology import Edge, Member, Topology
 from tortie.doctor.words import Language, Words
-from tortie.model.measure import cut_to_ems, plain
+from tortie.model.measure import cut_to_ems
 
 WIDTH: Final = 720
 NODES_DRAWN: Final = 24
@@ -30,17 +31,13 @@ def _say(key: str, language: Language, **values: object) -> str:
     return _TEXTS[key].to(language).format(**values)
 
 
-def escaped(text: str) -> str:
-    return plain(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
-
-
 def draw_topology(seen: Topology, culprits: frozenset[str], language: Language) -> str:
-    """Members around a circle, foreign addresses too; empty when there is nothing to see."""
+    """Members around a circle, foreign addresses too; empty when there is nothing to see: boxes alone are a list."""
     members = sorted(seen.nodes, key=lambda member: _dull(member, seen, culprits))[:NODES_DRAWN]
-    if len(members) < 2 and not seen.edges:
-        return ""
     height, at = _positions(members)
     rows = [_edge(edge, at) for edge in seen.edges if edge.one in at and edge.other in at]
+    if not rows and not any(map(_is_wrong, members)):
+        return ""
     rows += [_member(member, at[member.name], culprits, language) for member in members]
     left = len(seen.nodes) - len(members)
     if left > 0:
@@ -90,7 +87,7 @@ def _edge(edge: Edge, at: dict[str, tuple[float, float]]) -> str:
 def _member(member: Member, at: tuple[float, float], culprits: frozenset[str], language: Language) -> str:
     x, y = at
     width, height = _BOX
-    wrong = bool(member.registered and member.internal and member.registered != member.internal)
+    wrong = _is_wrong(member)
     classes = ["member"]
     if member.foreign:
         classes.append("foreign")
@@ -114,9 +111,13 @@ def _member(member: Member, at: tuple[float, float], culprits: frozenset[str], l
     return f'<g class="{" ".join(classes)}"><title>{escaped(member.name)}</title>{box}{texts}</g>'
 
 
+def _is_wrong(member: Member) -> bool:
+    return bool(member.registered and member.internal and member.registered != member.internal)
+
+
 def draw_window(start: Start, language: Language) -> str:
     """Seconds from left to right: what the log shows above, the probes and the kill below."""
-    if start.window is None:
+    if start.window is None or start.seconds <= 0:
         return ""
     kill = start.window.kill_after_s
     span = max(start.seconds, kill) * 1.12 or 1.0

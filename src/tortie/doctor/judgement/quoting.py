@@ -73,11 +73,9 @@ def joined(spans: Iterable[Span], room: int) -> Span | None:
 def telling(line: str) -> Span | None:
     """Of a line of which nothing else is known: the reason at the end of a chain of errors, or its last clause."""
     for words in (_REASON, _FAILURE):
-        last = None
-        for last in words.finditer(line):
-            pass
-        if last:
-            return _clause_at(line, last.start()), last.end()
+        found = [match.span() for match in words.finditer(line)]
+        if found:
+            return _clause_at(line, found[-1][0]), found[-1][1]
     clauses = [match.end() for match in _CLAUSE.finditer(line)]
     return (clauses[-1], len(line)) if len(clauses) >= _CLAUSES_OF_A_CHAIN else None
 
