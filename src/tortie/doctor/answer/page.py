@@ -61,7 +61,6 @@ class Page:
         yield self._about()
         yield records.not_understood(diagnosis, language)
         yield records.inputs(diagnosis, self._picture, language)
-        yield self._footer()
 
     def _verdict(self) -> str:
         verdict = self._diagnosis.verdict
@@ -129,10 +128,15 @@ class Page:
         return f'{cause}{arrow}<div class="link symptoms">{seen}</div>'
 
     def _led_to(self, answer: Answer) -> list[Symptom]:
-        """What is felt now; a message that proves the cause itself is not repeated as its consequence."""
+        """What is felt now and no cause before it explains; a message that proves the cause is not its consequence."""
         proof = " ".join(self._proof_text(answer).split())
-        current = [symptom for symptom in self._symptoms_of(answer) if symptom.current]
+        taken = {id_ for one in self._before(answer) for id_ in one.explains}
+        own = answer._replace(explains=tuple(id_ for id_ in answer.explains if id_ not in taken))
+        current = [symptom for symptom in self._symptoms_of(own) if symptom.current]
         return [one for one in current if " ".join(one.text.en.rstrip("…").split()) not in proof][:SYMPTOMS_IN_CHAIN]
+
+    def _before(self, answer: Answer) -> tuple[Answer, ...]:
+        return self._diagnosis.causes[: self._diagnosis.causes.index(answer)]
 
     def _proof_text(self, answer: Answer) -> str:
         return "\n".join(quote.text for quote in self._proof(answer))
@@ -228,6 +232,3 @@ class Page:
             for cause in named.values()
         )
         return section(self.say("about"), rows, "paper-not")
-
-    def _footer(self) -> str:
-        return f'<footer class="soft">{escaped(self.say("report"))} · {escaped(self._made())}</footer>'

@@ -15,6 +15,8 @@ from tortie.model.measure import cut_to_ems
 WIDTH: Final = 720
 NODES_DRAWN: Final = 24
 _BOX: Final = (168, 58)
+_WORDS: Final = (70, 16)  # what the words on an edge take
+Point = tuple[float, float]
 
 _TEXTS: Final = {
     "registered": Words("registered", "登记为"),
@@ -35,7 +37,8 @@ def draw_topology(seen: Topology, culprits: frozenset[str], language: Language) 
     """Members around a circle, foreign addresses too; empty when there is nothing to see: boxes alone are a list."""
     members = sorted(seen.nodes, key=lambda member: _dull(member, seen, culprits))[:NODES_DRAWN]
     height, at = _positions(members)
-    rows = [_edge(edge, at) for edge in seen.edges if edge.one in at and edge.other in at]
+    written: list[Point] = []
+    rows = [_edge(edge, at, written) for edge in seen.edges if edge.one in at and edge.other in at]
     if not rows and not any(map(_is_wrong, members)):
         return ""
     rows += [_member(member, at[member.name], culprits, language) for member in members]
@@ -71,15 +74,19 @@ def _positions(members: list[Member]) -> tuple[int, dict[str, tuple[float, float
     return total, at
 
 
-def _edge(edge: Edge, at: dict[str, tuple[float, float]]) -> str:
+def _edge(edge: Edge, at: dict[str, Point], written: list[Point]) -> str:
+    """The line, and above it what a session that is down says; `written` are the places of such words so far."""
     (x1, y1), (x2, y2) = at[edge.one], at[edge.other]
     kind = "up" if edge.up else "down"
     line = f'<line class="session {kind}" x1="{x1:.0f}" y1="{y1:.0f}" x2="{x2:.0f}" y2="{y2:.0f}"/>'
     if edge.up:
         return line
-    # Off the middle, so that two edges that cross do not write over each other.
-    share = 0.5 if y1 == y2 else 0.58
-    x, y = x1 * share + x2 * (1 - share), y1 * share + y2 * (1 - share)
+    # Off the middle, where edges cross, and never over another one's words.
+    shares = (0.5, 0.36, 0.64) if y1 == y2 else (0.58, 0.42, 0.68, 0.32)
+    points = [(x1 * share + x2 * (1 - share), y1 * share + y2 * (1 - share)) for share in shares]
+    free = [(x, y) for x, y in points if not any(abs(x - a) < _WORDS[0] and abs(y - b) < _WORDS[1] for a, b in written)]
+    x, y = (free or points)[0]
+    written.append((x, y))
     text = escaped(cut_to_ems(edge.info, 17))
     return f'{line}<text class="info" x="{x:.0f}" y="{y - 5:.0f}">{text}</text>'
 
