@@ -26,11 +26,12 @@ class Symptom(NamedTuple):
 
 
 class Quote(NamedTuple):
-    """Evidence with its words."""
+    """Evidence with its words; long lines are shortened around what decided."""
 
     id: str
     place: Place
     text: str
+    decisive: tuple[tuple[int, int], ...] = ()  # where in the text stands what decided, as far as it is known
 
 
 class Answer(NamedTuple):

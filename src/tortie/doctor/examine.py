@@ -16,5 +16,6 @@ def picture_of(sources: Iterable[Source]) -> Picture:
         picture.exhibits.extend(part.exhibits)
         picture.add(part.facts)
         picture.add_hits(part.hits)
+        picture.inputs.append(part.input)
     picture.skipped = tuple(getattr(sources, "skipped", ()))
     return only_what_counts(picture)

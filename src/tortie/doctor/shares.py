@@ -14,7 +14,7 @@ from tortie.doctor.picture.facts import Fact
 from tortie.doctor.reading import large
 from tortie.doctor.reading.archives import Skipped
 from tortie.doctor.reading.cut import cut
-from tortie.doctor.reading.exhibit import Exhibit, Source
+from tortie.doctor.reading.exhibit import Exhibit, Input, Source, input_of
 from tortie.doctor.reading.hearsay import around, lines_told, only_spoken_of, spoken_of_in
 from tortie.doctor.reading.readers import read
 from tortie.doctor.reading.sieve import Sieve
@@ -32,6 +32,7 @@ class Understood(NamedTuple):
     exhibits: list[Exhibit]
     facts: list[Fact]
     hits: list[Hit]
+    input: Input
 
 
 class Range(NamedTuple):
@@ -55,13 +56,13 @@ Outcome = Read | list[Understood | Skipped | File]  # a file comes back unread w
 
 def understood(source: Source) -> Understood:
     if source.quiet:
-        return Understood([], [], [])
+        return Understood([], [], [], input_of(source))
     exhibits = list(cut(source))
     told = lines_told(exhibits)
     facts = [fact for exhibit in exhibits for fact in read(exhibit) if not told or fact.place.first not in told]
     searchable = Searchable(exhibits)
     hits = list(searchable.hits(_likely(searchable.low)))
-    return Understood(exhibits, facts, _seen(hits, exhibits, told))
+    return Understood(exhibits, facts, _seen(hits, exhibits, told), input_of(source))
 
 
 def _seen(hits: list[Hit], exhibits: list[Exhibit], told: frozenset[int]) -> list[Hit]:
@@ -113,7 +114,8 @@ def _shared(opened: Opened, files: list[File]) -> Iterator[Understood]:
             file = outcome.job.file
             if outcome.job.stop == file.size:
                 if len(portions) == len(large.ranges(file.size)):
-                    yield understood(large.put_together(file.name, node_of(file.name), portions))
+                    whole = large.put_together(file.name, node_of(file.name), portions)
+                    yield understood(whole._replace(size=file.size))
                 else:
                     yield from map(understood, opened.open(file))  # it is no more what it was: what is left of it
                 portions.clear()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
+from datetime import datetime
 
 from tortie.cli.language import choose_language, may_colour
 from tortie.doctor.answer import forms
@@ -21,6 +22,7 @@ def examine(
     *,
     paths: tuple[str, ...],
     output: str,
+    brief: bool = False,
     here: bool,
     root: str | None,
     lab: bool = False,
@@ -29,7 +31,7 @@ def examine(
     color: str,
 ) -> int:
     language = choose_language(lang, os.environ)
-    render = forms.form(output)
+    render = forms.form(output, brief=brief)
     if root is not None and not here:
         raise UsageError("--root without --here", "it says where this machine's files are", "add --here")
     if name is not None and not lab:
@@ -45,7 +47,8 @@ def examine(
         picture = picture_of(_Together(collected, opened) if collected else opened)
         diagnosis = judge(picture)
         colour = may_colour(color, os.environ, sys.stdout)
-        sys.stdout.write(render(diagnosis, picture, language, colour=colour))
+        now = datetime.now().astimezone()
+        sys.stdout.write(render(diagnosis, picture, language, colour=colour, when=now))
         return diagnosis.exit_code
 
     collected: list[Source] = []

@@ -136,7 +136,7 @@ class _Answers:
         # The chain ends where the trouble is felt: at the first symptoms that this explains.
         felt = [s.evidence[0] for s in self._seen if s.current and s.kind in cause.explains and s.evidence]
         places = dict.fromkeys([*finding.evidence, *felt[:SYMPTOMS_IN_CHAIN]])
-        because = tuple(dict.fromkeys(self._quotes.id_of(place) for place in places))
+        because = tuple(dict.fromkeys(self._quotes.id_of(place, cause.signs, finding.objects) for place in places))
         safe = finding._replace(objects=tuple(filter(is_plain, finding.objects)))
         fix = self._for_here(cause.fix(self._picture, safe), finding)
         confidence = round(finding.strength, 2)

@@ -26,7 +26,7 @@ from tortie.doctor.picture.facts import (
 )
 from tortie.doctor.picture.sides import sessions_by_node
 from tortie.doctor.reading.archives import Skipped
-from tortie.doctor.reading.exhibit import Exhibit
+from tortie.doctor.reading.exhibit import Exhibit, Input
 from tortie.doctor.signs import Hit, Sign
 
 T = TypeVar("T")
@@ -59,6 +59,7 @@ class Picture:
     def __init__(self, exhibits: Iterable[Exhibit] = ()) -> None:
         self.exhibits: list[Exhibit] = list(exhibits)
         self.skipped: tuple[Skipped, ...] = ()  # what was handed over and could not be read
+        self.inputs: list[Input] = []  # what was read
         self.left_out: dict[str, set[int]] = {}  # by source, lines that were understood and do not count
         self._facts: dict[type, list[object]] = {}
         self._hits: dict[str, list[Hit]] = {}

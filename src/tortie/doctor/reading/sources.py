@@ -98,7 +98,8 @@ class Opened:
             return
         try:
             with open(file.path, "rb") as stream:
-                yield from self._stream(file.name, stream, 0)
+                for source in self._stream(file.name, stream, 0):
+                    yield source._replace(size=file.size) if file.size and source.name == file.name else source
         except OSError as error:
             self._failed(file, error)
 
@@ -148,7 +149,7 @@ class Opened:
         if len(content) > WHOLE_MAX:
             content = content[:WHOLE_MAX]
             self._skip(name, _CUT.fill(size=WHOLE_MAX >> 20))
-        yield Source(name, tuple(redacted(lines_of(decode(content)))), (), host)
+        yield Source(name, tuple(redacted(lines_of(decode(content)))), (), host, size=len(content))
 
     def _portions(self, head: bytes, stream: BinaryIO) -> Iterator[large.Portion]:
         """Of a file as several processes would read it; a stream has one."""
