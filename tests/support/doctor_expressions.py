@@ -45,7 +45,9 @@ def all_expressions() -> tuple[list[Expression], list[str]]:
             return
         key = pattern.pattern, pattern.flags
         before = found.get(key)
-        found[key] = Expression(before.where if before else where, pattern, anywhere or bool(before and before.anywhere))
+        found[key] = Expression(
+            before.where if before else where, pattern, anywhere or bool(before and before.anywhere)
+        )
 
     loaded = modules()
     trees = {module.__name__: ast.parse(Path(module.__file__ or "").read_text("utf-8")) for module in loaded}
@@ -148,11 +150,7 @@ def _told(call: ast.Call, module: ModuleType) -> list[re.Pattern[str]]:
         texts = _table(call.args[0], module)
     with_flags = value(flags) if flags else 0
     is_compiler = callable(function) and function is not Pattern
-    return [
-        function(text) if is_compiler else re.compile(text, with_flags)
-        for text in texts
-        if isinstance(text, str)
-    ]
+    return [function(text) if is_compiler else re.compile(text, with_flags) for text in texts if isinstance(text, str)]
 
 
 def _table(part: ast.expr, module: ModuleType) -> list[str]:
@@ -176,9 +174,7 @@ def _strings(value: Any, depth: int) -> Iterator[str]:
             yield from _strings(each, depth + 1)
 
 
-def _is_anywhere(
-    call: ast.Call, tree: ast.AST, own: dict[str, set[str]], everywhere: dict[str, set[str]]
-) -> bool:
+def _is_anywhere(call: ast.Call, tree: ast.AST, own: dict[str, set[str]], everywhere: dict[str, set[str]]) -> bool:
     method = ast.unparse(call.func).removeprefix("re.")
     if method in _AT_BEGINNING:
         return False

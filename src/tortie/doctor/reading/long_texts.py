@@ -72,7 +72,7 @@ class Text(NamedTuple):
 
     source: Source
     events_left_out: int
-    whole_mb: int  # 0: all of it
+    whole: bool
 
 
 def read_long(name: str, host: str, content: bytes, rest: large.Readable | None, sieve: Sieve) -> Text:
@@ -105,8 +105,7 @@ def read_long(name: str, host: str, content: bytes, rest: large.Readable | None,
     source = Source(
         name, tuple(redacted([clean(line) for line in text.split("\n")])), () if complete else tuple(shown), host
     )
-    whole = rest is None and stop == len(reduced.lines)
-    return Text(source, reduced.events_left_out, 0 if whole else WHOLE >> 20)
+    return Text(source, reduced.events_left_out, rest is None and stop == len(reduced.lines))
 
 
 def _behind(lines: list[bytes], numbers: Iterable[int], sieve: Sieve) -> dict[int, bytes]:

@@ -17,6 +17,7 @@ from tortie.doctor.reading.archives import Budget, Skipped, kind_of_archive, mem
 from tortie.doctor.reading.cleaning import decode, is_text, lines_of
 from tortie.doctor.reading.exhibit import Source
 from tortie.doctor.reading.redaction import redacted
+from tortie.doctor.reading.special_files import open_pipe, refuse_special
 from tortie.doctor.words import Words
 from tortie.model.errors import UsageError
 from tortie.model.measure import plain
@@ -59,6 +60,7 @@ class Opened:
         self.sieve = large.sieve_of(needles)
         self.skipped: list[Skipped] = []
         self._budget = Budget()
+        self.reading = ""  # the name of what is being read, for whoever waits
 
     def __iter__(self) -> Iterator[Source]:
         for file in self.files():
@@ -81,7 +83,9 @@ class Opened:
                 self._failed(file, error)
                 continue
             mode = found.st_mode
-            if stat.S_ISREG(mode) or (file.wanted and (stat.S_ISFIFO(mode) or stat.S_ISCHR(mode))):
+            if file.wanted:
+                refuse_special(file.path, mode)
+            if file.wanted or stat.S_ISREG(mode):
                 yield file._replace(size=found.st_size)
             else:
                 self._skip(file.name, _SPECIAL)
@@ -100,11 +104,13 @@ class Opened:
                         yield File(os.path.join(folder, name), plain(os.path.join(shown, name)), False, 0)
 
     def open(self, file: File) -> Iterator[Source]:
+        self.reading = file.name
         if file.path == "-":
             yield from self._stream(file.name, self._stdin, 0)
             return
         try:
-            with open(file.path, "rb") as stream:
+            pipe = stat.S_ISFIFO(os.stat(file.path).st_mode)
+            with open_pipe(file.path) if pipe else open(file.path, "rb") as stream:
                 yield from self._stream(file.name, stream, 0)
         except OSError as error:
             self._failed(file, error)
@@ -151,7 +157,7 @@ class Opened:
             yield large.put_together(name, host, self._portions(head, stream))
             return
         content = head + stream.read(WHOLE_MAX - len(head)) if len(head) == HEAD else head
-        if len(content) < long_texts.LONG:
+        if len(content) < min(long_texts.LONG, WHOLE_MAX):
             yield Source(name, tuple(redacted(lines_of(decode(content)))), (), host)
             return
         whole = len(content) < WHOLE_MAX
@@ -160,8 +166,8 @@ class Opened:
         text = long_texts.read_long(name, host, content, None if whole else stream, self.sieve)  # type: ignore[arg-type]
         if text.events_left_out:
             self._skip(name, _ALIKE.fill(count=text.events_left_out))
-        if text.whole_mb:
-            self._skip(name, _ONLY_KNOWN.fill(size=text.whole_mb))
+        if not text.whole:
+            self._skip(name, _ONLY_KNOWN.fill(size=long_texts.WHOLE >> 20))
         yield text.source
 
     def _portions(self, head: bytes, stream: BinaryIO) -> Iterator[large.Portion]:
