@@ -20,10 +20,16 @@ from tortie.doctor.reading.readers import read
 from tortie.doctor.reading.sieve import Sieve
 from tortie.doctor.reading.sources import File, Opened, long_log, node_of
 from tortie.doctor.signs import Hit, Searchable, Sign
+from tortie.doctor.words import Words
 
 PAYS_FROM: Final = 1 << 20  # bytes in all
 _BATCH: Final = 4 << 20  # bytes of small files that are one job
 _BATCH_FILES: Final = 64
+PROSE_MAX: Final = 1_000  # lines; no person writes so many
+_TOO_MUCH_PROSE: Final = Words(
+    "after {count} lines of prose, sentences were only searched for known messages",
+    "自然语言超过 {count} 行，其后的句子只搜索了已知消息",
+)
 
 
 class Understood(NamedTuple):
@@ -33,6 +39,7 @@ class Understood(NamedTuple):
     facts: list[Fact]
     hits: list[Hit]
     input: Input
+    left_out: tuple[Skipped, ...] = ()
 
 
 class Range(NamedTuple):
@@ -59,10 +66,26 @@ def understood(source: Source) -> Understood:
         return Understood([], [], [], input_of(source))
     exhibits = list(cut(source))
     told = lines_told(exhibits)
-    facts = [fact for exhibit in exhibits for fact in read(exhibit) if not told or fact.place.first not in told]
+    read_by_readers, left_out = _of_bearable_length(source, exhibits)
+    facts = [fact for exhibit in read_by_readers for fact in read(exhibit) if fact.place.first not in told]
     searchable = Searchable(exhibits)
     hits = list(searchable.hits(_likely(searchable.low)))
-    return Understood(exhibits, facts, _seen(hits, exhibits, told), input_of(source))
+    return Understood(exhibits, facts, _seen(hits, exhibits, told), input_of(source), left_out)
+
+
+def _of_bearable_length(source: Source, exhibits: list[Exhibit]) -> tuple[list[Exhibit], tuple[Skipped, ...]]:
+    """The exhibits without what is too much prose to be a person's; it is still searched for signs."""
+    if sum(len(exhibit.lines) for exhibit in exhibits if exhibit.prose) <= PROSE_MAX:
+        return exhibits, ()
+    kept: list[Exhibit] = []
+    room = PROSE_MAX
+    for exhibit in exhibits:
+        if not exhibit.prose:
+            kept.append(exhibit)
+        elif room:
+            kept.append(exhibit._replace(lines=exhibit.lines[:room], numbers=exhibit.numbers[:room]))
+            room = max(0, room - len(exhibit.lines))
+    return kept, (Skipped(source.name, _TOO_MUCH_PROSE.fill(count=PROSE_MAX)),)
 
 
 def _seen(hits: list[Hit], exhibits: list[Exhibit], told: frozenset[int]) -> list[Hit]:

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from datetime import datetime
 
+from tortie.cli.doctor.working import tell_how_to_end, told_to_wait
 from tortie.cli.language import choose_language, may_colour
 from tortie.doctor.answer import forms
 from tortie.doctor.causes.catalogue import needles
@@ -44,8 +45,10 @@ def examine(
     opened = open_sources(paths, sys.stdin.buffer, needles())
 
     def answer(collected: list[Source]) -> int:
-        picture = picture_of(_Together(collected, opened) if collected else opened)
-        diagnosis = judge(picture)
+        tell_how_to_end(language, paths)
+        with told_to_wait(language, lambda: opened.reading):
+            picture = picture_of(_Together(collected, opened) if collected else opened)
+            diagnosis = judge(picture)
         colour = may_colour(color, os.environ, sys.stdout)
         now = datetime.now().astimezone()
         sys.stdout.write(render(diagnosis, picture, language, colour=colour, when=now))

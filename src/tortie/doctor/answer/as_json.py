@@ -103,7 +103,7 @@ def _cause(answer: Answer, language: Language) -> dict[str, Any]:
             else step.text.to(language)
             for step in answer.verify
         ],
-        "prevent": [text.to(language) for text in cause.prevent],
+        "prevent": [text.to(language) for text in answer.prevent],
     }
 
 

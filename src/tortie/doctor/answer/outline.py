@@ -109,7 +109,7 @@ class _Parts:
         yield Section(self._label("why"), tuple(self._evidence(answer)))
         yield Section(self._label("fix"), tuple(self._steps(answer.fix, numbered=True)))
         yield Section(self._label("verify"), tuple(self._steps(answer.verify, numbered=False)))
-        yield Section(self._label("prevent"), tuple(Line("item", text.to(language)) for text in cause.prevent))
+        yield Section(self._label("prevent"), tuple(Line("item", text.to(language)) for text in answer.prevent))
 
     def _explained(self, answer: Answer) -> list[Symptom]:
         return [self._diagnosis.symptoms[int(id_[1:]) - 1] for id_ in answer.explains]

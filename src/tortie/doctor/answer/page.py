@@ -11,7 +11,8 @@ from tortie.doctor.answer import outline, records
 from tortie.doctor.answer.labels import label, since_label, sure_label
 from tortie.doctor.answer.markup import command, escaped, listed, quoted, section, table
 from tortie.doctor.answer.pictures import draw_topology, draw_window
-from tortie.doctor.causes.cause import Cause, Step
+from tortie.doctor.causes.cause import Cause
+from tortie.doctor.causes.steps import Step
 from tortie.doctor.diagnosis import Answer, Diagnosis, Quote, Symptom
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.picture.timeline import start
@@ -106,7 +107,7 @@ class Page:
         yield section(title, self._chain(answer, named if not number else answer.finding.why.to(language)))
         yield section(self.say("fix"), self._steps(answer.fix, marked=True))
         yield section(self.say("verify"), self._steps(answer.verify, marked=False), "verify")
-        prevent = listed(escaped(text.to(language)) for text in answer.cause.prevent)
+        prevent = listed(escaped(text.to(language)) for text in answer.prevent)
         yield section(self.say("prevent"), prevent, "prevent")
 
     def _candidate(self, answer: Answer) -> str:

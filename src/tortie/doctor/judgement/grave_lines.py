@@ -45,8 +45,9 @@ _TRIAL: Final = re.compile(
 )
 # Cheap test first: one of these is in every line that could match.
 _ANY: Final = re.compile(
-    r"essage: |panic|fatal|FATAL|PANIC|fork|thread|egmentation|SIG|core dumped|Traceback|lockup|overflow|memory|space left|"
-    r"open files|shared lib|exec format|symbol lookup|GLIBC|FailedDisc|False \(|Degraded|libbpf|^[EF]\d{4} |Unable to "
+    r"essage: |panic|fatal|FATAL|PANIC|fork|thread|egmentation|SIG|core dumped|Traceback|lockup|overflow|memory|"
+    r"space left|open files|"
+    r"shared lib|exec format|symbol lookup|GLIBC|FailedDisc|False \(|Degraded|libbpf|^[EF]\d{4} |Unable to "
     r"connect|connection to the server|Error from server|RTNETLINK|tables|nft|ipset|too long|prohibited|UFW|^curl: |"
     r"^wget: |^ping: |^nc|^Ncat|^telnet|^;; |server can|^nslookup|bad address|resol|packet loss|^From |^upstream|"
     r"^command terminated|^iperf|^ssh: |oom-kill"
