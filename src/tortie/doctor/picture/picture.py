@@ -181,9 +181,6 @@ class Picture:
         nodes: dict[str, Node] = {}
         for node in self.of(Node):
             nodes[node.name] = _renewed(nodes[node.name], node) if node.name in nodes else node
-        if any(not node.internal_ip and node.addresses for node in nodes.values()):
-            hosts = {pod.node: pod.ip or pod.host_ip for pod in self._host_pods() if pod.node}
-            return {name: _addressed(node, hosts.get(name, "")) for name, node in nodes.items()}
         return nodes
 
     @remembered
@@ -320,13 +317,6 @@ def _renewed(known: N, newer: N) -> N:
         said.pop("place")
     replaced: N = known._replace(**said)
     return replaced
-
-
-def _addressed(node: Node, host_ip: str) -> Node:
-    """With its InternalIP: the entry of that type, else what its host-network pods have, else the first of no type."""
-    typed = dict(node.addresses)
-    ip = node.internal_ip or typed.get("InternalIP", "") or host_ip or typed.get("", "")
-    return node._replace(internal_ip=ip)
 
 
 def is_agent(name: str) -> bool:

@@ -42,7 +42,7 @@ def test_a_cause_is_named_with_its_place_and_the_whole_command_of_its_fix() -> N
 def test_a_healthy_cluster_says_what_was_covered() -> None:
     _, (what, covered, then) = brief(HEALTHY)
     assert what.startswith("HEALTHY: ")
-    assert covered == "Checked: 1 calico-node pod, ready"
+    assert covered == "Checked: 1 calico-node pod, ready; 1 node, Ready"
     assert then.endswith(": tortie doctor collect | bash > bundle.txt; tortie doctor bundle.txt")
 
 
