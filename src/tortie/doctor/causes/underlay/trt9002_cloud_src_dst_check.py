@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from tortie.doctor.causes.legacy import (
-    LIKELY,
-    POSSIBLE,
-    PROVEN,
-    STRONG,
-    Ask,
-    Cause,
-    Finding,
-    Step,
-    cannot_tell,
-    found,
-    ruled_out,
-)
+from collections.abc import Iterator
+from functools import cached_property
+from ipaddress import ip_address, ip_network
+
+from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
+from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.underlay.traffic_evidence import (
     Row,
     cross_node_dead,
@@ -27,7 +20,6 @@ from tortie.doctor.causes.underlay.traffic_evidence import (
 )
 from tortie.doctor.picture.facts import Ping, Pool, Route
 from tortie.doctor.picture.picture import Picture
-from tortie.doctor.words import Words
 
 _CHECK = (
     r"(?P<name>SourceDestCheck|source_?dest_?check|Source/dest(?:ination)?\.? check|port_security_enabled|"
@@ -38,62 +30,80 @@ NEEDLES = ("estCheck", "est_check", "est. check", "estination check", "port_secu
 ID = r"\b(?P<id>i-[0-9a-f]{8,}|eni-[0-9a-f]{8,})\b"
 
 
-def judge(picture: Picture) -> Finding:
-    bare, kinds = remote_routes(picture, "bare"), encapsulation(picture)
-    if kinds and "bare" not in kinds and not _cross_subnet(picture):
-        routes = [*remote_routes(picture, "ipip"), *remote_routes(picture, "vxlan")]
-        if routes:
-            return ruled_out(Words("packets between nodes are encapsulated", "节点间报文已封装"), routes[:1])
-    if passed := _only_tunnels_fail(picture):
-        why = Words("pods behind a route without tunnel answer", "经无隧道路由的 pod 能够应答")
-        return ruled_out(why, passed)
-    on, off = _checks(picture)
-    if off and not on:
-        return ruled_out(Words("the check is switched off", "该检查已关闭"), off[:1])
-    lost, dead = lost_on_the_way(picture, "plain"), cross_node_dead(picture)
-    pools = unencapsulated(picture)
-    cloud = picture.said("cloud")
-    device = bare[0].device if bare else (lost[0].device if lost else "")
-    setting = (on[0]["name"] or "SourceDestCheck") if on else ""
-    objects = (
-        setting,
-        "source/destination check",
-        "SourceDestCheck",
-        "sourceDestCheck",
-        *_instances(picture),
-        device,
-        *[pool.name for pool in pools[:1]],
-        "CrossSubnet" if _cross_subnet(picture) else "",
-        *[route.via for route in bare[:1]],
-        "awsSrcDstCheck",
-    )
-    evidence = (*on[:1], *(lost or ()), *bare[:1], *pools[:1], *dead[:2], *cloud[:1])
-    plain = bool(bare or pools)
-    if plain and lost:
-        why = Words(
-            f"Packets with bare pod addresses leave {device or 'the uplink'} and do not arrive: the cloud "
-            "drops what is not addressed to its machines.",
-            f"带 pod 地址的未封装报文从 {device or '上联口'} 发出但未到达：云平台丢弃了不属于其虚拟机地址的报文。",
+class Seen:
+    def __init__(self, picture: Picture) -> None:
+        self.picture = picture
+        self.bare, self.kinds = remote_routes(picture, "bare"), encapsulation(picture)
+        self.on, self.off = _checks(picture)
+        self.lost, self.dead = lost_on_the_way(picture, "plain"), cross_node_dead(picture)
+        self.pools = unencapsulated(picture)
+        self.cloud = picture.said("cloud")
+
+    @property
+    def plain(self) -> bool:
+        """Packets between nodes carry pods' addresses as they are."""
+        return bool(self.bare or self.pools)
+
+    @property
+    def device(self) -> str:
+        return self.bare[0].device if self.bare else (self.lost[0].device if self.lost else "")
+
+    @property
+    def setting(self) -> str:
+        return (self.on[0]["name"] or "SourceDestCheck") if self.on else ""
+
+    @cached_property
+    def culprits(self) -> tuple[Culprit, ...]:
+        return culprits(
+            named("setting", self.setting, "SourceDestCheck", "sourceDestCheck", "source/destination check"),
+            named("resource", *_instances(self.picture)),
+            named("interface", self.device),
+            named("pool", *(pool.name for pool in self.pools[:1])),
+            named("setting", "CrossSubnet" if _cross_subnet(self.picture) else ""),
+            named("address", *(route.via for route in self.bare[:1])),
+            Culprit("setting", "awsSrcDstCheck"),
         )
-        return found(PROVEN, why, objects, evidence)
-    if on and plain:
-        why = Words(
-            f"The cloud checks source and destination ({setting}), and packets between nodes carry bare pod addresses.",
-            f"云平台开启了源/目的地址检查（{setting}），而节点间报文直接使用 pod 地址。",
-        )
-        return found(PROVEN if dead else STRONG, why, objects, evidence)
-    if on and dead:
-        why = Words(
-            f"the cloud's check {setting} is on, and pods of other nodes do not answer",
-            f"云平台的 {setting} 检查已开启，且跨节点 pod 不通",
-        )
-        return found(LIKELY, why, objects, evidence)
-    if plain and dead:
-        why = Words(
-            "pods of other nodes do not answer on a route without encapsulation", "未封装路由上的跨节点 pod 不通"
-        )
-        return found(LIKELY if cloud and bare else POSSIBLE, why, objects, evidence)
-    return cannot_tell(Words("routes to other nodes and captures are not shown", "没有跨节点路由，也没有抓包"))
+
+    @property
+    def evidence(self) -> tuple[object, ...]:
+        shown = (*self.on[:1], *(self.lost or ()), *self.bare[:1], *self.pools[:1])
+        return (*shown, *self.dead[:2], *self.cloud[:1])
+
+    def found(self, strength: float) -> Finding:
+        pool = self.pools[0].name if self.pools else ""
+        return found(strength, self.culprits, self.evidence, device=self.device, setting=self.setting, pool=pool)
+
+
+def encapsulated(seen: Seen) -> Finding | None:
+    if not seen.kinds or "bare" in seen.kinds or _cross_subnet(seen.picture):
+        return None
+    routes = [*remote_routes(seen.picture, "ipip"), *remote_routes(seen.picture, "vxlan")]
+    return ruled_out(routes[:1]) if routes else None
+
+
+def bare_works(seen: Seen) -> Finding | None:
+    passed = _only_tunnels_fail(seen.picture)
+    return ruled_out(passed) if passed else None
+
+
+def check_off(seen: Seen) -> Finding | None:
+    return ruled_out(seen.off[:1]) if seen.off and not seen.on else None
+
+
+def lost(seen: Seen) -> Finding | None:
+    return seen.found(PROVEN) if seen.plain and seen.lost else None
+
+
+def check_on(seen: Seen) -> Finding | None:
+    return seen.found(PROVEN if seen.dead else STRONG) if seen.on and seen.plain else None
+
+
+def check_on_and_dead(seen: Seen) -> Finding | None:
+    return seen.found(LIKELY) if seen.on and seen.dead else None
+
+
+def dead_without_tunnel(seen: Seen) -> Finding | None:
+    return seen.found(LIKELY if seen.cloud and seen.bare else POSSIBLE) if seen.plain and seen.dead else None
 
 
 def _only_tunnels_fail(picture: Picture) -> list[Ping]:
@@ -109,8 +119,6 @@ def _only_tunnels_fail(picture: Picture) -> list[Ping]:
 
 
 def _leads(route: Route, address: str) -> bool:
-    from ipaddress import ip_address, ip_network
-
     try:
         return ip_address(address) in ip_network(route.destination, strict=False)
     except ValueError:
@@ -141,59 +149,26 @@ def _instances(picture: Picture) -> list[str]:
     return list(dict.fromkeys(row["id"] for row in rows(picture, ID, "aws ")))[:2]
 
 
-def fix(_picture: Picture, _finding: Finding) -> tuple[Step, ...]:
-    return (
-        Step(
-            Words("Encapsulate always", "始终使用封装"),
-            "kubectl patch ippool default-ipv4-ippool --type merge "
-            '-p \'{"spec":{"vxlanMode":"Always","ipipMode":"Never"}}\'',
-            "disruptive",
-        ),
-        Step(
-            Words(
-                "Or, on AWS: let Felix switch the check off (needs ec2:ModifyInstanceAttribute)",
-                "或在 AWS 上由 Felix 关闭该检查（需要 ec2:ModifyInstanceAttribute 权限）",
-            ),
-            'kubectl patch felixconfiguration default --type merge -p \'{"spec":{"awsSrcDstCheck":"Disable"}}\'',
-            "disruptive",  # Felix restarts when its configuration changes
-        ),
-        Step(
-            Words(
-                "Or, on OpenStack: allow the pod range on the ports of the nodes",
-                "或在 OpenStack 上为节点端口放行 pod 网段",
-            ),
-            "openstack port set --allowed-address ip-address=<pod CIDR> <port>",
-        ),
-    )
+def fix(picture: Picture, finding: Finding) -> Iterator[Do]:
+    clouds = {value for one in picture.said("cloud") for value in one.values}
+    aws = "aws" in clouds or "SourceDestCheck" in finding.value("setting") or bool(_instances(picture))
+    openstack = "openstack" in clouds or "port_security" in finding.value("setting")
+    yield do("encapsulate")
+    if aws or not openstack:
+        yield do("aws")
+    if openstack or not aws:
+        cidr = next((pool.cidr for pool in picture.of(Pool) if pool.cidr and ":" not in pool.cidr), "")
+        yield do("openstack", pod_cidr=cidr)
 
 
 CAUSE = Cause(
+    module=__name__,
     id="cloud-src-dst-check",
     code="TRT9002",
     severity="high",
-    name=Words("cloud drops unencapsulated packets", "云平台丢弃未封装报文"),
-    what=Words(
-        "The cloud drops packets with pod addresses when they are not encapsulated (source/destination check, "
-        "port security).",
-        "云平台丢弃未封装的、带 pod 地址的报文（源/目的地址检查、端口安全）。",
-    ),
     explains=("traffic-dead", "service-dead"),
-    look_alikes=(
-        ("ipip-blocked-by-cloud", Words("there routes use tunl0", "路由走 tunl0")),
-        ("vxlan-port-blocked", Words("there routes use vxlan.calico", "路由走 vxlan.calico")),
-    ),
     signs=(),
-    judge=judge,
-    ask=Ask(
-        "ip route | grep <remote block>; tcpdump -ni eth0 host <remote pod>   # on both ends",
-        Words("bare pod addresses that leave and do not arrive", "裸 pod 地址的包发出却未到达"),
-    ),
+    look=Seen,
+    rules=(encapsulated, bare_works, check_off, lost, check_on, check_on_and_dead, dead_without_tunnel),
     fix=fix,
-    verify=(
-        Step(
-            Words("A pod of another node in the same subnet answers", "同子网其他节点上的 pod 能应答"),
-            "ping -c 3 <pod>",
-        ),
-    ),
-    prevent=(Words("Choose the encapsulation by platform.", "按平台选择封装方式。"),),
 )
