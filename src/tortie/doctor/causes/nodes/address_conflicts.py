@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, Literal, NamedTuple
 
-from tortie.doctor.causes.legacy import LIKELY, POSSIBLE, PROVEN, STRONG
+from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG
 from tortie.doctor.causes.nodes.bgp_evidence import conflicts, is_lost, node_at
 from tortie.doctor.causes.nodes.wrong_addresses import suspects
 from tortie.doctor.picture.picture import Picture

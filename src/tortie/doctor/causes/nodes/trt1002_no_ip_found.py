@@ -20,7 +20,7 @@ from tortie.doctor.causes.legacy import (
 from tortie.doctor.causes.nodes.address_replay import skipped_by
 from tortie.doctor.causes.nodes.bgp_addresses import ADDRESS_SIGNS, inner_link
 from tortie.doctor.causes.nodes.bgp_evidence import NODE_BUILT, NODE_NAME, NODE_USED, node_at
-from tortie.doctor.causes.nodes.trt1001_autodetect_wrong_interface import method_for
+from tortie.doctor.causes.nodes.methods import method_for
 from tortie.doctor.causes.shared import STARTED, TERMINATING
 from tortie.doctor.picture.facts import Interface
 from tortie.doctor.picture.picture import Picture

@@ -7,7 +7,7 @@ from typing import Final
 from tortie.doctor.causes.legacy import PROVEN, STRONG, Ask, Cause, Finding, Step, cannot_tell, found, ruled_out
 from tortie.doctor.causes.nodes.bgp_addresses import ADDRESS_SIGNS
 from tortie.doctor.causes.nodes.bgp_evidence import NODE_BUILT, NODE_NAME, NODE_USED, node_at
-from tortie.doctor.causes.nodes.trt1001_autodetect_wrong_interface import method_for
+from tortie.doctor.causes.nodes.methods import method_for
 from tortie.doctor.causes.shared import TERMINATING
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Sign

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from tortie.bgp.calling import waits
-from tortie.doctor.causes.legacy import LIKELY, POSSIBLE, PROVEN, STRONG
+from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG
 from tortie.doctor.causes.nodes.address_replay import would_choose
 from tortie.doctor.causes.nodes.bgp_addresses import (
     Seen,
