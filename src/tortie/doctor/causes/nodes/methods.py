@@ -15,12 +15,15 @@ _INTERNAL_IP: Final = ((3, 22), (1, 21))
 _CIDR: Final = ((3, 16), (1, 16))
 
 
-def method_for(picture: Picture, internal: str = "", interface: str = "") -> str:
-    """By address where that can be: names of links differ between hosts. Empty where the evidence names nothing."""
-    if _known(picture, _INTERNAL_IP):
+def method_for(picture: Picture, internal: str = "", interface: str = "", refused: str = "") -> str:
+    """By address where that can be: names of links differ between hosts. Empty where the evidence names nothing.
+
+    `refused` is a method that this release turned out not to know.
+    """
+    if _known(picture, _INTERNAL_IP) and not refused:
         return "kubernetes-internal-ip"
     ips = [ip for ip in (*picture.internal_ips().values(), internal) if _is_ipv4(ip)]
-    if _known(picture, _CIDR) and ips:
+    if _known(picture, _CIDR) and ips and not refused.startswith("cidr="):
         return f"cidr={_networks(picture, ips)}"
     if ips:
         return f"can-reach={ips[0]}"  # every release knows it, and the link that leads to a node is the right one
@@ -33,12 +36,23 @@ def widened(picture: Picture, patterns: str, interface: str) -> str:
     """The patterns that other hosts need, and this host's link; empty where they cannot be written without quoting."""
     if _known(picture, _INTERNAL_IP) and picture.version("calico"):
         return "kubernetes-internal-ip"
-    # A pattern may match anywhere in a name, so that `eth.*` and `eth` mean the same.
-    plain = [pattern.removesuffix(".*") for pattern in patterns.split(",") if pattern]
+    plain = [_unquoted(pattern) for pattern in patterns.split(",") if pattern]
     if not all(re.fullmatch(r"[A-Za-z0-9._-]+", pattern) for pattern in plain):
         return ""
-    link = link_name(interface)
-    return f"interface={','.join(dict.fromkeys((*plain, link)))}"
+    return f"interface={','.join(dict.fromkeys((*plain, link_name(interface))))}"
+
+
+def plainly(method: str) -> str:
+    """The same method without letters that a shell would take for more, as far as that can be."""
+    name, _, patterns = method.partition("=")
+    if name not in ("interface", "skip-interface"):
+        return method
+    return f"{name}={','.join(map(_unquoted, patterns.split(',')))}"
+
+
+def _unquoted(pattern: str) -> str:
+    """A pattern may match anywhere in a name, so that `eth.*` and `eth` mean the same."""
+    return pattern.strip().removesuffix(".*")
 
 
 def link_name(interface: str) -> str:
