@@ -39,6 +39,7 @@ def test_a_line_break_in_the_stored_name() -> None:
     """  # noqa: E501
     answer = finding(ID, text)
     first = CAUSE.fix(picture(text), answer)[0]
+    assert not any("lower case" in words.en for words in CAUSE.prevent_for(picture(text), answer))
     assert "printf %s kv-1 > /var/lib/calico/nodename" in first.command
     assert first.risk == "disruptive"
     assert answer.strength >= LIKELY

@@ -14,6 +14,8 @@ def uses_etcd(picture: Picture) -> bool | None:
     """Whether Calico keeps its own records in etcd; None where nothing says."""
     if kind := picture.value("DATASTORE_TYPE"):
         return kind.lower().startswith("etcd")
+    if any(registered.via == "annotation" for registered in picture.registered()):
+        return False  # an annotation of Kubernetes' node is the record itself
     return True if picture.value("ETCD_ENDPOINTS") or picture.value("etcd_endpoints") else None
 
 

@@ -6,11 +6,10 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Final
 
-from tortie.doctor.causes import ways
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import culprits, named
 from tortie.doctor.causes.nodes.bgp_evidence import SHARED_SIGNS, conflicts, same_host
-from tortie.doctor.causes.nodes.installations import has_operator, uses_etcd
+from tortie.doctor.causes.nodes.installations import has_operator, restarted, uses_etcd
 from tortie.doctor.causes.nodes.node_names import (
     NAME_SIGNS,
     Called,
@@ -132,12 +131,13 @@ def cni_has_nodes_name(seen: Seen) -> Finding | None:
 
 def fix(picture: Picture, finding: Finding) -> Iterator[Do | Step]:
     node, by = finding.value("node"), finding.value("by")
-    if not has_operator(picture):
+    operator, in_template = has_operator(picture), by in ("cni", "")
+    if not operator and (by != "cni" or by_agent(picture)):
         yield do("take-name")
-        if by in ("cni", ""):
-            yield do("cni-template")
-    if by != "record":  # at its start the agent writes the CNI configuration and the file with its name anew
-        yield from ways.restart_agent(picture, node) if node else (do("restart"),)
+    if not operator and in_template:
+        yield do("cni-template")
+    if operator or in_template:  # at its start the agent writes the CNI configuration and the file with its name anew
+        yield from restarted(picture, node)
     if _recorded(picture, finding.value("wrong")):
         yield do("remove")
     yield do("recreate-before-1-20" if drains_by_old_flag(picture) else "recreate")

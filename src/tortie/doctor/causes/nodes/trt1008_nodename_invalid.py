@@ -98,20 +98,26 @@ def fix(picture: Picture, finding: Finding) -> Iterator[Do | Step]:
         yield do("write")
         yield from _restarted(picture, finding)
         return
-    clustered = bool(picture.agents() or picture.nodes_now())
-    if not has_operator(picture):
+    operator = has_operator(picture)
+    if not operator:
         yield do("take-name")
-    if not clustered:
+    if not picture.agents() and not picture.nodes_now():
         yield do("without-kubernetes")
     if finding.value("file") or not finding.values:
         yield do("drop-stored")
-    yield from _restarted(picture, finding)
+    if operator:
+        yield from _restarted(picture, finding)
 
 
 def _restarted(picture: Picture, finding: Finding) -> Iterator[Do | Step]:
     """The node's own name is known only where Kubernetes shows it."""
     node = finding.value("node")
     yield from ways.restart_agent(picture, node) if node in picture.nodes_now() else (do("restart"),)
+
+
+def _by_letters(picture: Picture, finding: Finding) -> bool:
+    del picture
+    return not finding.value("line_break")
 
 
 def _by_file(picture: Picture, finding: Finding) -> bool:
@@ -129,5 +135,5 @@ CAUSE = Cause(
     look=Seen,
     rules=(line_break, refused, bad_and_ended, registered),
     fix=fix,
-    prevents={"file": _by_file},
+    prevents={"lower-case": _by_letters, "file": _by_file},
 )

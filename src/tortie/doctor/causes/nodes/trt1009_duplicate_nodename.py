@@ -144,6 +144,8 @@ def own_names(seen: Seen) -> Finding | None:
 def fix(picture: Picture, finding: Finding) -> Iterator[Do | Step]:
     by, name = finding.value("by"), finding.value("name")
     host = finding.value("host")
+    if not by:
+        yield do("compare")
     if by != "agent":
         yield do("remove-file")
     if by != "file" and not has_operator(picture):
