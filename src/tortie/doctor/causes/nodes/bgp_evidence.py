@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import wraps
 from typing import Any, Final, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
-from tortie.doctor.causes.legacy import Finding, ruled_out
+from tortie.doctor.causes.cause import Finding, ruled_out
 from tortie.doctor.causes.shared import ADDRESS_IN_USE_BY, BGP_NOT_ESTABLISHED, STARTED
 from tortie.doctor.picture.facts import Event, Node, Ping, Pod, Pool, PortTest, Session
 from tortie.doctor.picture.picture import Picture
@@ -252,7 +252,8 @@ def all_established(picture: Picture) -> Finding | None:
     """Ruled out by sessions that are shown; agents that are ready alone show no session."""
     if not settled(picture) or not picture.sessions():
         return None
-    return ruled_out(Words("the sessions shown are all established", "所示会话均已建立"), picture.sessions()[:3])
+    why = Words("the sessions shown are all established", "所示会话均已建立")
+    return ruled_out(picture.sessions()[:3])._replace(why=why)
 
 
 def trouble(picture: Picture) -> bool:
@@ -349,6 +350,12 @@ def conflicts(picture: Picture) -> list[Hit]:
         for hit in picture.hits(ADDRESS_IN_USE_BY)
         if hit.place.first > last.get(id(exhibit_at(picture, hit.place)), 0)
     ]
+
+
+def few(things: Iterable[str], most: int = 3) -> tuple[str, ...]:
+    """A few names as a value of a sentence, each once."""
+    every = tuple(dict.fromkeys(thing for thing in things if thing))
+    return every if len(every) <= most else (*every[:most], "…")
 
 
 def listed(things: list[str] | tuple[str, ...], most: int = 3) -> str:
