@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 from tortie.doctor.causes.cause import Finding, ruled_out
 from tortie.doctor.causes.shared import ADDRESS_IN_USE_BY, BGP_NOT_ESTABLISHED, STARTED
 from tortie.doctor.picture.facts import Event, Node, Ping, Pod, Pool, PortTest, Session
-from tortie.doctor.picture.picture import Picture
+from tortie.doctor.picture.picture import Picture, is_agent
 from tortie.doctor.reading.exhibit import Exhibit, Place
 from tortie.doctor.signs import Hit, Sign
 from tortie.doctor.words import Words
@@ -43,6 +43,7 @@ SHARED_SIGNS: Final = (
 )  # fmt: skip
 
 _IPV4 = re.compile(r"(?:\d{1,3}\.){3}\d{1,3}")
+_POD_NAME = re.compile(r"[a-z-]+-[a-z0-9]{5}")
 _FILTERED = ("timed out", "host is unreachable", "no route to host")
 
 
@@ -350,6 +351,13 @@ def conflicts(picture: Picture) -> list[Hit]:
         for hit in picture.hits(ADDRESS_IN_USE_BY)
         if hit.place.first > last.get(id(exhibit_at(picture, hit.place)), 0)
     ]
+
+
+def agent_asked(picture: Picture, places: Iterable[Place]) -> str:
+    """The agent's pod that a command named whose output is among these places."""
+    commands = [exhibit.command for place in places if (exhibit := exhibit_at(picture, place))]
+    words = [word.removeprefix("pod/") for command in commands for word in command.split()]
+    return next((word for word in words if is_agent(word) and _POD_NAME.fullmatch(word)), "")
 
 
 def few(things: Iterable[str], most: int = 3) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from typing import Final
 from tortie.doctor.causes import ways
 from tortie.doctor.causes.cause import POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import culprits, named
-from tortie.doctor.causes.nodes.bgp_evidence import node_at
+from tortie.doctor.causes.nodes.bgp_evidence import agent_asked, node_at
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Sign
@@ -61,11 +61,11 @@ def bird_runs(seen: Seen) -> Finding | None:
 
 
 def fix(picture: Picture, finding: Finding) -> Iterator[Do | Step]:
-    line = finding.value("line")
+    line, pod = finding.value("line"), agent_asked(picture, finding.evidence)
     if line.isdecimal():
-        yield do("read-line", first=max(1, int(line) - BEFORE), last=int(line) + AFTER)
+        yield do("read-line", first=max(1, int(line) - BEFORE), last=int(line) + AFTER, agent_pod=pod)
     else:
-        yield do("check")
+        yield do("check", agent_pod=pod)
     if _without_router_id(picture):
         yield from ways.set_agent_env(picture, "CALICO_ROUTER_ID", "hash")
     elif picture.hits(TEMPLATES):

@@ -10,7 +10,7 @@ from typing import Final
 from tortie.doctor.causes import ways
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
-from tortie.doctor.causes.nodes.bgp_evidence import exhibit_at, node_at
+from tortie.doctor.causes.nodes.bgp_evidence import agent_asked, exhibit_at, node_at
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.picture.facts import Load, Number, Process, Setting, Statement
 from tortie.doctor.picture.picture import Picture
@@ -163,7 +163,7 @@ def fix(picture: Picture, finding: Finding) -> Iterator[Do | Step]:
         yield do("who-stopped-it")
         return
     version = picture.version("calico")
-    yield do("count")
+    yield do("count", agent_pod=agent_asked(picture, finding.evidence))
     yield do("ignore-links" if version is None or version >= IGNORES_SINCE else "upgrade")
     yield do("fewer-links")
     if any(name == "cpu" for container in picture.containers("calico-node") for name, _ in container.limits):
