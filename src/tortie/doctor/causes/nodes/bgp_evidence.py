@@ -187,6 +187,14 @@ def _event_node(picture: Picture, event: Event) -> str:
     return next((pod.node for pod in picture.of(Pod) if pod.name == name and pod.node), "")
 
 
+def _complaining_events(picture: Picture) -> dict[tuple[str, int], Event]:
+    """By source and line."""
+    events = [event for event in picture.of(Event) if "BGP not established" in event.message]
+    return {
+        (event.place.source, line): event for event in events for line in range(event.place.first, event.place.last + 1)
+    }
+
+
 @remembered
 def complaints(picture: Picture) -> list[Complaint]:
     """Current ones only, each once: a pod that is ready now has stopped complaining."""
@@ -194,12 +202,7 @@ def complaints(picture: Picture) -> list[Complaint]:
     ready = {pod.node for pod in agents if pod.all_ready and pod.node}
     if agents and all(pod.all_ready for pod in agents):
         return []
-    events = {
-        (event.place.source, line): event
-        for event in picture.of(Event)
-        if "BGP not established" in event.message
-        for line in range(event.place.first, event.place.last + 1)
-    }
+    events = _complaining_events(picture)
     got: dict[tuple[str, tuple[str, ...]], Complaint] = {}
     for hit in picture.hits(BGP_NOT_ESTABLISHED):
         event = events.get((hit.place.source, hit.place.first)) or events.get((hit.place.source, hit.place.last))
