@@ -16,8 +16,8 @@ from tortie.doctor.causes.datastore.api_evidence import (
     vips,
 )
 from tortie.doctor.causes.datastore.api_trust import NO_SAN, UNKNOWN_CA, WRONG_NAME, refusals
+from tortie.doctor.causes.datastore.endpoint_evidence import configured, healthy_endpoints, misfit
 from tortie.doctor.causes.datastore.etcd_evidence import leaders_in_turn
-from tortie.doctor.causes.datastore.trt2002_datastore_endpoint_wrong import configured, healthy_endpoints, misfit
 from tortie.doctor.causes.legacy import (
     HINT,
     LIKELY,
