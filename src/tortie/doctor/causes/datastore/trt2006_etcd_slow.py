@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from tortie.doctor.causes.datastore.etcd_evidence import RESTLESS_TERM, leaders_in_turn, slow_disks, statuses
-from tortie.doctor.causes.datastore.trt2001_datastore_unreachable import servers_down
+from tortie.doctor.causes.datastore.etcd_evidence import (
+    RESTLESS_TERM,
+    leaders_in_turn,
+    servers_down,
+    slow_disks,
+    statuses,
+)
 from tortie.doctor.causes.legacy import (
     HINT,
     LIKELY,
