@@ -127,3 +127,30 @@ def slow_disks(picture: Picture) -> list[Setting]:
 def _waited(text: str) -> float:
     match = re.search(r"[\d.]+", text)
     return float(match[0]) if match else 0.0
+
+
+class Identity(NamedTuple):
+    """How etcd calls a member; both may be empty."""
+
+    id: str = ""
+    name: str = ""
+
+
+_IDENTIFIER = re.compile(r"(?<![\w.])([0-9a-f]{12,16})(?![\w.])")
+_STARTED = re.compile(r"\b(?:un)?started[,|\s]+([\w.-]+)|\bname=([\w.-]+)")
+
+
+def identity(picture: Picture, host: str) -> Identity:
+    """As the list of members has it; `endpoint status` knows the id, too."""
+    found = Identity()
+    for asked in ("member list", "endpoint status"):
+        for exhibit in picture.commands(asked):
+            lines = [line for line in exhibit.lines[:_LINES] if re.search(rf"(?<![\w.-]){re.escape(host)}:", line)]
+            for line in lines:
+                number, name = _IDENTIFIER.search(line), _STARTED.search(line)
+                found = Identity(found.id or (number[1] if number else ""), found.name or _either(name))
+    return found
+
+
+def _either(match: re.Match[str] | None) -> str:
+    return (match[1] or match[2]) if match else ""
