@@ -107,9 +107,10 @@ class Seen:
     @cached_property
     def server(self) -> str:
         """The machine to look at first."""
+        asked = [t.host if t.address.startswith("127.") else t.address for t in self.real]
         hosts = [each.node if isinstance(each, Pod) else each.host for each in self.down]
         sockets = [server.partition("://")[2] or server for server in self.servers]
-        known = (*self.addresses, *hosts, *(socket.rpartition(":")[0] for socket in sockets))
+        known = (*asked, *hosts, *(socket.rpartition(":")[0] for socket in sockets))
         return next(filter(None, known), "")
 
     @property

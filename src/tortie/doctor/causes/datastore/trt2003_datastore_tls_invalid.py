@@ -261,13 +261,9 @@ def fix(picture: Picture, finding: Finding) -> Iterator[Do | Step]:
 
 def _of_etcd(picture: Picture, finding: Finding) -> Iterator[Do]:
     """Renewed by kubeadm where etcd is its static pod and only the date is wrong; by the owner of the CA elsewhere."""
-    late = finding.say == "expired" or finding.rule == "expired-as-shown"
-    if late and picture.pods_now("etcd-"):
-        yield do("renew")
-        yield do("restart-pod")
-        return
-    yield do("reissue")
-    yield do("restart-pod" if picture.pods_now("etcd-") else "restart-unit")
+    static = bool(picture.pods_now("etcd-"))
+    yield do("renew" if static and _late(picture, finding) else "reissue")
+    yield do("restart-pod" if static else "restart-unit")
 
 
 def _late(_picture: Picture, finding: Finding) -> bool:
