@@ -100,9 +100,9 @@ class Seen:
         return [server for hit in self.health if (server := hit.value("server") or hit.value("member"))]
 
     @cached_property
-    def shown(self) -> list[str]:
+    def shown(self) -> tuple[str, ...]:
         sockets = list(dict.fromkeys(f"{trouble.address}:{trouble.port}" for trouble in self.real))
-        return sockets[:3] or [each.name for each in self.down[:3]] or self.servers[:2]
+        return tuple(sockets[:3] or [each.name for each in self.down[:3]] or self.servers[:2])
 
     @cached_property
     def server(self) -> str:

@@ -70,8 +70,8 @@ class Seen:
         return named("address", *self.asked)
 
     @property
-    def living(self) -> list[str]:
-        return list(self.members)[:_SHOWN]
+    def living(self) -> tuple[str, ...]:
+        return tuple(self.members)[:_SHOWN]
 
     @property
     def right(self) -> str:
@@ -146,7 +146,7 @@ def other_protocol(seen: Seen) -> Finding | None:
     scheme = _SCHEMES.get(hit.sign, "")
     turned = [URL.sub(rf"{scheme}://\2:\3", endpoint) for endpoint in seen.asked] if scheme else []
     evidence = (hit, *seen.settings[:1], *seen.tail)
-    return found(LIKELY, blamed, evidence, asked=seen.asked[:_SHOWN], right=",".join(turned))
+    return found(LIKELY, blamed, evidence, asked=tuple(seen.asked[:_SHOWN]), right=",".join(turned))
 
 
 def outdated_hosts_file(seen: Seen) -> Finding | None:
@@ -177,7 +177,12 @@ def retired_members(seen: Seen) -> Finding | None:
         return None
     evidence = (*seen.settings[:1], seen.members[seen.living[0]], *seen.tail)
     return found(
-        STRONG, culprits(SETTING, seen.told), evidence, told=apart[:_SHOWN], members=seen.living, right=seen.right
+        STRONG,
+        culprits(SETTING, seen.told),
+        evidence,
+        told=tuple(apart[:_SHOWN]),
+        members=seen.living,
+        right=seen.right,
     )
 
 

@@ -135,7 +135,7 @@ def has_expired(seen: Seen) -> Finding | None:
     master, port = seen.master
     return found(
         _strength(seen), blamed, (*seen.late[:2], stale, *hits, *renewed[:1], *seen.valid[:1]),
-        shown=seen.served or address, end=seen.after[0].hit.value("end") if seen.after else "",
+        shown=tuple(seen.served) or address, end=seen.after[0].hit.value("end") if seen.after else "",
         stale=stale.host if stale else "", master=master, port=port, renewed="yes" if stale or renewed else "",
     )  # fmt: skip
 

@@ -105,7 +105,7 @@ def hashes_differ(seen: Seen) -> Finding | None:
         seen.blamed,
     )
     evidence = (*seen.members, *seen.diverged[:1], *seen.symptom)
-    names = [member.endpoint for member in seen.odd]
+    names = tuple(member.endpoint for member in seen.odd)
     if seen.common[1] > 1 or seen.members[0].revision:
         bad = seen.odd[0].host if len(seen.odd) == 1 else ""
         return found(PROVEN if suffers else STRONG, blamed, evidence, members=names, bad=bad)
