@@ -8,7 +8,7 @@ from typing import Final, Literal, NamedTuple, get_args
 Kind = Literal[
     "node", "pod", "container", "address", "cidr", "interface", "port", "file", "unit", "program", "setting",
     "resource", "pool", "block", "image", "version", "module", "user", "webhook", "certificate", "peer", "rule",
-    "message", "service",
+    "message", "service", "disk",
 ]  # fmt: skip
 KINDS: Final = frozenset(get_args(Kind))
 LONGEST: Final = 120  # a longer one is a sentence, not a name

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from tests.support.doctor import finding
+from tests.support.doctor import finding, picture
+
+from tortie.doctor.causes.catalogue import cause_named
 
 REFUSED = (
     "2018-09-12 07:01:12.204 [ERROR][9] startup.go 211: Unable to query node configuration error=client: etcd "
@@ -71,3 +73,25 @@ def test_a_service_address_alone_is_a_symptom() -> None:
 
 def test_a_refused_member_alone_may_be_a_wrong_endpoint() -> None:
     assert finding("datastore-unreachable", f"$ docker logs calico-node\n{REFUSED}").strength < 0.8
+
+
+def test_silence_on_the_loopback_is_the_hosts_own_trouble() -> None:
+    silent = "nc: connect to 127.0.0.1 port 2379 (tcp) timed out: Operation now in progress"
+    assert finding("datastore-unreachable", f"[root@m2 ~]# nc -vz -w3 127.0.0.1 2379\n{silent}").state != "found"
+    refused = "nc: connect to 127.0.0.1 port 2379 (tcp) failed: Connection refused"
+    assert finding("datastore-unreachable", f"[root@m2 ~]# nc -vz -w3 127.0.0.1 2379\n{refused}").state == "found"
+
+
+def test_kubectl_without_a_kubeconfig_says_nothing_about_the_server() -> None:
+    text = "The connection to the server localhost:8080 was refused - did you specify the right host or port?"
+    assert finding("datastore-unreachable", f"# kubectl get nodes\n{text}").state != "found"
+
+
+def test_etcdctl_is_never_pointed_at_the_api_server() -> None:
+    cause = cause_named("datastore-unreachable")
+    assert cause is not None
+    for address, asks_etcd in (("10.71.2.4:6443", False), ("10.71.2.4:2379", True)):
+        shown = picture(f"$ docker logs calico-node\nerror=dial tcp {address}: connect: connection refused")
+        commands = [step.command for step in cause.fix(shown, cause.judge(shown))]
+        assert any("etcdctl" in command for command in commands) == asks_etcd
+        assert any("ssh 10.71.2.4 " in command for command in commands)

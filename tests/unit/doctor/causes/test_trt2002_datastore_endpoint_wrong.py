@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from tests.support.doctor import finding
+from tests.support.doctor import finding, picture
+
+from tortie.doctor.causes.catalogue import cause_named
 
 DIALS = (
     "2019-04-02 11:20:09.781 [ERROR][8] startup.go 204: Unable to access datastore to query node configuration "
@@ -128,3 +130,26 @@ def test_a_member_that_is_down_among_others_is_no_stranger() -> None:
         http://10.77.0.252:2379 is unhealthy: failed to commit proposal: context deadline exceeded
 """
     assert finding("datastore-endpoint-wrong", evidence).state != "found"
+
+
+def test_an_endpoint_that_is_healthy_as_configured_is_not_another_one() -> None:
+    answer = finding(
+        "datastore-endpoint-wrong",
+        """
+        $ kubectl -n kube-system get cm calico-config -o yaml | grep endpoints
+          etcd_endpoints: http://10.77.0.253:2379
+        $ docker logs etcd
+        rafthttp: health check for peer could not connect: dial tcp 10.77.0.253:2380: connect: connection refused
+        $ etcdctl --endpoints=http://10.77.0.253:2379 endpoint health
+        http://10.77.0.253:2379 is healthy: successfully committed proposal: took = 2.1ms
+        """,
+    )
+    assert answer.state != "found"
+
+
+def test_the_fix_names_the_members_with_their_own_scheme() -> None:
+    shown = picture(RETIRED.format(endpoints="http://10.50.1.11:2379,http://10.50.1.12:2379").replace("https", "http"))
+    cause = cause_named("datastore-endpoint-wrong")
+    assert cause is not None
+    commands = [step.command for step in cause.fix(shown, cause.judge(shown))]
+    assert any("http://10.50.1.17:2379,http://10.50.1.18:2379" in command for command in commands)

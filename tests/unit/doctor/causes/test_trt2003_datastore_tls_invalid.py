@@ -170,3 +170,30 @@ def test_one_that_is_not_valid_yet_is_the_clocks_matter() -> None:
         assert finding("datastore-tls-invalid", evidence).state == "ruled-out"
         answer = finding("clock-skew", evidence)
         assert (answer.state, answer.strength >= 0.9) == ("found", True)
+
+
+SERVED = """
+        # openssl s_client -connect 10.18.0.9:2379 </dev/null 2>/dev/null | openssl x509 -noout -ext subjectAltName
+        X509v3 Subject Alternative Name:
+            DNS:etcd-1, IP Address:10.18.0.8
+        # journalctl -u etcd | tail -1
+        embed: rejected connection from "10.18.0.2:5150" (error "remote error: tls: bad certificate", ServerName "")
+"""
+
+
+def test_the_address_is_not_among_the_names_that_are_served() -> None:
+    answer = finding("datastore-tls-invalid", SERVED)
+    assert answer.state == "found"
+    assert answer.why.en == "The certificate of etcd is not valid for 10.18.0.9."
+
+
+def test_curl_says_which_name_is_missing() -> None:
+    answer = finding(
+        "datastore-tls-invalid",
+        """
+        # curl --cacert /etc/calico/certs/ca.pem https://10.18.0.9:2379/health
+        curl: (51) SSL: no alternative certificate subject name matches target host name '10.18.0.9'
+        """,
+    )
+    assert answer.strength >= 0.9
+    assert "10.18.0.9" in answer.objects

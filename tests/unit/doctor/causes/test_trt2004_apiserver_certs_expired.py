@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from tests.support.doctor import finding
+from tests.support.doctor import finding, picture
+
+from tortie.doctor.causes.catalogue import cause_named
 
 AFTER = (
     "2023-06-11 07:00:09.001 [ERROR][9] startup/startup.go 160: failed to query kubeadm's config map error=Get "
@@ -87,3 +89,35 @@ has expired or is not yet valid: current time 2024-02-03T04:05:06Z is after 2024
     )
     assert answer.strength >= 0.8
     assert answer.objects[0] == "ctrl-a"
+
+
+def commands(text: str) -> str:
+    cause = cause_named("apiserver-certs-expired")
+    assert cause is not None
+    shown = picture(text)
+    return "\n".join(step.command for step in cause.fix(shown, cause.judge(shown)))
+
+
+NODES = "$ kubectl get nodes\nNAME  STATUS  ROLES  AGE  VERSION\nm1  Ready  control-plane,master  400d  {}\n"
+
+
+def test_the_fix_is_the_one_of_the_release_and_of_its_owner() -> None:
+    failing = f"$ crictl logs 3f1c\n{AFTER}\n"
+    assert "kubeadm certs renew all" in commands(failing + NODES.format("v1.26.3"))
+    assert "kubeadm alpha certs renew all" in commands(failing + NODES.format("v1.18.3"))
+    k3s = commands(failing + NODES.format("v1.26.3+k3s1"))
+    assert "systemctl restart k3s" in k3s
+    assert "kubeadm" not in k3s
+
+
+def test_what_was_renewed_is_not_renewed_again() -> None:
+    aged = """
+$ for m in ctrl-a ctrl-b; do echo "== $m"; ssh $m docker ps --filter name=kube-apiserver; done
+== ctrl-a
+8f1c20aa11bb   kube-apiserver   "kube-apiserver --ad…"   13 months ago   Up 13 months   k8s_kube-apiserver_a
+== ctrl-b
+77aa20aa11bb   kube-apiserver   "kube-apiserver --ad…"   3 days ago   Up 3 days   k8s_kube-apiserver_b
+"""
+    told = commands(f"$ crictl logs 3f1c\n{AFTER}\n{aged}")
+    assert "renew" not in told
+    assert "ssh ctrl-a 'mv /etc/kubernetes/manifests/kube-apiserver.yaml" in told

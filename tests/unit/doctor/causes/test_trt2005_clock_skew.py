@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from tests.support.doctor import finding
+from tests.support.doctor import finding, picture
+
+from tortie.doctor.causes.catalogue import cause_named
 
 
 def test_not_yet_valid() -> None:
@@ -91,3 +93,26 @@ square/go-jose/jwt: validation failed, token not valid yet (nbf)]"
     assert answer.strength >= 0.9
     assert "api-7" in answer.objects
     assert "ahead" in answer.why.en
+
+
+def test_the_fix_is_for_what_keeps_time_there() -> None:
+    cause = cause_named("clock-skew")
+    assert cause is not None
+    shown = picture(
+        """
+        [root@hv-9 ~]# systemctl status ntpd
+        ● ntpd.service - Network Time Service
+           Loaded: loaded (/usr/lib/systemd/system/ntpd.service; disabled)
+           Active: inactive (dead)
+        [root@hv-9 ~]# crictl logs 77ab
+        x509: certificate has expired or is not yet valid: current time 2019-12-31T16:00:11Z is before \
+2024-02-02T10:00:00Z
+        """
+    )
+    answer = cause.judge(shown)
+    commands = [step.command for step in cause.fix(shown, answer)]
+    assert any("systemctl enable --now ntpd" in command for command in commands)
+    assert not any("chronyc" in command for command in commands)
+    told = [text.en for text in cause.prevent_for(shown, answer)]
+    assert any("battery" in text for text in told)
+    assert not any("UTC" in text for text in told)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from tests.support.doctor import finding
+from tests.support.doctor import finding, picture
+
+from tortie.doctor.causes.catalogue import cause_named
 
 
 def test_now_and_then() -> None:
@@ -140,3 +142,21 @@ def test_elections_again_and_again_while_no_member_answers() -> None:
     assert finding("datastore-unreachable", asked).strength >= 0.9
     assert finding("etcd-slow", asked + elections).strength >= 0.9
     assert finding("datastore-unreachable", asked + elections).strength < 0.8
+
+
+def test_members_that_are_pods_are_asked_in_their_pods() -> None:
+    shown = picture(
+        """
+        $ kubectl -n kube-system get pod | grep -e etcd
+        etcd-cp-a                           1/1   Running   3    61d
+        etcd-cp-b                           1/1   Running   4    61d
+        $ kubectl -n kube-system logs calico-kube-controllers-77d-9v2qk | grep ERROR
+        2021-10-01 01:10:00.100 [ERROR][1] main.go 234: Failed to verify datastore error=etcdserver: request timed out
+        """
+    )
+    cause = cause_named("etcd-slow")
+    assert cause is not None
+    steps = cause.fix(shown, cause.judge(shown))
+    assert any("exec etcd-cp-a -- etcdctl" in step.command for step in steps)
+    assert any(step.command.startswith("ssh cp-a ") for step in steps)
+    assert any("third member" in step.text.en for step in steps)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from tests.support.doctor import finding
+from tests.support.doctor import finding, picture
+
+from tortie.doctor.causes.catalogue import cause_named
 
 
 def conflict(at: str) -> str:
@@ -70,3 +72,41 @@ error=update conflict: Node(n-7)
     )
     assert answer.strength >= 0.9
     assert answer.objects[0] == "172.19.0.2"
+
+
+def test_hashes_that_all_differ_may_be_writes_in_between() -> None:
+    asked = """
+        $ etcdctl endpoint hashkv --cluster
+        https://10.1.0.1:2379, 3741229918
+        https://10.1.0.2:2379, 1180045523
+    """
+    assert finding("etcd-inconsistent", asked).strength < 0.8
+
+
+def test_hashes_of_different_revisions_are_not_compared() -> None:
+    asked = """
+        $ etcdctl endpoint hashkv --cluster
+        https://10.1.0.1:2379, 3741229918, 5512
+        https://10.1.0.2:2379, 3741229918, 5512
+        https://10.1.0.3:2379, 1180045523, 5514
+    """
+    assert finding("etcd-inconsistent", asked).state != "found"
+
+
+def test_the_bad_member_is_named_in_the_commands_and_a_good_one_is_asked() -> None:
+    cause = cause_named("etcd-inconsistent")
+    assert cause is not None
+    shown = picture(
+        """
+        $ etcdctl endpoint hashkv --cluster
+        https://10.1.0.1:2379, 3741229918
+        https://10.1.0.2:2379, 3741229918
+        https://10.1.0.3:2379, 1180045523
+        $ etcdctl member list
+        2a1b3c4d5e6f7a8b, started, m1, https://10.1.0.1:2380, https://10.1.0.1:2379
+        8f7e6d5c4b3a2910, started, m3, https://10.1.0.3:2380, https://10.1.0.3:2379
+        """
+    )
+    commands = [step.command for step in cause.fix(shown, cause.judge(shown))]
+    assert "etcdctl --endpoints=https://10.1.0.1:2379 member remove 8f7e6d5c4b3a2910" in commands
+    assert any(command.endswith("member add m3 --peer-urls=https://10.1.0.3:2380") for command in commands)

@@ -38,6 +38,8 @@ TYPHA_PORT: Final = 5473
 API_PORTS: Final = (6443, 443, 8443, 16443, 7443, 9443, 6444, 5443)
 ANSWERS: Final = ("open", "tls-error")
 _SOCKET = re.compile(r"(?<![\d.])((?:\d{1,3}\.){3}\d{1,3}):(\d{2,5})(?!\d)")
+_ADDRESS = re.compile(r"(?:\d{1,3}\.){3}\d{1,3}")
+_ITEM = re.compile(r"\s*-?\s*ip:\s*((?:\d{1,3}\.){3}\d{1,3})")
 _POD_PROGRAMS: Final = (
     "kube-controllers", "coredns", "metrics-server", "plugin/", "kube-dns", "provisioner",
     "failed to initialize datastore", "failed to verify datastore", "failed to reach apiserver",
@@ -63,6 +65,11 @@ class Trouble(NamedTuple):
         """Said by a program on the pod network; Calico's agent, Typha and init containers use the host's."""
         said = f"{self.command} {self.line}".lower()
         return any(word in said for word in _POD_PROGRAMS)
+
+    @property
+    def own_host_only(self) -> bool:
+        """Silence on the loopback: who does not listen there refuses at once, so the host's own network is at fault."""
+        return self.address.startswith("127.") and self.how in ("timeout", "no-route", "unreachable")
 
 
 def how_failed(text: str) -> str:
@@ -188,10 +195,9 @@ class Rules(NamedTuple):
 
 def vip_rules(picture: Picture) -> Rules | None:
     """None when nobody looked."""
-    rules = [hit for hit in picture.hits(VIP_RULE) if "no endpoints" not in hit.value("rest")]
-    targets = tuple(dict.fromkeys(m[1] for hit in rules for m in _SOCKET.finditer(_after_to(hit.value("rest")))))
-    if rules:
-        return Rules(True, rules[0].place, targets)
+    if rules := [hit for hit in picture.hits(VIP_RULE) if "no endpoints" not in hit.value("rest")]:
+        found = (match[1] for hit in rules for match in _SOCKET.finditer(_after_to(hit.value("rest"))))
+        return Rules(True, rules[0].place, tuple(dict.fromkeys(found)))
     counts: list[Number] = [n for word in _RULE_WORDS for n in picture.numbers(word) if "kubectl" not in n.command]
     if counts:
         return Rules(counts[-1].value > 0, counts[-1].place)
@@ -199,14 +205,17 @@ def vip_rules(picture: Picture) -> Rules | None:
         return Rules(False, missing.place)
     if nothing := _asked_in_vain(picture):
         return Rules(False, nothing)
-    for exhibit in picture.commands("ipvsadm"):
-        sockets = [_SOCKET.search(line) for line in exhibit.lines[:_LINES_READ]]
-        if any(match and match[2] == "443" for match in sockets):
-            real = tuple(dict.fromkeys(m[1] for m in sockets if m and m[2] in ("6443", "8443", "16443")))
-            return Rules(True, exhibit.place(0, len(exhibit.lines)), real)
-        if exhibit.lines and not any(sockets) and any("Virtual Server" in line for line in exhibit.lines):
-            return Rules(False, exhibit.place(0, len(exhibit.lines)))
-    return None
+    return next(filter(None, map(_by_ipvs, picture.commands("ipvsadm"))), None)
+
+
+def _by_ipvs(exhibit: Exhibit) -> Rules | None:
+    sockets = [match for line in exhibit.lines[:_LINES_READ] if (match := _SOCKET.search(line))]
+    shown = exhibit.place(0, len(exhibit.lines))
+    if any(match[2] == "443" for match in sockets):
+        real = tuple(dict.fromkeys(m[1] for m in sockets if m[2] in ("6443", "8443", "16443")))
+        return Rules(True, shown, real)
+    empty = not sockets and any("Virtual Server" in line for line in exhibit.lines)
+    return Rules(False, shown) if empty else None
 
 
 def _asked_in_vain(picture: Picture) -> Place | None:
@@ -235,25 +244,30 @@ def kubernetes_endpoints(picture: Picture) -> list[Endpoint]:
     found: dict[str, Place] = {}
     known = vips(picture)
     for exhibit in picture.exhibits:
-        command = exhibit.command
-        if not command.startswith(("kubectl", "sudo kubectl", "k ")):
-            continue
-        if not any(word in command for word in (" ep", "endpoint", "svc", "service")):
-            continue
-        alone = "kubernetes" in command and "endpointslice" not in command
-        for index, line in enumerate(exhibit.lines[:_LINES_READ]):
-            words = line.split()
-            mine = words[:1] == ["kubernetes"] or words[:2] == ["default", "kubernetes"]
-            if mine or (alone and ("Endpoints:" in line or "jsonpath" in command)):
-                for address in re.findall(r"(?:\d{1,3}\.){3}\d{1,3}", line):
-                    if address not in known and "ClusterIP" not in line:
-                        found.setdefault(address, exhibit.place(index))
-            elif alone and (match := re.match(r"\s*-?\s*ip:\s*((?:\d{1,3}\.){3}\d{1,3})", line)):
-                found.setdefault(match[1], exhibit.place(index))
-    rules = vip_rules(picture)
-    for target in rules.targets if rules else ():
-        found.setdefault(target, rules.place)  # type: ignore[union-attr]
+        if _asks_endpoints(exhibit.command):
+            for index, line in enumerate(exhibit.lines[:_LINES_READ]):
+                for address in _endpoints_on(line, exhibit.command, known):
+                    found.setdefault(address, exhibit.place(index))
+    if rules := vip_rules(picture):
+        for target in rules.targets:
+            found.setdefault(target, rules.place)
     return [Endpoint(address, place) for address, place in found.items()]
+
+
+def _asks_endpoints(command: str) -> bool:
+    by_kubectl = command.startswith(("kubectl", "sudo kubectl", "k "))
+    return by_kubectl and any(word in command for word in (" ep", "endpoint", "svc", "service"))
+
+
+def _endpoints_on(line: str, command: str, known: list[str]) -> list[str]:
+    """Addresses that a line shows behind the `kubernetes` service."""
+    alone = "kubernetes" in command and "endpointslice" not in command  # nothing else was asked for
+    words = line.split()
+    row = words[:1] == ["kubernetes"] or words[:2] == ["default", "kubernetes"]
+    if row or (alone and ("Endpoints:" in line or "jsonpath" in command)):
+        return [] if "ClusterIP" in line else [each for each in _ADDRESS.findall(line) if each not in known]
+    item = _ITEM.match(line) if alone else None
+    return [item[1]] if item else []
 
 
 def proxy_pods(picture: Picture) -> list[Pod]:

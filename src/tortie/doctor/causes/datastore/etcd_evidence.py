@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from typing import Final, NamedTuple
 
-from tortie.doctor.picture.facts import Process, Setting
+from tortie.doctor.picture.facts import Pod, Process, Setting, Unit
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Exhibit, Place
 from tortie.doctor.reading.readers.host_commands import segments
@@ -20,6 +20,25 @@ _LEADERS: Final = 3  # one after the other: between two elections requests succe
 RESTLESS_TERM: Final = 100  # elections; a quiet cluster has a handful in years
 BUSY_PERCENT: Final = 90.0
 SLOW_MS: Final = 50.0  # a write that takes longer delays every commit
+
+
+Server = Pod | Unit | Setting  # of the control plane: a pod, a unit, a container as its runtime lists it
+_PODS: Final = ("etcd-", "kube-apiserver")
+_UNITS: Final = ("etcd", "kube-apiserver")
+_CONTAINERS: Final = ("etcd", "kube-apiserver", "k8s_etcd", "k8s_kube-apiserver")
+
+
+def servers_down(picture: Picture) -> list[Server]:
+    """etcd or API server pods, units and containers that do not run now."""
+    pods = [pod for pod in picture.pods_now(*_PODS) if pod.status not in ("", "Running") or pod.ready == 0]
+    units = [unit for unit in picture.of(Unit) if unit.name.startswith(_UNITS) and unit.active != "active"]
+    return [*pods, *units, *_containers_ended(picture)]
+
+
+def _containers_ended(picture: Picture) -> list[Setting]:
+    states = [s for s in picture.of(Setting) if s.scope == "runtime-container" and s.name.startswith(_CONTAINERS)]
+    running = {(s.name, s.host) for s in states if s.value.startswith(("Running", "Up"))}
+    return [s for s in states if s.value.startswith("Exited") and (s.name, s.host) not in running]
 
 
 class Status(NamedTuple):
@@ -108,3 +127,30 @@ def slow_disks(picture: Picture) -> list[Setting]:
 def _waited(text: str) -> float:
     match = re.search(r"[\d.]+", text)
     return float(match[0]) if match else 0.0
+
+
+class Identity(NamedTuple):
+    """How etcd calls a member; both may be empty."""
+
+    id: str = ""
+    name: str = ""
+
+
+_IDENTIFIER = re.compile(r"(?<![\w.])([0-9a-f]{12,16})(?![\w.])")
+_STARTED = re.compile(r"\b(?:un)?started[,|\s]+([\w.-]+)|\bname=([\w.-]+)")
+
+
+def identity(picture: Picture, host: str) -> Identity:
+    """As the list of members has it; `endpoint status` knows the id, too."""
+    found = Identity()
+    for asked in ("member list", "endpoint status"):
+        for exhibit in picture.commands(asked):
+            lines = [line for line in exhibit.lines[:_LINES] if re.search(rf"(?<![\w.-]){re.escape(host)}:", line)]
+            for line in lines:
+                number, name = _IDENTIFIER.search(line), _STARTED.search(line)
+                found = Identity(found.id or (number[1] if number else ""), found.name or _either(name))
+    return found
+
+
+def _either(match: re.Match[str] | None) -> str:
+    return (match[1] or match[2]) if match else ""

@@ -4,169 +4,175 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import NamedTuple
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Final, NamedTuple
 
-from tortie.doctor.causes.datastore.etcd_evidence import odd_reading, odd_size
-from tortie.doctor.causes.legacy import (
-    HINT,
-    LIKELY,
-    PROVEN,
-    STRONG,
-    Ask,
-    Cause,
-    Finding,
-    Step,
-    cannot_tell,
-    found,
-    ruled_out,
-)
+from tortie.doctor.causes.cause import HINT, LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
+from tortie.doctor.causes.culprits import Culprit, culprits, named
+from tortie.doctor.causes.datastore.endpoint_evidence import members
+from tortie.doctor.causes.datastore.etcd_evidence import identity, odd_reading, odd_size
 from tortie.doctor.causes.shared import TERMINATING
-from tortie.doctor.picture.facts import LogLine
+from tortie.doctor.picture.facts import LogLine, Unit
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Place
-from tortie.doctor.signs import Hit, Sign
-from tortie.doctor.words import Words
+from tortie.doctor.signs import Sign
 
-CONFLICT = Sign("trt2007-conflict", "update conflict: Node\\(<node>\\)")
-MODIFIED = Sign("trt2007-modified", "the object has been modified; please apply your changes to the latest version")
-CORRUPT = Sign("trt2007-corrupt", "alarm:CORRUPT")
-CORRUPT_ALARM = Sign("trt2007-corrupt-alarm", "etcdserver: corrupt cluster")
-INCONSISTENT = Sign("trt2007-inconsistent", "found data inconsistency with peers")
-DIFFERENT_HASH = Sign("trt2007-different-hash", "found different hash values with remote peer")
-CHECK_FAILED = Sign("trt2007-check-failed", "checkInitialHashKV failed")
-DIVERGED = (CORRUPT, CORRUPT_ALARM, INCONSISTENT, DIFFERENT_HASH, CHECK_FAILED)
-_HASH = re.compile(r"((?:https?://)?[\w.\[\]-]+:\d{4,5})[,|\s]+(\d{6,12})(?:[,|\s]+(\d+))?")
-PERSISTS_S = 30.0  # a race between two writers is over long before
+CONFLICT: Final = Sign("trt2007-conflict", "update conflict: Node\\(<node>\\)")
+MODIFIED: Final = Sign(
+    "trt2007-modified", "the object has been modified; please apply your changes to the latest version"
+)
+CORRUPT: Final = Sign("trt2007-corrupt", "alarm:CORRUPT")
+CORRUPT_ALARM: Final = Sign("trt2007-corrupt-alarm", "etcdserver: corrupt cluster")
+INCONSISTENT: Final = Sign("trt2007-inconsistent", "found data inconsistency with peers")
+DIFFERENT_HASH: Final = Sign("trt2007-different-hash", "found different hash values with remote peer")
+CHECK_FAILED: Final = Sign("trt2007-check-failed", "checkInitialHashKV failed")
+DIVERGED: Final = (CORRUPT, CORRUPT_ALARM, INCONSISTENT, DIFFERENT_HASH, CHECK_FAILED)
+PERSISTS_S: Final = 30.0  # a race between two writers is over long before
+OFTEN: Final = 3  # conflicts, where nothing tells their times
+_HASH = re.compile(r"((?:https?://)?[\w.\[\]-]+:\d{4,5})[,|\s]+(\d{6,12})\b(?:[,|\s]+(\d+))?")
+_PROGRAM: Final = Culprit("program", "etcd")
 
 
 class Member(NamedTuple):
+    """What a member answered to `endpoint hashkv`."""
+
     endpoint: str
     hash: str
+    revision: str
     place: Place
+
+    @property
+    def host(self) -> str:
+        return self.endpoint.split("//")[-1].rpartition(":")[0]
 
 
 def hashes(picture: Picture) -> list[Member]:
-    """What each member answered to `endpoint hashkv`."""
-    found_ = {}
+    """Of one revision, where it is shown: what was written between two questions changes a hash, too."""
+    known: dict[str, Member] = {}
     for exhibit in picture.commands("hashkv"):
         for index, line in enumerate(exhibit.lines[:60]):
             if match := _HASH.search(line):
-                found_[match[1]] = Member(match[1], match[2], exhibit.place(index))
-    return list(found_.values())
+                known[match[1]] = Member(match[1], match[2], match[3] or "", exhibit.place(index))
+    common = Counter(member.revision for member in known.values()).most_common(1)
+    return [member for member in known.values() if member.revision == common[0][0]]
 
 
-def _persistent(picture: Picture, hits: list[Hit]) -> bool:
-    lines = {line.place: line.time for line in picture.of(LogLine) if line.time is not None}
-    times = sorted(time for hit in hits if (time := lines.get(hit.place)) is not None)
-    if len(times) > 1 and times[-1] - times[0] > PERSISTS_S:
-        return True
-    return len({hit.place for hit in hits}) >= 3
+class Seen:
+    """Conflicts without end, and what members hold."""
+
+    def __init__(self, picture: Picture) -> None:
+        self.picture = picture
+        self.conflicts, self.modified = picture.hits(CONFLICT), picture.hits(MODIFIED)
+        self.diverged = picture.hits(*DIVERGED)
+        self.members = hashes(picture)
+        self.nodes = list(dict.fromkeys(hit.value("node") for hit in self.conflicts))
+        self.symptom = (*self.conflicts[:2], *self.modified[:1], *picture.hits(TERMINATING)[-1:])
+        self.said = picture.said("etcd-member-restored")
+        self.size = odd_size(picture)
+
+    @cached_property
+    def common(self) -> tuple[str, int]:
+        """The hash that most members have, and how many do."""
+        counted = Counter(member.hash for member in self.members).most_common(1)
+        return counted[0] if counted else ("", 0)
+
+    @cached_property
+    def odd(self) -> list[Member]:
+        """Who differs; all of them where no two agree."""
+        hash_, times = self.common
+        return [member for member in self.members if member.hash != hash_ or times == 1]
+
+    @property
+    def persistent(self) -> bool:
+        lines = {line.place: line.time for line in self.picture.of(LogLine) if line.time is not None}
+        times = sorted(time for hit in self.conflicts if (time := lines.get(hit.place)) is not None)
+        lasting = len(times) > 1 and times[-1] - times[0] > PERSISTS_S
+        return lasting or len({hit.place for hit in self.conflicts}) >= OFTEN
+
+    @property
+    def blamed(self) -> tuple[Culprit, ...]:
+        return (_PROGRAM, *named("node", *self.nodes))
 
 
-def judge(picture: Picture) -> Finding:
-    conflicts, modified, diverged = picture.hits(CONFLICT), picture.hits(MODIFIED), picture.hits(*DIVERGED)
-    members = hashes(picture)
-    count = Counter(member.hash for member in members)
-    nodes = list(dict.fromkeys(hit.value("node") for hit in conflicts))
-    symptom = (*conflicts[:2], *modified[:1], *picture.hits(TERMINATING)[-1:])
-    said = picture.said("etcd-member-restored")
-    if len(count) > 1:
-        common = count.most_common(1)[0]
-        odd = [m for m in members if m.hash != common[0] or common[1] == 1]
-        names = ", ".join(m.endpoint for m in odd)
-        why = Words(
-            f"The members of etcd hold different data: the hash of {names} differs.",
-            f"etcd 各成员数据不一致：{names} 的哈希与其他成员不同。",
-        )
-        bare = [m.endpoint.split("//")[-1].rsplit(":", 1)[0] for m in odd]
-        strength = PROVEN if conflicts or modified or diverged else STRONG
-        objects = (*(m.endpoint for m in odd), *bare, "etcd", *nodes)
-        return found(
-            strength, why, objects, (*(m.place for m in members), *diverged[:1], *symptom), member=odd[0].endpoint
-        )
-    if diverged:
-        why = Words("etcd itself reports that its members diverged.", "etcd 自身报告成员数据不一致。")
-        return found(STRONG, why, ("etcd", *nodes), (*diverged[:2], *symptom))
-    alone, size = odd_reading(picture), odd_size(picture)
-    if alone and conflicts:
-        why = Words(
-            f"Asked on its own, {alone.address} answers otherwise than the other members ({alone.text[:80]}).",
-            f"单独读取时，{alone.address} 的结果与其他成员不同（{alone.text[:80]}）。",
-        )
-        proof = (alone, *((size.place,) if size else ()), *said[:1], *symptom)
-        return found(PROVEN, why, (alone.address, "etcd", *nodes), proof, member=alone.address)
-    if members and conflicts:
-        return ruled_out(Words("all members have the same hash", "所有成员哈希一致"), [m.place for m in members])
-    again = _persistent(picture, conflicts)
-    if conflicts and (again or said):
-        why = Words(
-            f"The update of Node({nodes[0]}) conflicts at every start; a race would be over within seconds.",
-            f"每次启动更新 Node({nodes[0]}) 都冲突；普通竞争几秒内就会消失。",
-        )
-        both = len(modified) > 1 or bool(said) or size is not None
-        odd_one = (size.address,) if size else ()
-        proof = (*((size.place,) if size else ()), *said[:1], *symptom)
-        return found(STRONG if again and both else LIKELY, why, (*odd_one, "etcd", *nodes), proof)
-    if conflicts:
-        why = Words("one update conflict was seen; that happens in a normal race", "只有一次更新冲突，普通竞争也会如此")
-        return found(HINT, why, ("etcd", *nodes), symptom)
-    return cannot_tell(
-        Words("no update conflict and no hashes of the members are shown", "没有更新冲突，也没有成员哈希")
+def hashes_differ(seen: Seen) -> Finding | None:
+    if len({member.hash for member in seen.members}) < 2:
+        return None
+    suffers = bool(seen.conflicts or seen.modified or seen.diverged)
+    blamed = culprits(
+        named("address", *(member.endpoint for member in seen.odd)),
+        named("address", *(member.host for member in seen.odd)),
+        seen.blamed,
     )
+    evidence = (*seen.members, *seen.diverged[:1], *seen.symptom)
+    names = tuple(member.endpoint for member in seen.odd)
+    if seen.common[1] > 1 or seen.members[0].revision:
+        bad = seen.odd[0].host if len(seen.odd) == 1 else ""
+        return found(PROVEN if suffers else STRONG, blamed, evidence, members=names, bad=bad)
+    # No two agree: one may be wrong, or something was written between the questions.
+    strength = LIKELY if suffers else POSSIBLE
+    return found(strength, blamed, evidence, say="no-two-agree", members=names)
 
 
-def fix(_picture: Picture, finding: Finding) -> tuple[Step, ...]:
-    member = finding.value("member", "<bad member>")
-    return (
-        Step(
-            Words("Find the member that differs", "找出不一致的成员"),
-            "for e in <members>; do etcdctl --endpoints=$e endpoint hashkv; done",
-        ),
-        Step(
-            Words("Save a good member first", "先备份正常成员"),
-            "etcdctl --endpoints=<good member> snapshot save ~/etcd-$(date +%F).db",
-        ),
-        Step(
-            Words(f"Remove {member} from the cluster", f"将 {member} 移出集群"),
-            "etcdctl member list; etcdctl member remove <id of the bad member>",
-            "disruptive",
-        ),
-        Step(
-            Words("On that machine stop etcd and put its data aside", "在该机器上停止 etcd 并移走其数据目录"),
-            "mv /etc/kubernetes/manifests/etcd.yaml ~/ && mv /var/lib/etcd /var/lib/etcd.bad",
-            "disruptive",
-        ),
-        Step(
-            Words("Add it again; it copies the data from the others", "重新加入，由其他成员同步数据"),
-            "etcdctl member add <name> --peer-urls=https://<ip>:2380 && mv ~/etcd.yaml /etc/kubernetes/manifests/",
-            "disruptive",
-        ),
-    )
+def says_so_itself(seen: Seen) -> Finding | None:
+    return found(STRONG, seen.blamed, (*seen.diverged[:2], *seen.symptom)) if seen.diverged else None
+
+
+def answers_otherwise(seen: Seen) -> Finding | None:
+    alone = odd_reading(seen.picture)
+    if not alone or not seen.conflicts:
+        return None
+    evidence = (alone, seen.size, *seen.said[:1], *seen.symptom)
+    blamed = culprits(named("address", alone.address), seen.blamed)
+    return found(PROVEN, blamed, evidence, address=alone.address, quote=alone.text[:80], bad=alone.address)
+
+
+def same_hash(seen: Seen) -> Finding | None:
+    return ruled_out(seen.members) if seen.members and seen.conflicts else None
+
+
+def conflict_without_end(seen: Seen) -> Finding | None:
+    again = seen.persistent
+    if not seen.conflicts or not (again or seen.said):
+        return None
+    both = len(seen.modified) > 1 or bool(seen.said) or seen.size is not None
+    bad = seen.size.address if seen.size else ""
+    evidence = (seen.size, *seen.said[:1], *seen.symptom)
+    blamed = culprits(named("address", bad), seen.blamed)
+    return found(STRONG if again and both else LIKELY, blamed, evidence, subject=seen.nodes[0])
+
+
+def one_conflict(seen: Seen) -> Finding | None:
+    return found(HINT, seen.blamed, seen.symptom) if seen.conflicts else None
+
+
+def fix(picture: Picture, finding: Finding) -> Iterator[Do]:
+    """Nothing is taken away before it is known which member is bad and a good one is saved."""
+    bad = finding.value("bad")
+    urls = {host: member.url for host, member in members(picture).items()}
+    urls |= {each.host: each.endpoint for each in hashes(picture)}
+    good = next((url for host, url in urls.items() if host != bad), "") if bad else ""
+    yield do("find", endpoints=",".join(urls.values()))
+    if finding.rule == "one-conflict":
+        return
+    known = identity(picture, bad) if bad else None
+    unit = any(unit.name.startswith("etcd") for unit in picture.of(Unit)) or picture.commands("-u etcd")
+    yield do("save", good=good)
+    yield do("remove", good=good, member=known.id if known else "", bad=bad)
+    yield do("aside-unit" if unit else "aside-pod", bad=bad)
+    yield do("add", good=good, name=known.name if known else "", bad=bad)
+    yield do("existing")
+    yield do("start-unit" if unit else "start-pod", bad=bad)
 
 
 CAUSE = Cause(
+    module=__name__,
     id="etcd-inconsistent",
     code="TRT2007",
     severity="critical",
-    name=Words("etcd members diverged", "etcd 成员数据不一致"),
-    what=Words(
-        "A member of etcd diverged (crash, file-system repair, bad restore), so updates conflict for ever.",
-        "某个 etcd 成员数据出现分歧（崩溃、文件系统修复、错误恢复），更新永远冲突。",
-    ),
     explains=("start-terminated", "crash-loop", "datastore-error", "controllers-failing", "node-not-ready"),
-    look_alikes=(("etcd-slow", Words("time-outs now and then, no lasting conflict", "时而超时，没有持续冲突")),),
     signs=(CONFLICT, MODIFIED, *DIVERGED, TERMINATING),
-    judge=judge,
-    ask=Ask(
-        "for e in <members>; do etcdctl --endpoints=$e endpoint hashkv; done",
-        Words("different hashes at one revision prove it", "同一 revision 下哈希不同即可证实"),
-    ),
+    look=Seen,
+    rules=(hashes_differ, says_so_itself, answers_otherwise, same_hash, conflict_without_end, one_conflict),
     fix=fix,
-    verify=(Step(Words("All members show the same hash", "所有成员哈希一致"), "etcdctl endpoint hashkv --cluster"),),
-    prevent=(
-        Words(
-            "Switch on etcd's corruption checks; never restore a single member.",
-            "开启 etcd 数据损坏检查；不要单独恢复某个成员。",
-        ),
-    ),
 )
