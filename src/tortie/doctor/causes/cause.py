@@ -64,7 +64,7 @@ Rule = Callable[[Any], Finding | None]  # given what `look` gathered
 
 
 def do(key: str, **values: Value) -> Do:
-    return Do(key, tuple(values.items()))
+    return Do(key, _kept(values))
 
 
 def found(
@@ -78,16 +78,21 @@ def found(
 ) -> Finding:
     """Evidence may be places, hits or facts; what is None is dropped."""
     some = tuple(dict.fromkeys(one for one in culprits if one.name))
-    return Finding("found", _NOT_SAID, strength, objects(some), places(evidence), aside, tuple(values.items()),
+    return Finding("found", _NOT_SAID, strength, objects(some), places(evidence), aside, _kept(values),
                    culprits=some, say=say)  # fmt: skip
 
 
 def ruled_out(evidence: Iterable[Place | Hit | object] = (), *, say: str = "", **values: Value) -> Finding:
-    return Finding("ruled-out", evidence=places(evidence), values=tuple(values.items()), say=say)
+    return Finding("ruled-out", evidence=places(evidence), values=_kept(values), say=say)
 
 
 def cannot_tell(*, say: str = "", **values: Value) -> Finding:
-    return Finding("cannot-tell", values=tuple(values.items()), say=say)
+    return Finding("cannot-tell", values=_kept(values), say=say)
+
+
+def _kept(values: Mapping[str, Value]) -> tuple[tuple[str, Value], ...]:
+    """Findings are compared and kept in sets: a list of names becomes a tuple."""
+    return tuple((name, tuple(value) if isinstance(value, list) else value) for name, value in values.items())
 
 
 def places(evidence: Iterable[Place | Hit | object]) -> tuple[Place, ...]:
