@@ -78,8 +78,12 @@ class _Parts:
         elif diagnosis.verdict == "undetermined":
             yield self._candidates()
             yield self._next()
-        yield from self._symptoms()
-        yield self._checked()
+        if diagnosis.verdict == "healthy":  # what the verdict rests on comes first
+            yield self._checked()
+            yield from self._symptoms()
+        else:
+            yield from self._symptoms()
+            yield self._checked()
         yield self._ruled_out()
         yield self._unrelated()
         if diagnosis.verdict == "cause-found":
@@ -146,6 +150,8 @@ class _Parts:
         claimed = self._diagnosis.verdict == "cause-found"
         groups: dict[str, list[Line]] = {"open-all": [], "explained-all": [], "symptoms": [], "over-all": []}
         for number, symptom in enumerate(self._diagnosis.symptoms, 1):
+            if self._is_said_by_another(symptom):
+                continue
             group = "over-all" if not symptom.current else "symptoms"
             if claimed and symptom.current:
                 group = "explained-all" if f"s{number}" in explained else "open-all"
@@ -154,6 +160,18 @@ class _Parts:
             groups[group].append(Line("item", symptom.text.to(self._language).strip() + where, tone=tone))
         for title, lines in groups.items():
             yield Section(self._label(title), tuple(self._capped(lines, SYMPTOMS_SHOWN)))
+
+    def _is_said_by_another(self, symptom: Symptom) -> bool:
+        """`BGP not established` beside the whole message of the same line is said twice."""
+        text = symptom.text.to(self._language)
+        return any(
+            other is not symptom
+            and other.current == symptom.current
+            and len(other.text.to(self._language)) > len(text)
+            and text in other.text.to(self._language)
+            and set(symptom.evidence[:1]) <= set(other.evidence)
+            for other in self._diagnosis.symptoms
+        )
 
     def _capped(self, lines: list[Line], most: int) -> list[Line]:
         if len(lines) <= most:
