@@ -132,3 +132,19 @@ def test_the_page_names_no_other_machine() -> None:
     html = page(BRIDGE)
     assert "http://" not in html
     assert "https://" not in html
+
+
+def test_a_deciding_line_with_only_a_time_of_day_stands_at_the_end_of_the_timeline() -> None:
+    html = page("""
+        $ kubectl -n kube-system logs calico-node-x | tail -2
+        2023-03-05 11:03:42.100 [WARNING][61] felix/table.go 700: something else
+        2023-03-05 11:03:43.100 [INFO][61] felix/table.go 701: and more
+        node-1 $ calicoctl node status
+        IPv4 BGP status
+        | PEER ADDRESS | PEER TYPE | STATE | SINCE    | INFO                       |
+        | 10.128.0.254 | global    | start | 11:41:36 | Idle Received: Bad peer AS |
+    """)
+    rows = re.findall(r"<tr.*?</tr>", part(html, "Timeline"))
+    assert len(rows) == 3
+    assert rows[-1].startswith('<tr class="decisive"><th>11:41:36</th>')
+    assert "Bad peer AS" in rows[-1]
