@@ -10,6 +10,7 @@ from tortie.doctor.causes.bgp_evidence import mesh_off, no_peers
 from tortie.doctor.causes.shared import DIAL_FAILED, SYMPTOMS, TERMINATING
 from tortie.doctor.diagnosis import Symptom
 from tortie.doctor.judgement.passing import Passing
+from tortie.doctor.judgement.quoting import condensed
 from tortie.doctor.judgement.standing import Standing, live, ready
 from tortie.doctor.picture.facts import Condition, Container, Event, LogLine, Pod, Setting, Workload
 from tortie.doctor.picture.picture import Picture, is_agent
@@ -347,7 +348,8 @@ def _said(picture: Picture) -> Iterator[Symptom]:
 
 
 def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else text[:most].rstrip() + "…"
+    """Of a long message what failed, and why."""
+    return condensed(text, most)
 
 
 class _Placed(Protocol):
