@@ -6,12 +6,13 @@ import re
 from datetime import UTC, datetime
 
 import pytest
-from tests.support.doctor import picture
+from tests.support.doctor import picture, source
 from tests.unit.doctor.answer.test_forms import BRIDGE, CASES, HEALTHY, LANGUAGES, OPEN
 from tests.unit.doctor.answer.test_wording import LOOSE
 
 from tortie import __version__
 from tortie.doctor.answer import forms
+from tortie.doctor.examine import picture_of
 from tortie.doctor.judgement.judge import judge
 from tortie.doctor.words import Language
 
@@ -148,3 +149,12 @@ def test_a_deciding_line_with_only_a_time_of_day_stands_at_the_end_of_the_timeli
     assert len(rows) == 3
     assert rows[-1].startswith('<tr class="decisive"><th>11:41:36</th>')
     assert "Bad peer AS" in rows[-1]
+
+
+def test_the_name_of_an_input_is_only_text() -> None:
+    hostile = "\"><img src=x onerror=alert(1)>'</script><script>alert(2)</script>.txt"
+    seen = picture_of([source(BRIDGE, hostile)])
+    html = forms.form("html")(judge(seen), seen, "en", colour=False)
+    assert "<img" not in html
+    assert html.count("<script") == 1
+    assert "&lt;img src=x onerror=alert(1)&gt;" in part(html, "What was read")
