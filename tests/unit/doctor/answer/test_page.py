@@ -158,3 +158,10 @@ def test_the_name_of_an_input_is_only_text() -> None:
     assert "<img" not in html
     assert html.count("<script") == 1
     assert "&lt;img src=x onerror=alert(1)&gt;" in part(html, "What was read")
+
+
+def test_every_line_of_the_proof_is_in_the_chain_once() -> None:
+    seen = picture(BRIDGE)
+    diagnosis = judge(seen)
+    why = part(forms.form("html")(diagnosis, seen, "en", colour=False), "Why")
+    assert sorted(re.findall(r'<a class="place soft" href="#(e\d+)"', why)) == sorted(diagnosis.causes[0].because)
