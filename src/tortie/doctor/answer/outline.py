@@ -150,7 +150,7 @@ class _Parts:
         claimed = self._diagnosis.verdict == "cause-found"
         groups: dict[str, list[Line]] = {"open-all": [], "explained-all": [], "symptoms": [], "over-all": []}
         for number, symptom in enumerate(self._diagnosis.symptoms, 1):
-            if self._is_said_by_another(symptom):
+            if is_said_by_another(symptom, self._diagnosis.symptoms):
                 continue
             group = "over-all" if not symptom.current else "symptoms"
             if claimed and symptom.current:
@@ -160,18 +160,6 @@ class _Parts:
             groups[group].append(Line("item", symptom.text.to(self._language).strip() + where, tone=tone))
         for title, lines in groups.items():
             yield Section(self._label(title), tuple(self._capped(lines, SYMPTOMS_SHOWN)))
-
-    def _is_said_by_another(self, symptom: Symptom) -> bool:
-        """`BGP not established` beside the whole message of the same line is said twice."""
-        text = symptom.text.to(self._language)
-        return any(
-            other is not symptom
-            and other.current == symptom.current
-            and len(other.text.to(self._language)) > len(text)
-            and text in other.text.to(self._language)
-            and set(symptom.evidence[:1]) <= set(other.evidence)
-            for other in self._diagnosis.symptoms
-        )
 
     def _capped(self, lines: list[Line], most: int) -> list[Line]:
         if len(lines) <= most:
@@ -210,6 +198,18 @@ class _Parts:
     def _not_understood(self) -> Section:
         text = unread_lines(self._diagnosis.not_understood, self._language)
         return Section(self._label("not-understood"), (Line("plain", text, tone="dim"),) if text else ())
+
+
+def is_said_by_another(symptom: Symptom, symptoms: tuple[Symptom, ...]) -> bool:
+    """`BGP not established` beside the whole message of the same line would be said twice."""
+    text = symptom.text.en
+    return any(
+        other.current == symptom.current
+        and len(other.text.en) > len(text)
+        and text in other.text.en
+        and set(symptom.evidence[:1]) <= set(other.evidence)
+        for other in symptoms
+    )
 
 
 def unread_lines(places: tuple[Place, ...], language: Language) -> str:

@@ -137,7 +137,11 @@ class Page:
         taken = {id_ for one in before for id_ in one.explains}
         own = answer._replace(explains=tuple(id_ for id_ in answer.explains if id_ not in taken))
         current = [symptom for symptom in self._symptoms_of(own) if symptom.current]
-        return [one for one in current if not self._is_proof(one, answer)][:SYMPTOMS_IN_CHAIN]
+        felt = [one for one in current if not self._is_proof(one, answer) and not self._is_repeated(one)]
+        return felt[:SYMPTOMS_IN_CHAIN]
+
+    def _is_repeated(self, symptom: Symptom) -> bool:
+        return outline.is_said_by_another(symptom, self._diagnosis.symptoms)
 
     def _is_proof(self, symptom: Symptom, answer: Answer) -> bool:
         """Whether it is nothing but the words of a line that shows the cause."""
@@ -150,10 +154,14 @@ class Page:
 
     def _is_shown_above(self, symptom: Symptom) -> bool:
         causes = self._diagnosis.causes
-        return any(symptom in self._led_to(answer) or self._is_proof(symptom, answer) for answer in causes)
+        above = any(symptom in self._led_to(answer) or self._is_proof(symptom, answer) for answer in causes)
+        return above or self._is_repeated(symptom)
 
     def _felt(self, symptom: Symptom, quotes: list[Quote]) -> str:
+        """With its lines, which are taken from the quotes: each is shown once, with the first symptom that has it."""
         own = [quote for quote in quotes if quote.place in symptom.evidence]
+        for quote in own:
+            quotes.remove(quote)
         return self._linked(symptom) + "".join(map(self._quote, own))
 
     def _linked(self, symptom: Symptom) -> str:
