@@ -49,6 +49,19 @@ def test_the_exit_code_is_the_same_in_every_form(tortie: Tortie, code: int, form
     assert ran.stdout
 
 
+@pytest.mark.parametrize("code", CODES)
+def test_three_lines_have_the_exit_code_of_the_whole_answer(tortie: Tortie, code: int) -> None:
+    ran = tortie("doctor", "-", "--brief", stdin=CODES[code])
+    assert (ran.code, ran.stderr) == (code, "")
+    assert len(ran.stdout.splitlines()) == 3
+
+
+def test_a_page_is_dated_by_whoever_asks_for_it(tortie: Tortie) -> None:
+    page = tortie("doctor", "-", "-o", "html", stdin=LOOSE).stdout
+    assert re.search(r"Tortie \S+ · 20\d\d-\d\d-\d\d \d\d:\d\d \S+ · 1 input<", page)
+    assert re.search(r"<th>standard input</th><td>lines: 4 · \d+ B</td>", page)
+
+
 def test_a_file_a_folder_an_archive_and_a_pipe_say_the_same(tortie: Tortie, tmp_path: Path) -> None:
     (tmp_path / "bundle").mkdir()
     (tmp_path / "bundle" / "a.txt").write_text(LOOSE)
@@ -90,6 +103,7 @@ def test_chinese_by_flag_and_by_locale(tortie: Tortie) -> None:
         (("doctor", "causes", "no-such-word-anywhere"), "no cause has"),
         (("doctor", "-", "--lang", "fr"), "unknown language"),
         (("doctor", "-", "--root", "/"), "--root without --here"),
+        (("doctor", "-", "--brief", "-o", "json"), "--brief with -o json"),
     ],
 )
 def test_what_cannot_be_meant_is_said_and_exits_with_2(tortie: Tortie, words: tuple[str, ...], what: str) -> None:

@@ -12,10 +12,11 @@ from tortie.doctor.diagnosis import Answer, Diagnosis, Quote
 from tortie.doctor.judgement.quoting import shortened
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.words import Language
-from tortie.model.measure import cut_to_columns, plain
+from tortie.model.measure import columns, plain
 
 QUOTED: Final = 100  # columns of a line of evidence
 _WHERE: Final = 60  # columns of the culprits
+_MESSAGE: Final = 3  # words; less is a name
 _COLOURS: Final = {"cause-found": "31", "healthy": "32", "undetermined": "33"}
 
 
@@ -49,7 +50,7 @@ class _Brief:
         causes = self._diagnosis.causes
         what = self._label("semicolon").join(self._named(answer) for answer in causes)
         first = causes[0]
-        objects = cut_to_columns(", ".join(first.finding.objects), _WHERE)
+        objects = _as_fit(first.finding.objects, _WHERE)
         quote = next((self._quotes[id_] for id_ in first.because), None)
         parts = [objects, self._quoted(quote)] if quote else [objects]
         return what, self._line("where", self._label("semicolon").join(filter(None, parts))), self._fix(first.fix)
@@ -61,12 +62,12 @@ class _Brief:
         )
 
     def _quoted(self, quote: Quote) -> str:
+        """What decided is enough; where that is not known, or only a name, the line around it."""
         line = best_line(quote)
-        text = " ".join(line.text.split())
         words = line.text[slice(*line.decisive[0])] if line.decisive else ""
-        at = text.find(" ".join(words.split())) if words else -1
-        span = (at, at + len(" ".join(words.split()))) if at >= 0 else None
-        return f"{quote.place} {shortened(text, QUOTED, span).text}"
+        if len(words.split()) < _MESSAGE:
+            words = line.text
+        return f"{quote.place} {shortened(' '.join(words.split()), QUOTED).text}"
 
     def _fix(self, steps: tuple[Step, ...]) -> str:
         """The first step; only a whole command of one line is worth pasting."""
@@ -114,3 +115,14 @@ class _Brief:
 
     def _headline(self) -> str:
         return outline(self._diagnosis, self._language).headline
+
+
+def _as_fit(names: tuple[str, ...], room: int) -> str:
+    """As many whole names as fit, the culprit always."""
+    told = ""
+    for name in names:
+        longer = f"{told}, {name}" if told else name
+        if told and columns(longer) > room:
+            break
+        told = longer
+    return told

@@ -82,9 +82,14 @@ class _Parts:
             yield self._unexplained()
             yield self._candidates()
             yield self._next()
-        yield from self._symptoms()
-        yield self._checked()
-        yield self._breadth()
+        if diagnosis.verdict == "healthy":  # what the verdict rests on comes first
+            yield self._checked()
+            yield self._breadth()
+            yield from self._symptoms()
+        else:
+            yield from self._symptoms()
+            yield self._checked()
+            yield self._breadth()
         yield self._ruled_out()
         yield self._unrelated()
         if diagnosis.verdict == "cause-found":
@@ -151,6 +156,8 @@ class _Parts:
         claimed = self._diagnosis.verdict == "cause-found"
         groups: dict[str, list[Line]] = {"open-all": [], "explained-all": [], "symptoms": [], "over-all": []}
         for number, symptom in enumerate(self._diagnosis.symptoms, 1):
+            if is_said_by_another(symptom, self._diagnosis.symptoms):
+                continue
             group = "over-all" if not symptom.current else "symptoms"
             if claimed and symptom.current:
                 group = "explained-all" if f"s{number}" in explained else "open-all"
@@ -222,6 +229,18 @@ class _Parts:
     def _not_understood(self) -> Section:
         text = unread_lines(self._diagnosis.not_understood, self._language)
         return Section(self._label("not-understood"), (Line("plain", text, tone="dim"),) if text else ())
+
+
+def is_said_by_another(symptom: Symptom, symptoms: tuple[Symptom, ...]) -> bool:
+    """`BGP not established` beside the whole message of the same line would be said twice."""
+    text = symptom.text.en
+    return any(
+        other.current == symptom.current
+        and len(other.text.en) > len(text)
+        and text in other.text.en
+        and set(symptom.evidence[:1]) <= set(other.evidence)
+        for other in symptoms
+    )
 
 
 def unread_lines(places: tuple[Place, ...], language: Language) -> str:

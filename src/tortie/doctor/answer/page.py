@@ -117,8 +117,12 @@ class Page:
 
     def _chain(self, answer: Answer, head: str) -> str:
         """Lines that prove the cause stand together; only what the cause leads to comes behind an arrow."""
-        proof = self._proof(answer)
         shown = self._led_to(answer)
+        below = {place for symptom in shown for place in symptom.evidence}
+        first = answer.because[:1]
+        told = [(id_, self._quotes[id_]) for id_ in answer.because]
+        places = set(answer.finding.evidence) - below
+        proof = [quote for id_, quote in told if id_ in first or quote.place in places]
         quotes = listed(map(self._quote, proof), "proof")
         cause = f'<div class="link cause"><strong>{escaped(head)}</strong>{quotes}</div>'
         if not shown:
@@ -130,32 +134,35 @@ class Page:
 
     def _led_to(self, answer: Answer) -> list[Symptom]:
         """What is felt now and no cause before it explains; a message that proves the cause is not its consequence."""
-        proof = " ".join(self._proof_text(answer).split())
-        taken = {id_ for one in self._before(answer) for id_ in one.explains}
+        before = self._diagnosis.causes[: self._diagnosis.causes.index(answer)]
+        taken = {id_ for one in before for id_ in one.explains}
         own = answer._replace(explains=tuple(id_ for id_ in answer.explains if id_ not in taken))
         current = [symptom for symptom in self._symptoms_of(own) if symptom.current]
-        return [one for one in current if " ".join(one.text.en.rstrip("…").split()) not in proof][:SYMPTOMS_IN_CHAIN]
+        felt = [one for one in current if not self._is_proof(one, answer) and not self._is_repeated(one)]
+        return felt[:SYMPTOMS_IN_CHAIN]
 
-    def _before(self, answer: Answer) -> tuple[Answer, ...]:
-        return self._diagnosis.causes[: self._diagnosis.causes.index(answer)]
+    def _is_repeated(self, symptom: Symptom) -> bool:
+        return outline.is_said_by_another(symptom, self._diagnosis.symptoms)
 
-    def _proof_text(self, answer: Answer) -> str:
-        return "\n".join(quote.text for quote in self._proof(answer))
+    def _is_proof(self, symptom: Symptom, answer: Answer) -> bool:
+        """Whether it is nothing but the words of a line that shows the cause."""
+        places = {self._quotes[id_].place for id_ in answer.because[:1]}
+        if symptom.kind == _SAID:
+            places |= set(answer.finding.evidence)
+        words = max(symptom.text.en.split("…"), key=len).split()
+        said = (quote.text.split() for quote in self._diagnosis.evidence if quote.place in places)
+        return any(" ".join(words) in " ".join(text) for text in said)
 
-    def _proof(self, answer: Answer) -> list[Quote]:
-        """Lines that show the cause: the first one, and those that are not what somebody feels of it."""
-        quotes = [self._quotes[id_] for id_ in answer.because]
-        felt = {
-            place for one in self._symptoms_of(answer) if one.current and one.kind != _SAID for place in one.evidence
-        }
-        shows = [quote for quote in quotes[1:] if quote.place in answer.finding.evidence and quote.place not in felt]
-        return [*quotes[:1], *shows]
-
-    def _in_chains(self) -> list[Symptom]:
-        return [symptom for answer in self._diagnosis.causes for symptom in self._led_to(answer)]
+    def _is_shown_above(self, symptom: Symptom) -> bool:
+        causes = self._diagnosis.causes
+        above = any(symptom in self._led_to(answer) or self._is_proof(symptom, answer) for answer in causes)
+        return above or self._is_repeated(symptom)
 
     def _felt(self, symptom: Symptom, quotes: list[Quote]) -> str:
+        """With its lines, which are taken from the quotes: each is shown once, with the first symptom that has it."""
         own = [quote for quote in quotes if quote.place in symptom.evidence]
+        for quote in own:
+            quotes.remove(quote)
         return self._linked(symptom) + "".join(map(self._quote, own))
 
     def _linked(self, symptom: Symptom) -> str:
@@ -193,7 +200,7 @@ class Page:
 
     def _symptoms(self) -> str:
         """All of them, unless the chains show them all."""
-        if self._found and all(one in self._in_chains() for one in self._diagnosis.symptoms):
+        if self._found and all(map(self._is_shown_above, self._diagnosis.symptoms)):
             return ""
         explained = {id_ for answer in self._diagnosis.causes for id_ in answer.explains}
         rows = []

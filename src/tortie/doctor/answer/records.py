@@ -19,6 +19,7 @@ from tortie.model.measure import indented, plain
 
 ROWS_SHOWN: Final = 40
 _MESSAGE: Final = 240  # columns
+_FORMS: Final = {"date": "%Y-%m-%d %H:%M:%S", "day": "%m-%d %H:%M:%S", "time": "%H:%M:%S"}
 _ROW: Final = 600
 _BESIDE: Final = 200  # of a line beside those that are quoted
 
@@ -36,8 +37,7 @@ def clock(diagnosis: Diagnosis, picture: Picture, language: Language) -> str:
 
 
 def _moment(moment: Moment, quotes: list[Quote], language: Language) -> str:
-    form = "%Y-%m-%d %H:%M:%S" if moment.dated else "%m-%d %H:%M:%S"
-    when = datetime.fromtimestamp(moment.time, UTC).strftime(form)
+    when = datetime.fromtimestamp(moment.time, UTC).strftime(_FORMS[moment.told])
     level = f" {moment.level}" if moment.level else ""
     text, link = plain(moment.text), ""
     if not moment.decisive:

@@ -23,12 +23,13 @@ _FAILURE: Final = re.compile(
     r"\b(?:fail(?:ed|ure)?|error|err|fatal|panic|unable|cannot|can't|invalid)\b", re.IGNORECASE
 )
 _CLAUSE: Final = re.compile(r": |[;=] ?\"|；|：")
+_FIRST_CLAUSE: Final = re.compile(r"[^:\n]{1,48}: (?=\S)")
 _CLAUSES_OF_A_CHAIN: Final = 3
 _CLAUSE_MAX: Final = 60
 # When something was said is worth a few columns, whatever else is left out.
 _TIME: Final = re.compile(r"\s*(?:\d{4}-\d\d-\d\d[ T]|[A-Z][a-z]{2} {1,2}\d{1,2} |[IWEF]\d{4} )?\d\d:\d\d:\d\d\S{0,16}")
 _ROOM_FOR_A_TIME: Final = 120
-_WORD_MAX: Final = 16  # a cut moves to the next blank if that is so near
+_WORD_MAX: Final = 16  # a cut moves to the next blank if that is so near; farther where there is much room
 
 
 class Part(NamedTuple):
@@ -112,6 +113,15 @@ def shortened(line: str, room: int, span: Span | None = None) -> Part:
     return Part(text, (max(span[0], begin) + shift, min(span[1], end) + shift))
 
 
+def condensed(message: str, room: int) -> str:
+    """A message in so many columns: what failed, and the reason at the end of the chain."""
+    if columns(message) <= room:
+        return message
+    match = _FIRST_CLAUSE.match(message)
+    head = match.group() if match else ""
+    return head + shortened(message[len(head) :], room - columns(head)).text
+
+
 def _within(line: str, focus: Span, room: int) -> Span:
     """Of a span that is too long itself: its telling part if that is small enough, else its beginning."""
     inner = telling(line[focus[0] : focus[1]])
@@ -128,16 +138,17 @@ def _widened(line: str, focus: Span, room: int) -> Span:
     before = len(_prefix(line[: focus[0]][::-1], unused))
     unused = left - columns(line[focus[0] - before : focus[0]])
     after = len(_prefix(line[focus[1] :], unused))
-    return _at_words(line, focus, focus[0] - before, focus[1] + after)
+    return _at_words(line, focus, (focus[0] - before, focus[1] + after), max(_WORD_MAX, room // 3))
 
 
-def _at_words(line: str, focus: Span, begin: int, end: int) -> Span:
-    """Without the half words at both ends, where the whole ones are short."""
+def _at_words(line: str, focus: Span, shown: Span, near: int) -> Span:
+    """Without the half words at both ends, where the next blank is near."""
+    begin, end = shown
     if begin and not line[begin - 1].isspace():
-        blank = line.find(" ", begin, min(begin + _WORD_MAX, focus[0]))
+        blank = line.find(" ", begin, min(begin + near, focus[0]))
         begin = blank + 1 if blank >= 0 else begin
     if end < len(line) and not line[end].isspace():
-        blank = line.rfind(" ", max(end - _WORD_MAX, focus[1]), end)
+        blank = line.rfind(" ", max(end - near, focus[1]), end)
         end = blank if blank >= 0 else end
     return begin, end
 

@@ -11,6 +11,7 @@ from tortie.doctor.causes.shared import DIAL_FAILED, SYMPTOMS, TERMINATING
 from tortie.doctor.diagnosis import Symptom
 from tortie.doctor.judgement.grave_lines import HARMLESS
 from tortie.doctor.judgement.passing import Passing, is_settled
+from tortie.doctor.judgement.quoting import condensed
 from tortie.doctor.judgement.standing import Standing, live, ready
 from tortie.doctor.picture.facts import Condition, Container, Event, LogLine, Pod, Setting, Workload
 from tortie.doctor.picture.picture import Picture, is_agent
@@ -353,7 +354,8 @@ def _said(picture: Picture) -> Iterator[Symptom]:
 
 
 def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else text[:most].rstrip() + "…"
+    """Of a long message what failed, and why."""
+    return condensed(text, most)
 
 
 class _Placed(Protocol):

@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from tortie.doctor.picture.facts import Certificate, Clock, Condition, Container, Event, HostFile, LogLine, Probe
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Place
-from tortie.doctor.reading.moments import days, full
+from tortie.doctor.reading.moments import MONTHS, clock_of, days, full, month_of
+from tortie.doctor.reading.moments import Moment as Day
 from tortie.health.window import ProbeWindow
 
 _WORTH: Final = ("WARNING", "ERROR", "FATAL", "PANIC")
 MOST: Final = 40
 _PAUSE_S: Final = 600.0  # a longer silence is another run
+_SOME_YEAR: Final = 2000  # in which readers put a moment that names none
+_TIME_WITHIN: Final = 120  # characters
+_DATE: Final = re.compile(r"(?:19|20)\d\d[-/]\d\d[-/]\d\d[ T]\d\d:")
+_DAY: Final = re.compile(
+    r"\b(?P<month>[A-Z][a-z]{2}) {1,2}(?P<day>\d{1,2}) (?P<clock>\d\d:\d\d:\d\d(?:\.\d+)?)(?: (?P<year>20\d\d)\b)?"
+)
+_CLOCK: Final = re.compile(r"(?<![\d:.])\d\d:\d\d:\d\d(?:\.\d+)?(?![\d:])")
+
+
+# What of a moment the evidence says: all of it, all but the year, or only the time of day.
+Told = Literal["date", "day", "time"]
 
 
 class Moment(NamedTuple):
@@ -24,7 +37,7 @@ class Moment(NamedTuple):
     level: str
     place: Place
     decisive: bool = False  # the answer rests on it
-    dated: bool = True  # False: nothing in the evidence says which year
+    told: Told = "date"
 
 
 class Start(NamedTuple):
@@ -50,7 +63,8 @@ def timeline(picture: Picture, decisive: Iterable[Place] = (), most: int = MOST)
         when = year.of(line)
         if when is not None:
             clock = line.clock or line.host or line.place.source
-            by_clock.setdefault(clock, []).append(_moment(line, clock, when, dated=year.known or line.time is not None))
+            told: Told = "date" if year.known or line.time is not None else "day"
+            by_clock.setdefault(clock, []).append(_moment(line, clock, when)._replace(told=told))
     moments: list[Moment] = []
     for ticked in by_clock.values():
         ticked.sort(key=lambda moment: moment.time)
@@ -60,8 +74,9 @@ def timeline(picture: Picture, decisive: Iterable[Place] = (), most: int = MOST)
                 moments.append(moment._replace(decisive=True))
             elif moment.level in _WORTH or moment.place in ends:
                 moments.append(moment)
-    moments += _other_decisive(picture, [place for place in wanted if not _shown(place, moments)])
-    return _thinned(sorted(moments, key=lambda moment: moment.time), most)
+    moments += _other_decisive(picture, [place for place in wanted if not _shown(place, moments)], year)
+    # A mere time of day has no place among the others.
+    return _thinned(sorted(moments, key=lambda moment: (moment.told == "time", moment.time)), most)
 
 
 def _thinned(moments: list[Moment], most: int) -> list[Moment]:
@@ -84,13 +99,11 @@ def _shown(place: Place, moments: Iterable[Moment]) -> bool:
     return any(moment.decisive and _among(moment.place, (place,)) for moment in moments)
 
 
-def _other_decisive(picture: Picture, places: list[Place]) -> Iterator[Moment]:
+def _other_decisive(picture: Picture, places: list[Place], year: _Year) -> Iterator[Moment]:
     """Decisive lines that are no log: files, containers, certificates and events know when, too; or the line does."""
-    if not places:
-        return
     for place in places:
         facts = [*_dated(picture, place)]
-        yield from facts[:1] or _written(picture, place)
+        yield from facts[:1] or _written(picture, place, year)
 
 
 def _dated(picture: Picture, place: Place) -> Iterator[Moment]:
@@ -117,35 +130,59 @@ def _dated(picture: Picture, place: Place) -> Iterator[Moment]:
             yield from told(now - event.age_s, event.host, f"{event.reason} {event.message}", event.place)
 
 
-def _written(picture: Picture, place: Place) -> Iterator[Moment]:
-    """A line that begins with a time with its date."""
+def _written(picture: Picture, place: Place, year: _Year) -> Iterator[Moment]:
+    """The first time that stands in the lines themselves."""
     for exhibit in picture.exhibits:
         if exhibit.source != place.source:
             continue
         for index, line in enumerate(exhibit.lines):
-            found = full(line.strip()) if place.first <= exhibit.number(index) <= place.last else None
-            when = found[0].epoch() if found else None
-            if found and when is not None:
-                text = line.strip()[found[1] :].strip()
-                yield Moment(when, exhibit.host or place.source, text, "", place, decisive=True)
+            if place.first <= exhibit.number(index) <= place.last and (found := _time_in(line[:_TIME_WITHIN], year)):
+                when, told = found
+                clock = exhibit.host or place.source
+                yield Moment(when, clock, " ".join(line.split()), "", place, decisive=True, told=told)
                 return
 
 
+def _time_in(text: str, year: _Year) -> tuple[float, Told] | None:
+    match = _DATE.search(text)
+    found = full(text, match.start()) if match else None
+    if found and (when := found[0].epoch()) is not None:
+        return when, "date"
+    match = _DAY.search(text)
+    if match and match["month"] in MONTHS:
+        hour, minute, second = clock_of(match["clock"])
+        named = int(match["year"] or 0)
+        moment = Day(named, month_of(match["month"]), int(match["day"]), hour, minute, second)
+        when = moment.epoch(_SOME_YEAR)
+        if when is not None:
+            return (when, "date") if named else (year.near(when), "date" if year.known else "day")
+    match = _CLOCK.search(text)
+    if match:
+        hour, minute, second = clock_of(match.group())
+        return hour * 3600 + minute * 60 + second, "time"
+    return None
+
+
 class _Year:
-    """Of lines that name none (klog, the journal): the one that brings them nearest to what is dated."""
+    """Of times that name none (klog, the journal): the one that brings them nearest to what is dated."""
 
     def __init__(self, picture: Picture) -> None:
         facts: tuple[LogLine | Clock, ...] = (*picture.of(LogLine), *picture.of(Clock))
-        dated = [fact.time for fact in facts if fact.time is not None]
-        self._latest = max(dated, default=None)
+        self._latest = max((fact.time for fact in facts if fact.time is not None), default=None)
         self.known = self._latest is not None
 
     def of(self, line: LogLine) -> float | None:
-        if line.time is not None or line.of_some_year is None or self._latest is None:
-            return line.time if line.time is not None else line.of_some_year
-        year = datetime.fromtimestamp(self._latest, UTC).year
-        told = datetime.fromtimestamp(line.of_some_year, UTC)
-        second, latest = line.of_some_year % 86400, self._latest
+        if line.time is not None or line.of_some_year is None:
+            return line.time
+        return self.near(line.of_some_year)
+
+    def near(self, of_some_year: float) -> float:
+        latest = self._latest
+        if latest is None:
+            return of_some_year
+        year = datetime.fromtimestamp(latest, UTC).year
+        told = datetime.fromtimestamp(of_some_year, UTC)
+        second = of_some_year % 86400
         near = [days(one, told.month, told.day) * 86400 + second for one in (year - 1, year, year + 1)]
         return min(near, key=lambda when: abs(when - latest))
 
@@ -168,5 +205,5 @@ def start(picture: Picture) -> Start | None:
     return Start(moments[0].time, moments[-1].time, moments, window, probe)
 
 
-def _moment(line: LogLine, clock: str, when: float, *, dated: bool = True) -> Moment:
-    return Moment(when, clock, line.message, line.level, line.place, dated=dated)
+def _moment(line: LogLine, clock: str, when: float) -> Moment:
+    return Moment(when, clock, line.message, line.level, line.place)

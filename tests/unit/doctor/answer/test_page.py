@@ -6,12 +6,13 @@ import re
 from datetime import UTC, datetime
 
 import pytest
-from tests.support.doctor import picture
+from tests.support.doctor import picture, source
 from tests.unit.doctor.answer.test_forms import BRIDGE, CASES, HEALTHY, LANGUAGES, OPEN
 from tests.unit.doctor.answer.test_wording import LOOSE
 
 from tortie import __version__
 from tortie.doctor.answer import forms
+from tortie.doctor.examine import picture_of
 from tortie.doctor.judgement.judge import judge
 from tortie.doctor.words import Language
 
@@ -132,3 +133,35 @@ def test_the_page_names_no_other_machine() -> None:
     html = page(BRIDGE)
     assert "http://" not in html
     assert "https://" not in html
+
+
+def test_a_deciding_line_with_only_a_time_of_day_stands_at_the_end_of_the_timeline() -> None:
+    html = page("""
+        $ kubectl -n kube-system logs calico-node-x | tail -2
+        2023-03-05 11:03:42.100 [WARNING][61] felix/table.go 700: something else
+        2023-03-05 11:03:43.100 [INFO][61] felix/table.go 701: and more
+        node-1 $ calicoctl node status
+        IPv4 BGP status
+        | PEER ADDRESS | PEER TYPE | STATE | SINCE    | INFO                       |
+        | 10.128.0.254 | global    | start | 11:41:36 | Idle Received: Bad peer AS |
+    """)
+    rows = re.findall(r"<tr.*?</tr>", part(html, "Timeline"))
+    assert len(rows) == 3
+    assert rows[-1].startswith('<tr class="decisive"><th>11:41:36</th>')
+    assert "Bad peer AS" in rows[-1]
+
+
+def test_the_name_of_an_input_is_only_text() -> None:
+    hostile = "\"><img src=x onerror=alert(1)>'</script><script>alert(2)</script>.txt"
+    seen = picture_of([source(BRIDGE, hostile)])
+    html = forms.form("html")(judge(seen), seen, "en", colour=False)
+    assert "<img" not in html
+    assert html.count("<script") == 1
+    assert "&lt;img src=x onerror=alert(1)&gt;" in part(html, "What was read")
+
+
+def test_every_line_of_the_proof_is_in_the_chain_once() -> None:
+    seen = picture(BRIDGE)
+    diagnosis = judge(seen)
+    why = part(forms.form("html")(diagnosis, seen, "en", colour=False), "Why")
+    assert sorted(re.findall(r'<a class="place soft" href="#(e\d+)"', why)) == sorted(diagnosis.causes[0].because)

@@ -11,7 +11,7 @@ from tortie.doctor.answer import forms
 from tortie.doctor.answer.outline import best_line
 from tortie.doctor.diagnosis import Quote
 from tortie.doctor.judgement.judge import judge
-from tortie.doctor.judgement.quoting import joined, place_of, place_of_name, shortened, telling
+from tortie.doctor.judgement.quoting import condensed, joined, place_of, place_of_name, shortened, telling
 from tortie.doctor.reading.exhibit import Place
 from tortie.doctor.words import Language
 from tortie.model.measure import columns
@@ -107,3 +107,10 @@ def test_a_candidate_quotes_the_line_that_decided_not_the_first_of_its_piece() -
     line = best_line(quote)
     assert line.text == "  BGP not established"
     assert [line.text[slice(*span)] for span in line.decisive] == ["BGP not established"]
+
+
+def test_a_condensed_message_has_what_failed_and_why() -> None:
+    text = condensed(CHAIN.format(id="0123456789abcdef" * 4), 160)
+    assert columns(text) <= 160
+    assert text.startswith("Failed to create pod sandbox: …")
+    assert text.endswith("connection is unauthorized: Unauthorized")

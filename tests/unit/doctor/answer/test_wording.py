@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 from tests.support.doctor import picture
 
 from tortie.doctor.answer import forms
-from tortie.doctor.answer.labels import since_label
+from tortie.doctor.answer.labels import since_label, sure_label
 from tortie.doctor.judgement.judge import judge
 from tortie.doctor.words import Language
 
+ROOT = Path(__file__).parents[4]
 LOOSE = """
     $ kubectl logs -n kube-system calico-node-b9l5z --previous | tail -1
     2021-01-21 10:08:55.349 [FATAL][498] int_dataplane.go 1035: Kernel's RPF check is set to 'loose'.  This would allow endpoints to spoof their IP address.
@@ -75,3 +77,31 @@ def test_candidates_hold_their_reason_and_a_quote_its_indentation() -> None:
     assert rows[title + 1].startswith("     confidence 0.45 (possible): ")
     quoted = next(row for row in rows if "Warning  Unhealthy" in row)
     assert quoted.startswith(" " * 13)
+
+
+def test_symptoms_are_told_by_what_the_cause_explains() -> None:
+    text = rendered("text", LOOSE)
+    told = text[text.index("What it explains") :]
+    assert "RPF check is set to 'loose'" in told
+    assert "consequence" not in text
+
+
+def test_what_is_over_comes_behind_what_a_healthy_verdict_rests_on() -> None:
+    text = rendered("text", (ROOT / "examples/doctor/healthy.txt").read_text())
+    assert text.index("\nChecked\n") < text.index("\nOver by now\n")
+    # The message alone and the whole line that has it are one symptom to a reader.
+    assert " ".join(text.split()).count("BGP not established with") == 1
+
+
+@pytest.mark.parametrize(
+    ("confidence", "english", "chinese"),
+    [
+        (0.97, "confidence 0.97 (proven)", "置信度 0.97（已证实）"),
+        (0.92, "confidence 0.92 (well supported)", "置信度 0.92（证据充分）"),
+        (0.8, "confidence 0.80 (likely)", "置信度 0.80（很可能）"),
+        (0.45, "confidence 0.45 (possible)", "置信度 0.45（有可能）"),
+        (0.2, "confidence 0.20 (only a hint)", "置信度 0.20（仅为线索）"),
+    ],
+)
+def test_confidence_is_told_in_words(confidence: float, english: str, chinese: str) -> None:
+    assert (sure_label(confidence, "en"), sure_label(confidence, "zh")) == (english, chinese)
