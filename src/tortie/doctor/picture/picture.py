@@ -33,7 +33,7 @@ P = ParamSpec("P")
 N = TypeVar("N", Node, Pod, Pool)
 
 # Calico's own agents go by these names, whoever packaged them.
-AGENTS = ("calico-node", "canal", "kube-calico", "tortie-node")
+AGENTS = ("calico-node", "canal", "rke2-canal", "rke2-calico-node", "kube-calico", "tortie-node")
 NAMESPACE = "kube-system"
 
 
@@ -193,10 +193,20 @@ class Picture:
     @remembered
     def internal_ips(self) -> dict[str, str]:
         """Node name to InternalIP: of nodes, else of their host-network pods (agents, kube-proxy)."""
-        ips = {pod.node: pod.ip or pod.host_ip for pod in self._host_pods() if pod.node}
+        ips = self._by_number()
+        ips |= {pod.node: pod.ip or pod.host_ip for pod in self._host_pods() if pod.node}
         ips |= {pod.node: pod.host_ip for pod in self.of(Pod) if pod.node and pod.host_ip}
         ips |= {name: node.internal_ip for name, node in self.nodes_now().items() if node.internal_ip}
         return {name: ip for name, ip in ips.items() if ip}
+
+    def _by_number(self) -> dict[str, str]:
+        """`.status.addresses[0]` is the InternalIP on most clusters, and on some it is not. It counts where its column
+        is called so, or where it is shown of one node that it is the address it registered, or that its pods have."""
+        known = {(pod.node, ip) for pod in self._host_pods() for ip in (pod.ip, pod.host_ip)}
+        known |= {(fact.node, fact.address) for fact in self.of(Registered)}
+        first = {node.name: ip for node in self.of(Node) for kind, ip in node.addresses[:1] if not kind}
+        called = {node.name: ip for node in self.of(Node) for kind, ip in node.addresses[:1] if kind == "INTERNAL"}
+        return (first if any(pair in known for pair in first.items()) else {}) | called
 
     def _host_pods(self) -> Iterator[Pod]:
         for pod in self.of(Pod):

@@ -107,10 +107,10 @@ def _is_before(then: float, moment: float) -> bool:
 def _old_events(picture: Picture, moment: float) -> Iterator[Line]:
     """Their ages count from when they were shown, which clocks in the same evidence tell."""
     now = max((clock.time for clock in picture.of(Clock) if clock.time is not None), default=None)
-    if now is None:
-        return
     for event in picture.of(Event):
-        if event.age_s is not None and now - event.age_s < moment:
+        aged = now - event.age_s if now is not None and event.age_s is not None else None
+        seen = event.time if event.time is not None else aged
+        if seen is not None and seen < moment:
             yield from _lines(event.place)
 
 
