@@ -91,7 +91,7 @@ KINDS: Final = {
     "setting": _like(r"[A-Za-z](?:[A-Za-z0-9_./-]*[A-Za-z0-9_])?", "setting", "配置项"),
     "env": _like(r"[A-Z][A-Z0-9_]*", "environment variable", "环境变量名", 63),
     "env-value": _like(
-        r"[A-Za-z0-9/][A-Za-z0-9._:/@%+,=-]*",
+        r"/?[A-Za-z0-9][A-Za-z0-9._:/@%+,=-]*",
         "value of an environment variable", "环境变量的值", LONGEST_PATH,
     ),
     "scalar": _like(r"true|false|[0-9]{1,9}", "true, false or a number", "true、false 或数字"),
@@ -122,4 +122,5 @@ INERT: Final = re.compile(r"[A-Za-z0-9._:/@%+,=-]+", re.ASCII)
 
 def let_in(kind: str, value: str) -> bool:
     """Whether a value may stand in a command as this kind. An unknown kind is a fault of the template."""
-    return bool(value) and bool(INERT.fullmatch(value)) and not value.startswith("-") and KINDS[kind].fits(value)
+    plain = INERT.fullmatch(value) and not value.startswith("-") and ".." not in value.split("/")
+    return bool(plain) and KINDS[kind].fits(value)

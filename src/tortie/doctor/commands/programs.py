@@ -231,7 +231,10 @@ class _Reader:
             self._take(quoted, end + 1)
         elif letter == "\\":
             escaped = self._text[self._at + 1 : self._at + 2]
-            self._take("" if escaped == "\n" else escaped, self._at + 2)
+            if escaped == "\n":
+                self._at += 2
+            else:
+                self._take(escaped, self._at + 2)
         else:
             self._bare(letter)
 

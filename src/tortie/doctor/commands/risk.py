@@ -174,7 +174,7 @@ def _sysctl(command: Simple) -> bool:
 
 def _cp(command: Simple) -> bool:
     """A copy beside the original, or in the reader's home."""
-    target = (*command.operands, "")[-1] if command.operands else ""
+    target = command.operands[-1] if command.operands else ""
     if {"-n", "--no-clobber"} & set(command.words):
         return True
     return target.endswith((".bak", ".old", ".orig", ".before")) or target.startswith(("/tmp/",)) or _backs_up(target)
