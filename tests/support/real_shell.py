@@ -29,22 +29,30 @@ tell() {
 }
 command_not_found_handle() { tell "$@"; return "$result"; }
 again() { builtin eval "$1"; }
+# A script is told by what it runs, not as a word of the shell that brings it.
 ssh() {
-  tell ssh "$@"
-  while [[ $1 == -* ]]; do case $1 in -[iplo]) builtin shift 2 ;; *) builtin shift ;; esac; done
-  builtin shift; [[ $# -gt 0 ]] && again "$*"
+  local told=(ssh)
+  while [[ $1 == -* ]]; do
+    told+=("$1"); [[ $1 == -[iplo] ]] && { told+=("$2"); builtin shift; }; builtin shift
+  done
+  tell "${told[@]}" "$1"; builtin shift
+  [[ $# -gt 0 ]] && again "$*"
   return "$result"
 }
 shell() {
-  tell "$@"
-  while [[ $# -gt 0 ]]; do [[ $1 == -*c ]] && { again "$2"; return "$result"; }; builtin shift; done
+  local told=()
+  while [[ $# -gt 0 && $1 != -*c ]]; do told+=("$1"); builtin shift; done
+  tell "${told[@]}" "$1"
+  [[ $# -gt 1 ]] && again "$2"
   return "$result"
 }
 sh() { shell sh "$@"; }
 bash() { shell bash "$@"; }
 kubectl() {
-  tell kubectl "$@"
-  while [[ $# -gt 0 ]]; do [[ $1 == -- ]] && { builtin shift; "$@"; return "$result"; }; builtin shift; done
+  local told=(kubectl)
+  while [[ $# -gt 0 && $1 != -- ]]; do told+=("$1"); builtin shift; done
+  tell "${told[@]}"
+  [[ $# -gt 1 ]] && { builtin shift; "$@"; }
   return "$result"
 }
 for name in echo printf cd test exit exec eval source kill wait export set unset trap true false pwd alias command \

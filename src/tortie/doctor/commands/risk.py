@@ -107,8 +107,12 @@ def _kubectl(command: Simple) -> bool:
     verb, words = (*command.operands, "")[0], command.words
     if {"--dry-run=client", "--dry-run=server"} & set(words):
         return True
-    if verb in ("label", "annotate"):  # a new one is taken away by one word
-        return not any(word in ("--overwrite", "--all") or word.endswith("-") for word in words)
+    if verb in (
+        "label",
+        "annotate",
+    ):  # a new one is taken away by one word; a node's address for BGP is more than a note
+        more = ("--overwrite", "--all")
+        return not any(word in more or word.endswith("-") or word.startswith("projectcalico.org/IPv") for word in words)
     if verb == "delete":  # what has failed runs nothing any more
         failed = "status.phase=Failed" in words or "--field-selector=status.phase=Failed" in words
         return failed and command.operands[1:2] in (("pod",), ("pods",), ("po",))

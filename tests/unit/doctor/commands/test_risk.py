@@ -133,6 +133,7 @@ kubectl label node w-1 a-
 kubectl label --overwrite ns kube-system a=b
 kubectl annotate node w-1 a=b --overwrite
 kubectl label node --all a=b
+kubectl annotate node w-1 projectcalico.org/IPv4Address=10.0.0.1/24
 kubectl config use-context x
 kubectl auth reconcile -f x
 kubectl run probe --image=x
