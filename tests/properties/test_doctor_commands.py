@@ -43,7 +43,7 @@ HOSTILE = {
     "control": ("w-1\x1b[2K", "w-1\x08\x08", "\x07", "w-1\x7f"),
 }  # fmt: skip
 VALUES = tuple(value for values in HOSTILE.values() for value in values)
-PLAIN = ("w-1", "10.0.0.1", "10.0.0.0/24", "eth0", "ds/calico-node", "179", "tcp", "/etc/x", "a=b", "true", "v3.27.0")
+PLAIN = ("w-1", "10.0.0.1", "10.0.0.0/24", "eth0", "ds/calico-node", "179", "tcp", "/etc/x", "x=y", "true", "v3.27.0")
 OPERATORS = (";reboot", "$(reboot)", "|reboot", "&reboot", "`reboot`")
 EACH_CASE = 4  # values tried with each case; all of them take minutes, and every value meets many cases
 CAUSES = tuple(cause for cause in all_causes() if isinstance(cause, Cause))

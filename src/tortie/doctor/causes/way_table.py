@@ -37,13 +37,20 @@ class Chosen(NamedTuple):
 
     @property
     def shown(self) -> str:
-        """Where the evidence names the owner."""
-        return str(self.owner.evidence[0]) if self.owner.evidence and self.way.hand != "manifest" else ""
+        """Where the evidence names the owner: first who installed it, then the platform that keeps it."""
+        if self.way.hand in ("manifest", "canal") or not self.owner.evidence:
+            return ""
+        return str(self.owner.evidence[0 if self.way.hand == "operator" else -1])
 
     @property
     def keeper(self) -> str:
         """The platform that would undo what is done behind its back, where the way is not its own."""
         return "" if self.hands[0] in (self.way.hand, "manifest", "canal", "operator") else self.hands[0]
+
+    @property
+    def kept(self) -> str:
+        """Where the evidence names that platform."""
+        return str(self.owner.evidence[-1]) if self.owner.evidence else ""
 
 
 def _way(wish: str, hand: str, *sections: str, since: Release = (), until: Release = ()) -> Way:
@@ -94,6 +101,8 @@ WAYS: Final = (
     _way("mtu-auto", "rke2-canal", "mtu rke2-canal"),
     _way("mtu-auto", "rke2-calico", "mtu rke2-calico"),
     _way("mtu-auto", "microk8s", "mtu microk8s"),
+    _way("mtu-auto", "kops", "mtu kops"),
+    _way("mtu-auto", "rke", "mtu rke"),
     # Limits of the agent's container
     _way("limits", "manifest"),
     _way("limits", "operator", since=(3, 25)),

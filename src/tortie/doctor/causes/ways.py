@@ -187,11 +187,11 @@ def remove_policy(picture: Picture, policy: str, namespace: str = "", *, locally
 
 def _steps(chosen: Chosen, values: dict[str, Value]) -> tuple[Step, ...]:
     """The steps of the way, and a word about a platform that would undo them."""
-    told = values | {"shown": chosen.shown}
+    steps = [_step(section, values | {"shown": chosen.shown}) for section in chosen.way.sections]
     keep = f"keep {chosen.keeper}"
-    sets = any(sections(__name__)[section].sh for section in chosen.way.sections)
-    after = (keep,) if chosen.keeper and sets and keep in sections(__name__) else ()
-    return tuple(_step(section, told) for section in (*chosen.way.sections, *after))
+    if len(steps) == 1 and steps[0].shell and chosen.keeper and keep in sections(__name__):
+        steps.append(_step(keep, {"shown": chosen.kept}))
+    return tuple(steps)
 
 
 def _step(section: str, values: dict[str, Value]) -> Step:

@@ -80,6 +80,16 @@ def test_autodetection_is_set_where_its_owner_keeps_it(owner: str, expected: str
     assert expected in text(ways.set_autodetection(seen(owner), "kubernetes-internal-ip"))
 
 
+def test_the_evidence_of_the_owner_is_told() -> None:
+    (step,) = ways.edit_agent(seen("rke2-canal"))
+    assert "RKE2's chart owns it (evidence.txt:3)" in step.text.en  # the release of a node
+    (step,) = ways.edit_agent(seen("operator"))
+    assert "The operator owns the DaemonSet (evidence.txt:3)" in step.text.en  # the namespace of an agent
+    _, keep = ways.edit_agent(seen("rke"))
+    assert "`rke up` (evidence.txt:1)" in keep.text.en
+    assert (keep.command, keep.risk) == ("", "safe")
+
+
 def test_the_daemonset_of_an_operator_is_never_touched() -> None:
     here = seen("operator")
     every = (
