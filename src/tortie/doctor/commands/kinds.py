@@ -44,9 +44,16 @@ def _parsed(parse: Callable[[str], object], value: str) -> bool:
 
 
 def _is_path(value: str) -> bool:
-    """Absolute, or a plain file name; it never climbs."""
-    plain = _matches(r"(?:/|[A-Za-z0-9])[A-Za-z0-9._@+/=-]*", value, LONGEST_PATH)
-    return plain and ".." not in value.split("/") and not any(part.startswith("-") for part in value.split("/"))
+    """Absolute, or a plain file name; it never climbs, and it is never the root itself."""
+    parts = value.removeprefix("/").split("/")
+    named = all(part not in ("", ".", "..") and not part.startswith("-") for part in parts)
+    return named and _matches(r"(?:/|[A-Za-z0-9])[A-Za-z0-9._@+/=-]*", value, LONGEST_PATH)
+
+
+def _network(value: str) -> None:
+    """The whole internet is no network of a cluster: `ip route del 0.0.0.0/0` would take the default route."""
+    if not ip_network(value).prefixlen:
+        raise ValueError(value)
 
 
 def _is_host(value: str) -> bool:
@@ -69,24 +76,34 @@ KINDS: Final = {
     "account": _like(r"[a-z0-9][a-z0-9.-]*", "service account", "ServiceAccount 名"),
     "user": _like(r"[A-Za-z0-9][A-Za-z0-9._:@-]*", "user", "用户名"),
     "address": Kind(partial(_parsed, ip_address), Words("IP address", "IP 地址")),
-    "cidr": Kind(partial(_parsed, ip_network), Words("network", "网段")),
+    "cidr": Kind(partial(_parsed, _network), Words("network", "网段")),
     "interface-address": Kind(partial(_parsed, ip_interface), Words("address with its length", "带掩码长度的地址")),
     "host": Kind(_is_host, Words("host name or address", "主机名或地址")),
     "port": Kind(lambda value: _matches(r"[0-9]{1,5}", value) and 0 < int(value) < 65536, Words("port", "端口")),
     "protocol": _like(r"tcp|udp|sctp", "protocol", "协议"),
     "number": _like(r"[0-9]{1,18}", "number", "数字"),
+    "pid": Kind(lambda value: _matches(r"[0-9]{1,7}", value) and int(value) > 1, Words("process", "进程号")),
     "quantity": _like(r"[0-9]{1,12}(?:\.[0-9]{1,6})?(?:m|k|Ki|Mi|Gi|Ti|s|ms|h|%)?", "quantity", "数量"),
     "interface": _like(r"[A-Za-z0-9][A-Za-z0-9_.@:+-]{0,14}", "network interface", "网卡名", 15),
     "path": Kind(_is_path, Words("path", "路径")),
     "unit": _like(r"[A-Za-z0-9][A-Za-z0-9_.@:-]*", "systemd unit", "systemd 单元"),
-    "setting": _like(r"[A-Za-z][A-Za-z0-9_./-]*", "setting", "配置项"),
+    "file": _like(r"[A-Za-z0-9][A-Za-z0-9._@+-]*", "name of a file", "文件名"),
+    "setting": _like(r"[A-Za-z](?:[A-Za-z0-9_./-]*[A-Za-z0-9_])?", "setting", "配置项"),
+    "env": _like(r"[A-Z][A-Z0-9_]*", "environment variable", "环境变量名", 63),
+    "env-value": _like(
+        r"/?[A-Za-z0-9][A-Za-z0-9._:/@%+,=-]*",
+        "value of an environment variable", "环境变量的值", LONGEST_PATH,
+    ),
+    "scalar": _like(r"true|false|[0-9]{1,9}", "true, false or a number", "true、false 或数字"),
+    # Words and durations that Calico's resources have as values: Auto, NFT, CrossSubnet, 90s.
+    "literal": _like(r"[A-Z][A-Za-z]{1,30}|[0-9]{1,6}(?:ms|s|m|h)?", "literal", "字面值"),
     "sysctl": _like(r"[a-z][a-z0-9_]*(?:[./][A-Za-z0-9_-]+)+", "sysctl", "sysctl 参数"),
     "method": _like(
         r"first-found|kubernetes-internal-ip"
         r"|(?:interface|skip-interface|can-reach|cidr)=[A-Za-z0-9][A-Za-z0-9_.:/,-]*",
         "autodetection method", "自动探测方法",
     ),
-    "label": _like(r"[A-Za-z0-9][A-Za-z0-9._/-]*=[A-Za-z0-9]?[A-Za-z0-9._-]*", "label", "标签"),
+    "label": _like(rf"[A-Za-z0-9](?:[A-Za-z0-9._/-]*[A-Za-z0-9])?=(?:{_DNS})?", "label", "标签"),
     "image": _like(r"[a-z0-9][a-z0-9._:/-]*(?:@sha256:[0-9a-f]{64})?", "image", "镜像"),
     "version": _like(r"v?[0-9][A-Za-z0-9._+-]*", "version", "版本"),
     "endpoint": _like(_ENDPOINT, "endpoint", "端点"),
@@ -95,13 +112,15 @@ KINDS: Final = {
         "list of endpoints", "端点列表", LONGEST_PATH,
     ),
     "module": _like(r"[a-z0-9][a-z0-9_-]*", "kernel module", "内核模块"),
-    "package": _like(r"[a-z0-9][a-z0-9.+-]*", "package", "软件包"),
+    "package": _like(r"[a-z0-9](?:[a-z0-9.+-]*[a-z0-9])?", "package", "软件包"),
     "word": _like(_WORD, "word", "名称"),
 }  # fmt: skip
-# One letter that every kind may have in common with option syntax, and none may begin with.
+# Letters that a shell takes as they are, in every place. `~`, `#`, `*`, `?`, brackets, quotes and blanks are not among
+# them, nor is any letter that a terminal shows as another one.
 INERT: Final = re.compile(r"[A-Za-z0-9._:/@%+,=-]+", re.ASCII)
 
 
 def let_in(kind: str, value: str) -> bool:
     """Whether a value may stand in a command as this kind. An unknown kind is a fault of the template."""
-    return bool(value) and bool(INERT.fullmatch(value)) and not value.startswith("-") and KINDS[kind].fits(value)
+    plain = INERT.fullmatch(value) and not value.startswith("-") and ".." not in value.split("/")
+    return bool(plain) and KINDS[kind].fits(value)

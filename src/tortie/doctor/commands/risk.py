@@ -1,7 +1,7 @@
 """How much a command can hurt, computed from what it runs. Pure.
 
-`safe` is what only reads, or what can be undone without anything having been lost or interrupted. A program or verb
-that is not known here is disruptive: a table that forgets something errs on the side of care.
+`safe` is what only reads, or what can be undone without anything having been lost or interrupted. A program, verb or
+option that is not known here is disruptive: a table that forgets something errs on the side of care.
 """
 
 from __future__ import annotations
@@ -10,44 +10,26 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Final, Literal
 
-from tortie.doctor.commands.shell import Shell, Simple
+from tortie.doctor.commands.harmless import (
+    CALICOCTL_READS,
+    CHANGES,
+    CUTS,
+    DROP_IN,
+    ETCDCTL_READS,
+    FIREWALL_READS,
+    KUBECTL_PAIRS,
+    KUBECTL_READS,
+    PROBES,
+    READERS,
+    SYSCTL_RAISES,
+    SYSTEMCTL_READS,
+    VERBS,
+)
+from tortie.doctor.commands.programs import Simple
+from tortie.doctor.commands.shell import Shell
 
 Risk = Literal["safe", "disruptive"]
-
-# Programs that only look, whatever their words.
-READERS: Final = frozenset((
-    "arping", "ausearch", "awk", "base64", "birdcl", "birdc", "cat", "chronyc", "column",
-    "crane", "curl", "cut", "date", "df", "dig", "dmesg", "du", "echo", "env", "false", "file", "find",
-    "findmnt", "free", "fuser", "getenforce", "getent", "grep", "head", "host", "hostname", "id", "iostat",
-    "journalctl", "jq", "last", "less", "ls", "lsattr", "lscpu", "lsmod", "lsns", "lsof",
-    "md5sum", "mountpoint", "mpstat", "mtr", "nc", "netstat", "nproc", "nslookup", "nstat", "od",
-    "openssl", "ping", "pidof", "pgrep", "pmap", "printf", "ps", "pstree", "pwd", "readlink", "resolvectl",
-    "rg", "sar", "seq", "sha256sum", "sleep", "sort", "ss", "stat", "strace", "strings", "tail", "tcpdump",
-    "telnet", "test", "timedatectl", "top", "tr", "traceroute", "tracepath", "tree", "true", "uname", "uniq",
-    "uptime", "vmstat", "w", "wc", "wget", "which", "who", "xxd", "zcat", "zgrep", "[", "[[", "arp",
-    "iotop", "mkdir", "modinfo", "cd", "exit",
-))  # fmt: skip
-# label, annotate and uncordon are undone by one word and restart nothing; a node's address for BGP is more than a note.
-_KUBECTL_READS: Final = frozenset((
-    "get", "describe", "logs", "top", "explain", "version", "api-resources", "api-versions", "cluster-info",
-    "events", "diff", "wait", "config", "options", "auth", "label", "annotate", "uncordon",
-))  # fmt: skip
-_CALICOCTL_READS: Final = frozenset(["get", "version", "help", "convert"])
-_IP_CHANGES: Final = frozenset((
-    "add", "del", "delete", "replace", "change", "append", "flush", "set", "up", "down", "move", "prepend",
-    "exec",
-))  # fmt: skip
-# Starting what is dead interrupts nothing.
-_SYSTEMCTL_READS: Final = frozenset((
-    "status", "is-active", "is-enabled", "is-failed", "cat", "show", "list-units", "list-timers",
-    "list-unit-files", "list-dependencies", "get-default", "enable", "start", "daemon-reload", "unmask",
-))  # fmt: skip
-_ETCDCTL_READS: Final = frozenset(("member list", "endpoint status", "endpoint health", "endpoint hashkv", "alarm list",
-                                   "snapshot save", "snapshot status"))  # fmt: skip
-_FIREWALL_READS: Final = re.compile(
-    r"--(?:list|get|query|state|info|add-(?:port|service|rich-rule|source)|permanent|zone)"
-)
-_WRITES: Final = re.compile(r"[0-9]?>>?(?!&|/dev/null)")
+Judge = Callable[[Simple], bool]
 
 
 def risk_of(shell: Shell) -> Risk:
@@ -56,145 +38,208 @@ def risk_of(shell: Shell) -> Risk:
 
 
 def _is_safe(command: Simple) -> bool:
+    if not all(map(_writes_safely, command.redirections)):
+        return False
     judge = _JUDGED.get(command.program)
     if judge is not None:
-        return judge(command) and _writes_safely(command)
-    return command.program in READERS and _writes_safely(command) and not _changes(command)
+        return judge(command)
+    verbs = VERBS.get(command.program)
+    if verbs is not None:
+        return _says(command, verbs)
+    return command.program in READERS and not _changes(command)
 
 
-def _writes_safely(command: Simple) -> bool:
-    """A redirection may make a new file of its own: a drop-in below a `.d` folder, or one in the reader's home."""
-    targets = [word for word in command.words if _WRITES.match(word)]
-    return all(re.search(r"\.d/|~/|>-|^[0-9]?>>?[A-Za-z0-9_.-]+$", target) for target in targets)
+def _writes_safely(redirection: str) -> bool:
+    """A redirection may make a file of its own: a drop-in, or one in the reader's home or folder."""
+    target = re.sub(r"^[0-9]?(?:&>>?|>>|>\||>&|<&|>|<<<|<>|<)", "", redirection)
+    if not re.match(r"[0-9]?&?>|[0-9]?<>", redirection) or target in ("/dev/null", "1", "2", "-"):
+        return True
+    return _is_own(target)
+
+
+def _is_own(path: str) -> bool:
+    return bool(DROP_IN.match(path)) or ("/" not in path and not path.startswith("&"))
 
 
 def _changes(command: Simple) -> bool:
     """Readers that can be told to write."""
-    if command.program == "chronyc":
-        return not {"sources", "tracking", "sourcestats", "activity"} & set(command.words)
-    if command.program == "find":
-        return bool({"-delete", "-exec", "-execdir", "-ok"} & set(command.words))
-    if command.program == "curl":
-        return any(re.match(r"-X|--request|-d|--data|-T|--upload", word) for word in command.words)
-    return command.program == "dmesg" and bool({"-C", "-c", "--clear"} & set(command.words))
+    pattern = CHANGES.get(command.program)
+    return pattern is not None and any(re.fullmatch(pattern, word, re.DOTALL) for word in command.words)
 
 
-def _verb(command: Simple, valued: str = "-n -c -l -o -f -s -L -p") -> str:
-    """The first operand that is not the value of an option."""
-    skip = False
-    for word in command.words:
-        if skip:
-            skip = False
-        elif word.startswith("-"):
-            skip = word in valued.split() or word in (
-                "--namespace",
-                "--server",
-                "--context",
-                "--kubeconfig",
-                "--endpoints",
-            )
-        else:
-            return word
-    return ""
+def _curl(command: Simple) -> bool:
+    """A question; what it brings may be kept in a file of the reader's own."""
+    line = " ".join(command.words)
+    asks = all(method in ("GET", "HEAD") for method in re.findall(r"(?:-[a-zA-Z]*X|--request)[ =]?(\w+)", line))
+    sends = any(re.match(r"-[a-zA-Z]*[dTF]$|--(?:data|upload|form|json)", word) for word in command.words)
+    kept = re.findall(r"(?:-[a-zA-Z]*o|--output)[ =](\S+)", line)
+    return asks and not sends and all(target == "/dev/null" or _is_own(target) for target in kept)
+
+
+def _aws(command: Simple) -> bool:
+    """Besides what reads: a rule that lets in, and the check that drops what pods send."""
+    known = re.compile(r"--(?:instance-id|region|profile|output|no-source-dest-check)(?:=.*)?")
+    if _pair(command) == "ec2 modify-instance-attribute":
+        return "--no-source-dest-check" in command.words and all(map(known.fullmatch, command.options))
+    return _says(command, VERBS["aws"])
+
+
+def _says(command: Simple, verbs: str) -> bool:
+    """Whether it begins with one of these operands; `!` stands for the end, `describe-` for all that begin so."""
+    said = " ".join(command.words if "--" in verbs else command.operands)
+    if not command.operands:
+        return "!" in verbs.split() or bool({"--version", "-V", "version"} & set(command.words))
+    choices = [choice.strip() for choice in verbs.split("|")]
+    return any(_begins(said, choice) for choice in choices)
+
+
+def _begins(said: str, choice: str) -> bool:
+    if choice.endswith("!"):
+        return said == choice.removesuffix("!").strip()
+    return said == choice or said.startswith(choice if choice.endswith("-") else f"{choice} ")
+
+
+def _pair(command: Simple) -> str:
+    return " ".join(command.operands[:2])
 
 
 def _kubectl(command: Simple) -> bool:
-    verb, words = _verb(command), command.words
-    if "--dry-run=client" in words or "--dry-run=server" in words:
+    verb, words = (*command.operands, "")[0], command.words
+    if {"--dry-run=client", "--dry-run=server"} & set(words):
         return True
-    if verb == "rollout":
-        return "status" in words or "history" in words
+    if verb in (
+        "label",
+        "annotate",
+    ):  # a new one is taken away by one word; a node's address for BGP is more than a note
+        more = ("--overwrite", "--all")
+        return not any(word in more or word.endswith("-") or word.startswith("projectcalico.org/IPv") for word in words)
     if verb == "delete":  # what has failed runs nothing any more
-        return "--field-selector" in words and "status.phase=Failed" in words
-    if verb == "create":
-        return "--save-config" not in words and bool({"cm", "configmap", "secret", "token"} & set(words))
-    if verb == "annotate":  # sessions of that node are made anew
-        return not any(word.startswith("projectcalico.org/IPv") for word in words)
-    if verb == "exec":  # the program behind `--` is judged instead
-        return False
-    return verb in _KUBECTL_READS
+        failed = "status.phase=Failed" in words or "--field-selector=status.phase=Failed" in words
+        return failed and command.operands[1:2] in (("pod",), ("pods",), ("po",))
+    return verb in KUBECTL_READS or _pair(command) in KUBECTL_PAIRS
 
 
 def _calicoctl(command: Simple) -> bool:
-    verb, words = _verb(command), command.words
-    if verb == "node":
-        return bool({"status", "checksystem", "diags"} & set(words))
-    if verb == "ipam":
-        return bool({"show", "check"} & set(words))
-    if verb == "cluster":
-        return "diags" in words
-    return verb in _CALICOCTL_READS
+    return bool({*command.operands[:1], _pair(command)} & CALICOCTL_READS)
 
 
 def _ip(command: Simple) -> bool:
-    return not _IP_CHANGES.intersection(command.words)
+    if any(word.startswith("-b") for word in command.options):  # -batch, and -br is brief
+        return all(word in ("-br", "-brief") for word in command.options if word.startswith("-b")) and _ip_reads(
+            command
+        )
+    return _ip_reads(command)
+
+
+def _ip_reads(command: Simple) -> bool:
+    verb = (*command.operands, "", "")[1]
+    return verb in ("", "show", "list", "ls", "lst", "sh", "get") or command.operands[:1] == ("monitor",)
 
 
 def _tables(command: Simple) -> bool:
-    """iptables and its family: only what lists."""
-    words = " ".join(command.words)
-    return bool(re.search(r"(?:^| )-[nvxt]*[LSC]|--list|-V|--version|--list-rules|--check", words))
-
-
-def _nft(command: Simple) -> bool:
-    return "list" in command.words or "-v" in command.words
+    """iptables and its family: what lists; and a rule that only lets in."""
+    options = [word for word in command.options if not word.startswith("--")]
+    letters = {letter for word in options for letter in word[1:] if letter.isupper()}
+    longs = {word for word in command.options if word.startswith("--")}
+    if letters - set("LSCVAI") or longs & {"--flush", "--delete", "--policy", "--replace", "--zero", "--new-chain"}:
+        return False
+    if letters & set("AI") or longs & {"--append", "--insert"}:
+        return "ACCEPT" in command.words
+    return bool(letters) or bool(longs & {"--list", "--list-rules", "--version", "--check"})
 
 
 def _systemctl(command: Simple) -> bool:
-    return _verb(command) in _SYSTEMCTL_READS
+    verb, units = (*command.operands, "")[0], command.operands[1:]
+    if verb in ("start", "enable"):
+        return bool(units) and not any(CUTS.fullmatch(unit.removesuffix(".service")) for unit in units)
+    return verb in SYSTEMCTL_READS
 
 
 def _etcdctl(command: Simple) -> bool:
     """`get` and the questions about members; never what takes a member away, compacts or defragments."""
-    words = [word for word in command.words if not word.startswith("-")]
-    return words[:1] in (["get"], ["version"], ["cluster-health"]) or " ".join(words[:2]) in _ETCDCTL_READS
-
-
-def _has(*words: str) -> Callable[[Simple], bool]:
-    return lambda command: bool(set(words) & set(command.words))
-
-
-def _lacks(*words: str) -> Callable[[Simple], bool]:
-    return lambda command: not set(words) & set(command.words)
+    return bool({*command.operands[:1], _pair(command)} & ETCDCTL_READS)
 
 
 def _firewall_cmd(command: Simple) -> bool:
-    return all(_FIREWALL_READS.match(word) for word in command.options)
+    trusts = "--zone=trusted" in command.words  # whose packets are let in there
+    return all(
+        FIREWALL_READS.fullmatch(word) or (trusts and re.match(r"--add-(?:source|interface)=", word))
+        for word in command.words
+    )
 
 
-def _never(command: Simple) -> bool:
-    del command
-    return False
+def _sysctl(command: Simple) -> bool:
+    """Reading, and raising a limit or switching forwarding on; `-p` and `--system` set whatever files say."""
+    if any(word not in ("-w", "-n", "-a", "-N", "-q", "--all", "-e") for word in command.options):
+        return False
+    assigned = [word.replace(" ", "") for word in command.operands if "=" in word]
+    return all(SYSCTL_RAISES.fullmatch(word) for word in assigned)
 
 
-def _always(command: Simple) -> bool:
-    del command
-    return True
+def _cp(command: Simple) -> bool:
+    """A copy beside the original, or in the reader's home."""
+    target = command.operands[-1] if command.operands else ""
+    if {"-n", "--no-clobber"} & set(command.words):
+        return True
+    return target.endswith((".bak", ".old", ".orig", ".before")) or target.startswith(("/tmp/",)) or _backs_up(target)
 
 
-_JUDGED: Final[Mapping[str, Callable[[Simple], bool]]] = {
-    "kubectl": _kubectl, "oc": _kubectl, "calicoctl": _calicoctl, "ip": _ip, "nft": _nft, "systemctl": _systemctl,
+def _backs_up(target: str) -> bool:
+    return target.startswith("~/") and target not in ("~/.kube/config",) and not target.startswith("~/.ssh")
+
+
+def _mount(command: Simple) -> bool:
+    if not command.words:
+        return True
+    shared = {"--make-shared", "--make-rshared"} & set(command.words)
+    return "-o" not in command.words and bool(shared or command.words[:2] == ("-t", "bpf"))
+
+
+def _tee(command: Simple) -> bool:
+    return all(map(_is_own, command.operands))
+
+
+def _kops(command: Simple) -> bool:
+    """`update` and `rolling-update` only tell what they would do, until they are given `--yes`."""
+    previews = command.operands[:1] in (("update",), ("rolling-update",)) and "--yes" not in command.words
+    return previews or _says(command, VERBS["kops"])
+
+
+def _has(*words: str) -> Judge:
+    return lambda command: bool(command.words) and command.words[0] in words
+
+
+def _all(pattern: str) -> Judge:
+    compiled = re.compile(pattern)
+    return lambda command: bool(command.options) and all(compiled.fullmatch(word) for word in command.options)
+
+
+def _nmcli(command: Simple) -> bool:
+    return (*command.operands, "", "")[1] in ("", "show", "status", "permissions")
+
+
+def _modprobe(command: Simple) -> bool:
+    return not any(re.fullmatch(r"-[a-z]*r[a-z]*|--remove.*", word) for word in command.options)
+
+
+def _ethtool(command: Simple) -> bool:
+    return all(re.fullmatch(r"-[kiSgaclmTPn]|--(?:show|driver|statistics|version).*", o) for o in command.options)
+
+
+_JUDGED: Final[Mapping[str, Judge]] = {
+    "kubectl": _kubectl, "oc": _kubectl, "calicoctl": _calicoctl, "ip": _ip, "systemctl": _systemctl,
     "iptables": _tables, "ip6tables": _tables, "iptables-legacy": _tables, "iptables-nft": _tables,
-    "iptables-save": _always, "ip6tables-save": _always, "iptables-legacy-save": _always, "iptables-nft-save": _always,
-    "ip6tables-legacy-save": _always, "ip6tables-nft-save": _always,
-    "etcdctl": _etcdctl, "firewall-cmd": _firewall_cmd, "ufw": _has("status", "allow", "show"),
-    "ipset": _has("list", "-L", "save", "--version", "version"), "ipvsadm": _has("-Ln", "-L", "-ln", "--list", "-lnc"),
-    "crictl": _lacks("rm", "rmi", "rmp", "stop", "stopp", "exec"), "ctr": _has("list", "ls", "import", "pull", "check"),
-    "docker": _has("ps", "info", "version", "inspect", "logs", "images", "pull", "load"), "nerdctl": _has("ps", "load"),
-    "tc": _lacks("add", "del", "replace", "change"), "bridge": _lacks("add", "del", "replace", "append"),
-    "ethtool": _lacks("-K", "-G", "-A", "-s", "-C", "--offload"), "sysctl": _always,
-    "modprobe": _lacks("-r"),
-    "conntrack": _lacks("-D", "-F", "--delete", "--flush"), "bpftool": _has("show", "list", "dump", "version"),
-    "sed": _lacks("-i"), "tee": _never, "nmcli": _lacks("modify", "mod", "up", "down", "add", "delete", "reload"),
-    "networkctl": _has("list", "status"), "kubeadm": _has("check-expiration", "version", "print", "renew"),
-    "tortie": _has("collect", "doctor", "explain", "status", "show"), "wg": _has("show"), "mount": _lacks("-o"),
-    "openstack": _has("show", "list", "create", "set"),
-    "aws": _has("describe-instances", "describe-instance-attribute"),
-    "semanage": _always, "restorecon": _always, "getsebool": _always, "swapon": _has("--show", "-s"),
-    "cp": _always, "apt-cache": _always, "rpm": _has("-q", "-qa", "-V"), "dpkg": _has("-l", "-s", "-S"),
-    "helm": _has("get", "list", "status", "history", "ls"), "kops": _has("get", "validate"),
-    "k3s": _always, "microk8s": _has("status", "inspect", "kubectl"),
-    "talosctl": _has("get", "logs", "dmesg", "health"),
-    "hwclock": _has("-r", "--show"), "crane": _always, "skopeo": _has("inspect"), "bird": _has("-p"), "fio": _never,
-    "calico": _has("-v"), "sv": _has("status"), "calico-node": _always,  # its probes
+    "ip6tables-legacy": _tables, "ip6tables-nft": _tables,
+    "etcdctl": _etcdctl, "firewall-cmd": _firewall_cmd, "sysctl": _sysctl, "cp": _cp, "mount": _mount, "tee": _tee,
+    "kops": _kops, "curl": _curl, "aws": _aws, "nmcli": _nmcli, "modprobe": _modprobe, "ethtool": _ethtool,
+    "ipvsadm": _all(r"-[Lln][Llnc]*|--list|--numeric|--stats|--rate|--save|-S"),
+    "tc": lambda command: (*command.operands, "", "")[1] in ("", "show", "list", "ls"),
+    "conntrack": _all(r"-[LSCEGpsdo]|--(?:dump|stats|count|event|proto|src|dst|family)|-f"),
+    "rpm": _all(r"-q[a-z]*|-V[a-z]*|--query|--verify|--qf|--queryformat|--all"),
+    "dpkg": _all(r"-[lsSL]|--list|--status|--search|--listfiles|--print-architecture"),
+    "semanage": lambda command: "-l" in command.words or "--list" in command.words,
+    "restorecon": lambda command: any(re.fullmatch(r"-[a-zA-Z]*n[a-zA-Z]*", word) for word in command.options),
+    "swapon": _has("--show", "-s", "--summary"), "hwclock": _has("-r", "--show"),
+    "bird": _has("-p", "--version"), "calico": _has("-v", "--version"),
+    "calico-node": _all(PROBES.pattern),
 }  # fmt: skip

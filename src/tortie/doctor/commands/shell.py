@@ -12,18 +12,15 @@ from functools import cache
 from typing import Final, NamedTuple
 
 from tortie.doctor.commands.kinds import KINDS, let_in
+from tortie.doctor.commands.programs import HEREDOC, Simple, UnreadableError, closing, programs
 
 HOLE: Final = re.compile(r"<(?P<label>[a-z][a-z0-9-]*)(?::(?P<kind>[a-z-]+))?>")
-_OPERATOR: Final = re.compile(r"&&|\|\||;;?|\||&(?!>)|\n")
-_REDIRECT: Final = re.compile(r"[0-9]?(?:<<<|<<-?|>>|>&|&>|<|>)(?:&?[0-9]\b)?")
-_HEREDOC: Final = re.compile(r"<<-?\s*'?(?P<end>\w+)'?(?P<rest>[^\n]*)\n(?P<body>.*?)\n(?P=end)(?=\n|$)", re.DOTALL)
-# Where a hole may stand: among words, in quotes, or in quotes that another shell reads as a script.
-PLAIN, DATA, SCRIPT = 0, 1, 2
-_HOLE_IN: Final = ("'{}'", "{}", '"{}"')
-_BEFORE_SCRIPT: Final = re.compile(r"(?:\bssh (?:[^|;&'\"\n]|'<[^'\n]*>'){0,200}|\s-c) $")
-_KEYWORDS: Final = frozenset(("do", "done", "then", "fi", "else", "if", "while", "for", "!", "{", "}", "time", "sudo"))
-_REMOTE: Final = ("ssh",)
-_SHELLS: Final = ("sh", "bash", "nsenter")
+# Where a hole may stand: among words, in quotes, or among the words of a script that stands in quotes itself.
+PLAIN, DATA, IN_SINGLE, IN_DOUBLE = 0, 1, 2, 3
+_HOLE_IN: Final = ("'{}'", "{}", '"{}"', "'{}'")
+_BEFORE_SCRIPT: Final = re.compile(
+    r"(?:\bssh (?:[^|;&'\"\n]|'<[^'\n]*>'){0,200}|\b(?:sh|bash|su)(?: [^|;&'\"\n]*)? -[a-z]*c) $"
+)
 
 
 class Hole(NamedTuple):
@@ -39,21 +36,6 @@ class Refused(NamedTuple):
 
     hole: Hole
     value: str
-
-
-class Simple(NamedTuple):
-    """One program with its words, without the quotes around them; holes are shown as `<label>`."""
-
-    program: str
-    words: tuple[str, ...]
-
-    @property
-    def options(self) -> tuple[str, ...]:
-        return tuple(word for word in self.words if word.startswith("-"))
-
-    @property
-    def operands(self) -> tuple[str, ...]:
-        return tuple(word for word in self.words if not word.startswith("-"))
 
 
 class Shell(NamedTuple):
@@ -103,8 +85,8 @@ class Shell(NamedTuple):
         return HOLE.sub(word, self.template)
 
     def commands(self) -> Iterator[Simple]:
-        """Every program that would run, those inside of ssh, sh -c and $(…), too."""
-        return _commands(self.render())
+        """Every program that would run, those inside of ssh, sh -c and $(…), too. What cannot be read has no name."""
+        return programs(self.render())
 
     def __str__(self) -> str:
         return self.render()
@@ -119,114 +101,37 @@ def _hole(match: re.Match[str]) -> Hole:
 
 @cache
 def _quoting(text: str) -> bytes:
-    """For every letter, where it stands: PLAIN, DATA or SCRIPT."""
+    """For every letter, where it stands: PLAIN, DATA, IN_SINGLE or IN_DOUBLE."""
     states = bytearray(len(text))
-    for document in _HEREDOC.finditer(text):
+    for document in HEREDOC.finditer(text):
         start, end = document.span("body")
         states[start:end] = bytes([DATA]) * (end - start)
-    quote, state, index = "", PLAIN, 0
+    index = 0
     while index < len(text):
         letter = text[index]
-        if states[index] == DATA and not quote:
-            pass
-        elif letter == "\\" and quote != "'":
-            index += 1
-        elif quote:
-            states[index] = state
-            quote = "" if letter == quote else quote
-        elif letter in "'\"":
-            quote, state = letter, SCRIPT if letter == "'" and _BEFORE_SCRIPT.search(text, 0, index) else DATA
-        index += 1
+        if letter in "'\"" and states[index] != DATA:
+            end = _end(text, index)
+            states[index + 1 : end] = _quoted(text, index, end)
+            index = end
+        index += 2 if letter == "\\" else 1
     return bytes(states)
 
 
-def _commands(text: str) -> Iterator[Simple]:
-    text = _HEREDOC.sub(lambda found: found["rest"], text)
-    for words in _split(text):
-        while words and (words[0] in _KEYWORDS or re.match(r"[A-Za-z_]\w*=", words[0])):
-            if words[0] == "for":
-                words = words[:0]
-                break
-            words = words[1:]
-        for word in words:
-            for inner in _substitutions(word):
-                yield from _commands(inner)
-        if words:
-            yield from _simple(words[0], tuple(words[1:]))
+def _quoted(text: str, start: int, end: int) -> bytes:
+    """Of what stands in quotes: data; a script that another shell reads; or, in double quotes, `$(…)`."""
+    inside = text[start + 1 : end]
+    if _BEFORE_SCRIPT.search(text, 0, start):
+        quoted = IN_SINGLE if text[start] == "'" else IN_DOUBLE
+        return bytes(state or quoted for state in _quoting(inside))
+    states = bytearray([DATA]) * len(inside)
+    for match in re.finditer(r"\$\(", inside) if text[start] == '"' else ():
+        last = _end(inside, match.end() - 1)
+        states[match.end() : last] = _quoting(inside[match.end() : last])
+    return bytes(states)
 
 
-def _simple(program: str, words: tuple[str, ...]) -> Iterator[Simple]:
-    """The program; or, where it only runs another one, that one."""
-    name = program.rpartition("/")[2]
-    if name in _REMOTE:
-        rest = [word for word in words if not word.startswith("-")][1:]
-        yield from _commands(" ".join(rest)) if rest else iter((Simple(name, words),))
-    elif name in _SHELLS and "-c" in words:
-        yield from _commands(words[words.index("-c") + 1])
-    elif name in ("kubectl", "docker", "nsenter", "crictl") and "--" in words:
-        inner = words[words.index("--") + 1 :]
-        if inner:
-            yield from _simple(inner[0], inner[1:])
-    elif name in ("xargs", "timeout", "sudo", "env", "nohup", "watch"):
-        inner = tuple(word for word in words if not word.startswith("-") and not word[:1].isdigit())
-        if inner:
-            yield from _simple(inner[0], words[words.index(inner[0]) + 1 :])
-    else:
-        yield Simple(name, words)
-
-
-def _substitutions(word: str) -> Iterator[str]:
-    for match in re.finditer(r"\$\(([^()]*(?:\([^()]*\)[^()]*)*)\)", word):
-        yield match[1]
-
-
-def _split(text: str) -> Iterator[list[str]]:
-    """The words of each program, without their quotes; redirections are words `>file` that begin with their sign."""
-    words: list[str] = []
-    word, index, begun = "", 0, False
-    while index <= len(text):
-        letter = text[index : index + 1]
-        operator = _OPERATOR.match(text, index)
-        if not letter or letter in " \t" or operator:
-            if begun:
-                words.append(word)
-            word, begun = "", False
-            if not letter or operator:
-                if words:
-                    yield words
-                words = []
-            index += len(operator[0]) if operator else 1
-        elif letter == "#" and not begun:
-            index = text.find("\n", index) if "\n" in text[index:] else len(text)
-        elif letter in "'\"":
-            end = _closing(text, index)
-            word, begun, index = word + text[index + 1 : end], True, end + 1
-        elif text.startswith("$(", index):
-            end = _balanced(text, index + 1)
-            word, begun, index = word + text[index:end], True, end
-        elif letter == "\\":
-            word, begun, index = word + text[index + 1 : index + 2], True, index + 2
-        else:
-            redirect = _REDIRECT.match(text, index) if not begun else None
-            step = redirect[0] if redirect else letter
-            word, begun, index = word + step.strip(), True, index + len(step)
-            while redirect and text[index : index + 1] == " ":
-                index += 1
-    return
-
-
-def _closing(text: str, start: int) -> int:
-    quote, index = text[start], start + 1
-    while index < len(text) and text[index] != quote:
-        index += 2 if text[index] == "\\" and quote == '"' else 1
-    return index
-
-
-def _balanced(text: str, start: int) -> int:
-    depth, index = 0, start
-    while index < len(text):
-        depth += (text[index] == "(") - (text[index] == ")")
-        index += 1
-        if not depth:
-            break
-    return index
+def _end(text: str, start: int) -> int:
+    try:
+        return closing(text, start)
+    except UnreadableError:
+        return len(text)
