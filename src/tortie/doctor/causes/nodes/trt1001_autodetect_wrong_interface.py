@@ -143,8 +143,8 @@ def wrong_address(seen: Seen) -> Finding | None:
         "internal": whole.internal,
         "effect": _effect(whole, felt=strength >= LIKELY and not aside),
         "remark": remark(seen.picture, whole.interface) or "",
-        "someone": "" if whole.node else Text(__name__, "part some-node"),
-        "another": "" if whole.address else Text(__name__, "part other-address"),
+        "someone": "" if whole.node else Text(__name__, "word some-node"),
+        "another": "" if whole.address else Text(__name__, "word other-address"),
     }
     say = "would-choose" if whole.ground == "replay" else ""
     return found(strength, seen.culprits, seen.evidence, say=say, aside=aside, **values)
@@ -152,8 +152,8 @@ def wrong_address(seen: Seen) -> Finding | None:
 
 def _effect(whole: Suspect, *, felt: bool) -> Text:
     if whole.internal and whole.internal != whole.address:
-        return Text(__name__, "effect felt" if felt else "effect quiet", (("internal", whole.internal),))
-    return Text(__name__, "effect inner-link" if inner_link(whole.interface) else "effect nobodys")
+        return Text(__name__, "word felt" if felt else "effect quiet", (("internal", whole.internal),))
+    return Text(__name__, "word inner-link" if inner_link(whole.interface) else "effect nobodys")
 
 
 def registered_are_internal(seen: Seen) -> Finding | None:

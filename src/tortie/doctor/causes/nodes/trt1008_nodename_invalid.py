@@ -49,7 +49,7 @@ class Seen:
             say="refused",
             name=name,
             shown=repr(name)[1:-1] + ("\\n" if line_break else ""),
-            fault=Text(__name__, f"fault {fault}"),
+            fault=Text(__name__, f"word {fault}"),
             right=name.lower().replace("_", "-"),
             node=self._node(name),
             file=file,
