@@ -152,8 +152,8 @@ def wrong_address(seen: Seen) -> Finding | None:
 
 def _effect(whole: Suspect, *, felt: bool) -> Text:
     if whole.internal and whole.internal != whole.address:
-        return Text(__name__, "word felt" if felt else "effect quiet", (("internal", whole.internal),))
-    return Text(__name__, "word inner-link" if inner_link(whole.interface) else "effect nobodys")
+        return Text(__name__, "word felt" if felt else "word quiet", (("internal", whole.internal),))
+    return Text(__name__, "word inner-link" if inner_link(whole.interface) else "word nobodys")
 
 
 def registered_are_internal(seen: Seen) -> Finding | None:
