@@ -10,11 +10,12 @@ from tortie.doctor.causes.bgp_evidence import Complaint, complaints, mesh_off, n
 from tortie.doctor.causes.shared import DIAL_FAILED, SYMPTOMS, TERMINATING
 from tortie.doctor.diagnosis import Symptom
 from tortie.doctor.judgement.grave_lines import HARMLESS
-from tortie.doctor.judgement.passing import Passing, is_settled
+from tortie.doctor.judgement.passing import OWN, Passing, is_settled
 from tortie.doctor.judgement.standing import Standing, live, ready
 from tortie.doctor.picture.facts import Condition, Container, Event, LogLine, Pod, Setting, Workload
 from tortie.doctor.picture.picture import Picture, is_agent
 from tortie.doctor.reading.exhibit import Place
+from tortie.doctor.signs import Hit
 from tortie.doctor.words import Words
 
 ELSEWHERE = "elsewhere"  # seen, and no business of the network
@@ -293,7 +294,9 @@ def _logs(picture: Picture, standing: Standing) -> Iterator[Symptom]:
     dials = [hit for hit in picture.hits(DIAL_FAILED) if hit.value("port") in ("443", "6443")]
     if dials:
         failing = any(kind_of(pod) for pod in picture.pods_now() if "calico" in pod.name)
-        over = standing.agents_well and not failing and not any(hit.command.startswith("curl") for hit in dials)
+        foreign = {line.place for line in picture.of(LogLine) if line.program not in OWN}
+        asked = any(hit.command.startswith("curl") or hit.place in foreign or _by_dns(hit) for hit in dials)
+        over = standing.agents_well and not failing and not asked
         told = dials[-1].text
         yield Symptom("api-unreachable", Words(told, told), _few(dials), (dials[-1].value("ip"),), current=not over)
     others = elsewhere(picture, standing)
@@ -310,6 +313,11 @@ def _logs(picture: Picture, standing: Standing) -> Iterator[Symptom]:
         settled = all(is_settled(line, picture, standing) for line in worst[-3:])
         over = settled or Passing(picture, standing).is_history(line.place for line in worst)
         yield Symptom("log-errors", Words(told, told), (worst[-1].place,), current=not over)
+
+
+def _by_dns(hit: Hit) -> bool:
+    """CoreDNS has a form of its own; that agents are ready says nothing of it."""
+    return hit.line.lstrip().startswith("[ERROR] plugin/")
 
 
 def _of_another_life(line: LogLine, picture: Picture, standing: Standing) -> bool:

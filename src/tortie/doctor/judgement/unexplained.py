@@ -112,7 +112,7 @@ def _settled_lines(picture: Picture, now: Standing) -> set[Place]:
     passing = Passing(picture, now)
     repeated = _still_said(picture, grave)
     done = {line.place for line in grave if is_settled(line, picture, now) and line.place not in repeated}
-    return done | {line.place for line in grave if passing.is_history((line.place,))}
+    return done | {line.place for line in grave if passing.is_old(line)}
 
 
 def _still_said(picture: Picture, grave: list[LogLine]) -> set[Place]:
