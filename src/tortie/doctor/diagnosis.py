@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-from tortie.doctor.causes.cause import Cause, Finding, Step
+from tortie.doctor.causes.cause import Cause, Finding
+from tortie.doctor.causes.steps import Step
 from tortie.doctor.reading.archives import Skipped
 from tortie.doctor.reading.exhibit import Place
+from tortie.doctor.texts import Told
 from tortie.doctor.words import Words
 
 Verdict = Literal["cause-found", "healthy", "undetermined"]
@@ -24,11 +26,12 @@ class Symptom(NamedTuple):
 
 
 class Quote(NamedTuple):
-    """Evidence with its words."""
+    """Evidence with its words; long lines are shortened around what decided."""
 
     id: str
     place: Place
     text: str
+    decisive: tuple[tuple[int, int], ...] = ()  # where in the text stands what decided, as far as it is known
 
 
 class Answer(NamedTuple):
@@ -41,11 +44,12 @@ class Answer(NamedTuple):
     explains: tuple[str, ...]  # ids of symptoms
     fix: tuple[Step, ...]
     verify: tuple[Step, ...] = ()
+    prevent: tuple[Words, ...] = ()  # only what fits here
 
 
 class Excluded(NamedTuple):
     cause: Cause
-    why: Words
+    why: Told
     evidence: tuple[Place, ...] = ()
 
 
@@ -53,7 +57,7 @@ class Question(NamedTuple):
     """What to run next, and what it decides."""
 
     command: str
-    why: Words
+    why: Told
     cause: str
 
 

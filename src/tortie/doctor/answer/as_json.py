@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 from tortie.doctor.answer.labels import label
@@ -10,7 +11,9 @@ from tortie.doctor.picture.picture import Picture
 from tortie.doctor.words import Language
 
 
-def render(diagnosis: Diagnosis, picture: Picture, language: Language, *, colour: bool) -> str:
+def render(
+    diagnosis: Diagnosis, picture: Picture, language: Language, *, colour: bool, when: datetime | None = None
+) -> str:
     import json
 
     return json.dumps(as_json(diagnosis, language), ensure_ascii=False, indent=2) + "\n"
@@ -46,6 +49,7 @@ def as_json(diagnosis: Diagnosis, language: Language) -> dict[str, Any]:
                 "source": quote.place.source,
                 "lines": [quote.place.first, quote.place.last],
                 "quote": quote.text,
+                "decisive": [quote.text[begin:end] for begin, end in quote.decisive],
             }
             for quote in diagnosis.evidence
         ],
@@ -99,7 +103,7 @@ def _cause(answer: Answer, language: Language) -> dict[str, Any]:
             else step.text.to(language)
             for step in answer.verify
         ],
-        "prevent": [text.to(language) for text in cause.prevent],
+        "prevent": [text.to(language) for text in answer.prevent],
     }
 
 

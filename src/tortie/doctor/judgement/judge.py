@@ -6,12 +6,14 @@ from collections.abc import Iterable
 from typing import Final
 
 from tortie.doctor.causes.catalogue import all_causes
-from tortie.doctor.causes.cause import LIKELY, Cause, Step, is_plain
+from tortie.doctor.causes.cause import LIKELY, Cause, Finding
+from tortie.doctor.causes.legacy import is_plain
+from tortie.doctor.causes.steps import Step
 from tortie.doctor.diagnosis import Answer, Diagnosis, Excluded, Question, Symptom, Verdict
 from tortie.doctor.judgement.answered import left_of
 from tortie.doctor.judgement.doubts import Doubts
 from tortie.doctor.judgement.evidence import Quotes, not_understood
-from tortie.doctor.judgement.filling import filled
+from tortie.doctor.judgement.filling import asked, common_values, filled
 from tortie.doctor.judgement.seconds import Found, explained, sorted_out
 from tortie.doctor.judgement.standing import Standing, about_a_cluster, standing
 from tortie.doctor.judgement.symptoms import SAID, symptoms
@@ -134,14 +136,16 @@ class _Answers:
         # The chain ends where the trouble is felt: at the first symptoms that this explains.
         felt = [s.evidence[0] for s in self._seen if s.current and s.kind in cause.explains and s.evidence]
         places = dict.fromkeys([*finding.evidence, *felt[:SYMPTOMS_IN_CHAIN]])
-        because = tuple(dict.fromkeys(self._quotes.id_of(place) for place in places))
+        because = tuple(dict.fromkeys(self._quotes.id_of(place, cause.signs, finding.objects) for place in places))
         safe = finding._replace(objects=tuple(filter(is_plain, finding.objects)))
-        fix = self._for_here(cause.fix(self._picture, safe))
+        fix = self._for_here(cause.fix(self._picture, safe), finding)
         confidence = round(finding.strength, 2)
-        return Answer(cause, finding, confidence, because, explains, fix, self._for_here(cause.verify))
+        verify, prevent = self._for_here(cause.verify, finding), cause.prevent_for(self._picture, finding)
+        return Answer(cause, finding, confidence, because, explains, fix, verify, prevent)
 
-    def _for_here(self, steps: tuple[Step, ...]) -> tuple[Step, ...]:
-        return tuple(step._replace(command=filled(step.command, self._picture)) for step in steps)
+    def _for_here(self, steps: tuple[Step, ...], finding: Finding) -> tuple[Step, ...]:
+        values = common_values(self._picture, finding)
+        return tuple(filled(step.fill(values), self._picture) for step in steps)
 
 
 def _diagnosis(
@@ -202,5 +206,5 @@ def _weaker(mark: Words) -> Words:
 def _confirming(first: Found, picture: Picture) -> tuple[Question, ...]:
     """What would make a claim sure that is not quite."""
     cause, finding = first
-    command = left_of(filled(cause.ask.command, picture), picture) if finding.strength < SURE else ""
+    command = left_of(asked(cause, finding, picture), picture) if finding.strength < SURE else ""
     return (Question(command, cause.ask.why, cause.id),) if command else ()

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
-from tortie.doctor.causes.bgp_evidence import Complaint, complaints, mesh_off, no_peers, session_node
+from tortie.doctor.causes.nodes.bgp_evidence import Complaint, complaints, mesh_off, no_peers, session_node
 from tortie.doctor.causes.shared import DIAL_FAILED, SYMPTOMS, TERMINATING
 from tortie.doctor.diagnosis import Symptom
 from tortie.doctor.judgement.grave_lines import HARMLESS

@@ -6,7 +6,32 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from tortie.doctor.picture.machine_facts import (
+    Certificate,
+    Clock,
+    Disk,
+    FilterRule,
+    HostFile,
+    Interface,
+    Listener,
+    Load,
+    Number,
+    Ping,
+    PortTest,
+    Process,
+    Route,
+    RoutingRule,
+    RuleCount,
+    Unit,
+)
 from tortie.doctor.reading.exhibit import Place
+
+__all__ = [
+    "CalicoNode", "Certificate", "Clock", "Condition", "Container", "Disk", "Document", "Event", "Fact",
+    "FilterRule", "HostFile", "Interface", "Listener", "Load", "LogLine", "Node", "Number", "Ping", "Pod",
+    "Pool", "PoolUse", "PortTest", "Probe", "Process", "Registered", "ResourceCondition", "Route",
+    "RoutingRule", "RuleCount", "Session", "Setting", "Statement", "Unit", "Version", "Workload",
+]  # fmt: skip
 
 
 class Node(NamedTuple):
@@ -19,7 +44,7 @@ class Node(NamedTuple):
     age: str = ""
     version: str = ""
     internal_ip: str = ""
-    addresses: tuple[tuple[str, str], ...] = ()  # (type, address)
+    addresses: tuple[tuple[str, str], ...] = ()  # (type, address); the type is empty where it is not told
     annotations: tuple[tuple[str, str], ...] = ()
     labels: tuple[tuple[str, str], ...] = ()
     taints: tuple[str, ...] = ()
@@ -43,6 +68,19 @@ class Condition(NamedTuple):
     reason: str = ""
     message: str = ""
     heartbeat: float | None = None
+    transition: float | None = None
+
+
+class ResourceCondition(NamedTuple):
+    """A condition of anything else that has a status: TigeraStatus, Installation, APIService, a CRD ..."""
+
+    place: Place
+    resource: str  # its kind
+    name: str  # calico, apiserver, ippools; v3.projectcalico.org
+    kind: str  # Degraded, Available, Progressing, Established
+    status: str  # True, False, Unknown
+    reason: str = ""  # FailedDiscoveryCheck
+    message: str = ""
     transition: float | None = None
 
 
@@ -122,6 +160,8 @@ class Event(NamedTuple):
     age_s: float | None = None  # since it was last seen
     count: int = 1  # type: ignore[assignment] # a tuple has a method of that name, and nobody needs it here
     over_s: float | None = None  # since it was first seen
+    cut: bool = False  # its message goes on, and the rest is not shown: what it does not say proves nothing
+    time: float | None = None  # when it was last seen, where that is told as a moment
 
 
 class LogLine(NamedTuple):
@@ -189,124 +229,7 @@ class CalicoNode(NamedTuple):
 
     place: Place
     name: str
-
-
-class Interface(NamedTuple):
-    """A link and its addresses (ip addr, ip link, ip -br, ifconfig, /sys/class/net)."""
-
-    place: Place
-    name: str
-    host: str = ""
-    index: int | None = None  # type: ignore[assignment]
-    state: str = ""  # UP DOWN UNKNOWN
-    mtu: int | None = None
-    addresses: tuple[str, ...] = ()  # 10.0.0.1/24
-    mac: str = ""
-    kind: str = ""  # vxlan, ipip, bridge, veth
-
-
-class Route(NamedTuple):
-    """A route, or the answer of `ip route get`."""
-
-    place: Place
-    destination: str  # default, 10.0.0.0/26, 10.96.0.1
-    host: str = ""
-    via: str = ""
-    device: str = ""
-    protocol: str = ""
-    kind: str = ""  # blackhole, unreachable, local
-    table: str = ""
-    text: str = ""
-
-
-class RoutingRule(NamedTuple):
-    place: Place
-    priority: int
-    selector: str  # from 10.0.0.5
-    table: str
-    host: str = ""
-
-
-class PortTest(NamedTuple):
-    """Somebody tried a TCP or UDP port: nc, telnet, curl, /dev/tcp, openssl s_client."""
-
-    place: Place
-    address: str
-    port: int
-    result: str  # open, refused, timeout, unreachable, closed, tls-error, http-<code>
-    host: str = ""  # tried from here
-    tool: str = ""
-    text: str = ""
-
-
-class Ping(NamedTuple):
-    place: Place
-    address: str
-    ok: bool
-    host: str = ""
-    size: int | None = None  # payload, when given
-    text: str = ""
-
-
-class Listener(NamedTuple):
-    """A listening socket (ss, netstat, lsof)."""
-
-    place: Place
-    port: int
-    address: str = ""
-    program: str = ""
-    host: str = ""
-
-
-class Process(NamedTuple):
-    place: Place
-    command: str
-    pid: int | None = None
-    cpu: float | None = None
-    host: str = ""
-
-
-class Load(NamedTuple):
-    """Load averages, with the number of cores where it is shown."""
-
-    place: Place
-    one: float
-    five: float | None = None
-    fifteen: float | None = None
-    cores: int | None = None
-    host: str = ""
-
-
-class Unit(NamedTuple):
-    """A systemd unit (systemctl status, is-active, show)."""
-
-    place: Place
-    name: str
-    active: str  # active, inactive, failed, activating
-    detail: str = ""  # running, auto-restart; exit status
-    host: str = ""
-
-
-class HostFile(NamedTuple):
-    """A file seen in a listing."""
-
-    place: Place
-    folder: str
-    name: str
-    host: str = ""
-    mode: str = ""
-    modified: float | None = None
-    link_to: str = ""
-
-
-class Disk(NamedTuple):
-    """A line of df."""
-
-    place: Place
-    mount: str
-    used_percent: int
-    inodes: bool = False
-    host: str = ""
+    labels: tuple[tuple[str, str], ...] = ()
 
 
 class Pool(NamedTuple):
@@ -346,35 +269,6 @@ class Workload(NamedTuple):
     ready: int | None = None
 
 
-class Number(NamedTuple):
-    """A command whose whole answer is a number: `... | wc -l`, `grep -c`."""
-
-    place: Place
-    command: str
-    value: int
-    host: str = ""
-
-
-class Certificate(NamedTuple):
-    """Dates or names of a certificate (openssl x509, kubeadm certs check-expiration)."""
-
-    place: Place
-    subject: str = ""
-    not_before: float | None = None
-    not_after: float | None = None
-    names: tuple[str, ...] = ()
-    endpoint: str = ""  # what openssl s_client connected to, or the file
-
-
-class Clock(NamedTuple):
-    """What a machine's clock showed (date, timedatectl)."""
-
-    place: Place
-    time: float | None = None
-    synchronised: bool | None = None
-    host: str = ""
-
-
 class Statement(NamedTuple):
     """Something a person says to have seen, in English or Chinese. `kind` names it, see reading/statements.py."""
 
@@ -396,5 +290,6 @@ class Document(NamedTuple):
 Fact = (
     Node | Condition | Pod | Container | Probe | Event | LogLine | Setting | Version | Session | Registered
     | CalicoNode | Interface | Route | RoutingRule | PortTest | Ping | Listener | Process | Load | Unit | HostFile
-    | Disk | Pool | PoolUse | Workload | Number | Certificate | Clock | Statement | Document
+    | Disk | FilterRule | RuleCount | Pool | PoolUse | Workload | Number | Certificate | Clock | Statement | Document
+    | ResourceCondition
 )  # fmt: skip

@@ -26,7 +26,7 @@ from tortie.doctor.picture.facts import (
 )
 from tortie.doctor.picture.sides import sessions_by_node
 from tortie.doctor.reading.archives import Skipped
-from tortie.doctor.reading.exhibit import Exhibit
+from tortie.doctor.reading.exhibit import Exhibit, Input
 from tortie.doctor.signs import Hit, Sign
 
 T = TypeVar("T")
@@ -34,7 +34,7 @@ P = ParamSpec("P")
 N = TypeVar("N", Node, Pod, Pool)
 
 # Calico's own agents go by these names, whoever packaged them.
-AGENTS = ("calico-node", "canal", "kube-calico", "tortie-node")
+AGENTS = ("calico-node", "canal", "rke2-canal", "rke2-calico-node", "kube-calico", "tortie-node")
 NAMESPACE = "kube-system"
 
 
@@ -59,6 +59,7 @@ class Picture:
     def __init__(self, exhibits: Iterable[Exhibit] = ()) -> None:
         self.exhibits: list[Exhibit] = list(exhibits)
         self.skipped: tuple[Skipped, ...] = ()  # what was handed over and could not be read
+        self.inputs: list[Input] = []  # what was read
         self.left_out: dict[str, set[int]] = {}  # by source, lines that were understood and do not count
         self._facts: dict[type, list[object]] = {}
         self._hits: dict[str, list[Hit]] = {}
@@ -180,9 +181,6 @@ class Picture:
         nodes: dict[str, Node] = {}
         for node in self.of(Node):
             nodes[node.name] = _renewed(nodes[node.name], node) if node.name in nodes else node
-        if any(not node.internal_ip and node.addresses for node in nodes.values()):
-            hosts = {pod.node: pod.ip or pod.host_ip for pod in self._host_pods() if pod.node}
-            return {name: _addressed(node, hosts.get(name, "")) for name, node in nodes.items()}
         return nodes
 
     @remembered
@@ -197,10 +195,20 @@ class Picture:
     @remembered
     def internal_ips(self) -> dict[str, str]:
         """Node name to InternalIP: of nodes, else of their host-network pods (agents, kube-proxy)."""
-        ips = {pod.node: pod.ip or pod.host_ip for pod in self._host_pods() if pod.node}
+        ips = self._by_number()
+        ips |= {pod.node: pod.ip or pod.host_ip for pod in self._host_pods() if pod.node}
         ips |= {pod.node: pod.host_ip for pod in self.of(Pod) if pod.node and pod.host_ip}
         ips |= {name: node.internal_ip for name, node in self.nodes_now().items() if node.internal_ip}
         return {name: ip for name, ip in ips.items() if ip}
+
+    def _by_number(self) -> dict[str, str]:
+        """`.status.addresses[0]` is the InternalIP on most clusters, and on some it is not. It counts where its column
+        is called so, or where it is shown of one node that it is the address it registered, or that its pods have."""
+        known = {(pod.node, ip) for pod in self._host_pods() for ip in (pod.ip, pod.host_ip)}
+        known |= {(fact.node, fact.address) for fact in self.of(Registered)}
+        first = {node.name: ip for node in self.of(Node) for kind, ip in node.addresses[:1] if not kind}
+        called = {node.name: ip for node in self.of(Node) for kind, ip in node.addresses[:1] if kind == "INTERNAL"}
+        return (first if any(pair in known for pair in first.items()) else {}) | called
 
     def _host_pods(self) -> Iterator[Pod]:
         for pod in self.of(Pod):
@@ -309,13 +317,6 @@ def _renewed(known: N, newer: N) -> N:
         said.pop("place")
     replaced: N = known._replace(**said)
     return replaced
-
-
-def _addressed(node: Node, host_ip: str) -> Node:
-    """With its InternalIP: the entry of that type, else what its host-network pods have, else the first of no type."""
-    typed = dict(node.addresses)
-    ip = node.internal_ip or typed.get("InternalIP", "") or host_ip or typed.get("", "")
-    return node._replace(internal_ip=ip)
 
 
 def is_agent(name: str) -> bool:

@@ -49,6 +49,7 @@ def _since(picture: Picture, note: Exhibit, moment: datetime) -> Picture:
     noted = {*_lines(note.place(0, len(note.lines)))}
     old = {*_old_lines(picture, since), *_old_events(picture, since)} - noted
     left = Picture(picture.exhibits)
+    left.inputs = picture.inputs
     left.add(fact for fact in picture.facts() if not _stands_on(fact.place, old | noted))
     left.add_hits(hit for hit in picture.all_hits() if not _stands_on(hit.place, old | noted))
     for source, number in old | noted:
@@ -107,10 +108,10 @@ def _is_before(then: float, moment: float) -> bool:
 def _old_events(picture: Picture, moment: float) -> Iterator[Line]:
     """Their ages count from when they were shown, which clocks in the same evidence tell."""
     now = max((clock.time for clock in picture.of(Clock) if clock.time is not None), default=None)
-    if now is None:
-        return
     for event in picture.of(Event):
-        if event.age_s is not None and now - event.age_s < moment:
+        aged = now - event.age_s if now is not None and event.age_s is not None else None
+        seen = event.time if event.time is not None else aged
+        if seen is not None and seen < moment:
             yield from _lines(event.place)
 
 

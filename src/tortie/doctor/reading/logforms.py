@@ -56,6 +56,11 @@ _KERNEL_DATE = re.compile(
     r"\[[A-Z一-龥][^ ]{0,3} (?P<month>[A-Z][a-z]{2}|\d{1,2}月) +(?P<day>\d{1,2}) (?P<clock>\d\d:\d\d:\d\d) "
     r"(?P<year>\d{4})\] (?P<message>.*)$"
 )
+_UNSTAMPED = re.compile(
+    r"(?:(?P<kernel>kernel: )|(?P<bpf>libbpf: )|neighbou?r: |neighbour table|net_ratelimit: |nf_conntrack: "
+    r"|cgroup: fork )(?P<rest>.*)$"
+)
+_FILTERED = re.compile(r"\[UFW [A-Z]+\] IN=")
 _BIRD = re.compile(r"(?P<program>bird6?): (?P<message>.*)$")
 _BIRD_LEVEL = re.compile(r"<(?P<level>[A-Z]+)> (?P<message>.*)$")
 _PREFIXED = re.compile(r"\[pod/(?P<pod>[\w.-]+)/(?P<container>[\w.-]+)\] (?P<rest>.*)$")
@@ -80,7 +85,7 @@ def parse(text: str) -> Parsed | None:
         return _bird(text)
     if first.isupper():
         return _journal(text) or _weekday(text)
-    return None
+    return _bare(text) if first in "knlc" else None
 
 
 def _dated(text: str) -> Parsed | None:
@@ -132,7 +137,20 @@ def cut_calico(text: str) -> Parsed | None:
     return Parsed(match["message"], file=match["file"]) if match else None
 
 
+def _bare(text: str) -> Parsed | None:
+    """What the kernel and libbpf write, without any stamp: dmesg -t, journalctl -o cat, a line that was quoted."""
+    match = _UNSTAMPED.match(text)
+    if not match:
+        return None
+    if match["kernel"]:
+        inner = _KERNEL.match(match["rest"])
+        return Parsed(inner["message"] if inner else match["rest"], program="kernel")
+    return Parsed(text, program="libbpf" if match["bpf"] else "kernel")
+
+
 def _bracket(text: str) -> Parsed | None:
+    if text.startswith("[UFW ") and _FILTERED.match(text):
+        return Parsed(text, program="kernel")
     match = _PREFIXED.match(text)
     if match:
         inner = parse(match["rest"]) or Parsed(match["rest"])

@@ -53,6 +53,13 @@ _MESSAGE = re.compile(
     r"|Workloads and nodes are|Found \d+ (?:IPAM|active IP|node tunnel|workload|in-use|IPs|handles)"
     r"|Node with most|Check complete)"
 )
+# Lines of packet filters and of kernels, in whose rules small words stand, too.
+_PRINTED = re.compile(
+    r"\s*(?:counter packets \d|ct state |meta |[io]ifname |ip6? [sd]addr |(?:tcp|udp) [sd]port |type \w+ hook |jump "
+    r"|chain \S+ \{|table \w+ \S+ \{|(?:\[\d+:\d+\] )?-[AINP] [\w-]+ |:[\w-]+ (?:ACCEPT|DROP|-) \[|Chain \S+ \("
+    r"|# (?:Warning|Generated|Completed)\b|kernel: |neighbou?r: |libbpf: |cgroup: fork |IN=\S* OUT=|\[UFW )"
+    r"|\s{2,20}(?:- )?\"?(?:message|reason|note|error|lastError|description)\"?: "
+)
 _ERROR_TEXT = re.compile(r"(?:error|err)=|code = \w+ desc =|\w: [a-z/\"(][^.?!]{3,80}: [a-z\"/]|msg=\"|level=")
 _WORDS = re.compile(r"[A-Za-z][A-Za-z'’-]*")
 _BULLET = re.compile(r"^\s{0,6}(?:[-*•·]|\d{1,2}[.)、]|#{1,6}|>)\s+")
@@ -107,7 +114,13 @@ def speaks(line: str) -> bool:
     if _NUMBERED.match(line):
         return True
     text = _BULLET.sub("", line)
-    if STAMPED.match(line) or _FRAME.match(text) or _COLUMNS.search(text) or line.startswith(("      ", "\t")):
+    if (
+        _PRINTED.match(line)
+        or STAMPED.match(line)
+        or _FRAME.match(text)
+        or _COLUMNS.search(text)
+        or line.startswith(("      ", "\t"))
+    ):
         return False
     tokens = [word.lower().replace("’", "'") for word in _WORDS.findall(text)]
     if len(tokens) < 3:

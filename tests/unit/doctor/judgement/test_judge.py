@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from tests.support.doctor import picture
 
-from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Ask, Cause, Finding, Step, found, ruled_out
+from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Finding
+from tortie.doctor.causes.legacy import Ask, Cause, Step, found, ruled_out
 from tortie.doctor.diagnosis import Diagnosis
 from tortie.doctor.judgement.judge import judge
 from tortie.doctor.reading.exhibit import Place

@@ -7,6 +7,7 @@ from textwrap import dedent
 from typing import TypeVar
 
 import pytest
+from tests.support.doctor import picture
 
 from tortie.doctor.picture.facts import (
     CalicoNode,
@@ -289,3 +290,44 @@ def test_hostile_documents_stay_small() -> None:
 
 def test_json_logs_are_no_documents() -> None:
     assert not facts(Document, '{"level":"info","kind":"x","msg":"y"}\n{"level":"info","msg":"z"}')
+
+
+def test_events_of_both_apis_as_documents() -> None:
+    text = """\
+$ kubectl get events -o yaml
+apiVersion: v1
+items:
+- apiVersion: v1
+  count: 7
+  firstTimestamp: "2024-03-05T10:00:00Z"
+  lastTimestamp: "2024-03-05T10:10:00Z"
+  involvedObject: {kind: Pod, name: calico-node-x7k2p}
+  kind: Event
+  message: |-
+    Readiness probe failed: a
+    b
+  reason: Unhealthy
+  source: {component: kubelet, host: w1}
+  type: Warning
+- apiVersion: events.k8s.io/v1
+  kind: Event
+  deprecatedCount: 3
+  deprecatedLastTimestamp: "2024-03-05T10:20:00Z"
+  regarding: {kind: Node, name: w1}
+  note: System OOM encountered
+  reason: SystemOOM
+  reportingController: kubelet
+  reportingInstance: w1
+  type: Warning
+kind: List
+"""
+    old, new = picture(text).of(Event)
+    assert (old.count, old.over_s, old.host, old.message, old.cut) == (
+        7, 600.0, "w1", "Readiness probe failed: a\nb", False,
+    )  # fmt: skip
+    assert (new.object, new.message, new.count, new.source, new.host) == (
+        "node/w1", "System OOM encountered", 3, "kubelet", "w1",
+    )  # fmt: skip
+    assert new.time is not None
+    assert old.time is not None
+    assert new.time > old.time

@@ -187,7 +187,7 @@ def test_custom_columns() -> None:
     (node,) = facts(Node, text, command)
     assert (node.name, node.internal_ip) == ("w-1", "10.0.0.4")
     (first,) = facts(Node, text, asked.replace("{which}", "0"))
-    assert (first.internal_ip, first.addresses) == ("", (("", "10.0.0.4"),))
+    assert (first.internal_ip, first.addresses) == ("", (("INTERNAL", "10.0.0.4"),))
     (registered,) = facts(Registered, text, command)
     assert (registered.node, registered.address, registered.length) == ("w-1", "172.18.0.1", 16)
 
@@ -243,9 +243,7 @@ def test_own_and_calico_address_by_header_alone() -> None:
         st-02   10.70.3.2     172.30.0.1/16
         st-03   10.70.3.3     <none>
         """
-    assert [(n.name, n.internal_ip) for n in facts(Node, text)] == [
-        ("st-01", "10.70.3.1"), ("st-02", "10.70.3.2"), ("st-03", "10.70.3.3"),
-    ]  # fmt: skip
+    assert picture(text).internal_ips() == {"st-01": "10.70.3.1", "st-02": "10.70.3.2", "st-03": "10.70.3.3"}
     chosen = facts(Registered, text, "kubectl get nodes -o custom-columns=...")
     assert [(r.node, r.address, r.length) for r in chosen] == [("st-01", "10.70.3.1", 22), ("st-02", "172.30.0.1", 16)]
 
@@ -264,3 +262,61 @@ def test_daemon_sets_and_pods_after_them() -> None:
     (row,) = shown.of(Workload)
     assert (row.name, row.desired, row.ready) == ("calico-node", 6, 4)
     assert [pod.name for pod in shown.of(Pod)] == ["calico-node-b7k2p"]
+
+
+EVENTS = """\
+$ kubectl get events -n kube-system
+LAST SEEN   TYPE      REASON        OBJECT                  MESSAGE
+2m33s       Warning   FailedMount   pod/calico-node-x7k2p   MountVolume.SetUp failed for volume "bpffs" : not a directory
+12s         Warning   Unhealthy     pod/calico-node-x7k2p   Readiness probe failed: 2024-03-05 10:11:12.123 [INFO][9]...
+5m          Warning   SystemOOM     node/w1                 System OOM encountered, victim process: calico-node, pid: 9
+"""
+
+
+def test_a_message_that_kubectl_cuts_is_known_to_be_cut() -> None:
+    events = picture(EVENTS).of(Event)
+    assert [(event.reason, event.cut) for event in events] == [
+        ("FailedMount", False), ("Unhealthy", True), ("SystemOOM", False),
+    ]  # fmt: skip
+    assert events[2].object == "node/w1"
+
+
+def test_a_message_with_line_ends_is_whole_in_kubectl_events() -> None:
+    text = """\
+$ kubectl events -n kube-system
+LAST SEEN             TYPE      REASON      OBJECT                  MESSAGE
+3m2s (x12 over 10m)   Warning   Unhealthy   Pod/calico-node-x7k2p   Readiness probe failed: 2024-03-05 10:11:12.123 [INFO]
+calico/node is not ready: BIRD is not ready: BGP not established with 10.0.0.7
+2m                    Normal    Pulled      Pod/calico-node-x7k2p   Container image already present
+"""
+    first, second = picture(text).of(Event)
+    assert first.message.endswith("BGP not established with 10.0.0.7")
+    assert (first.cut, first.count, first.place.last, second.reason) == (False, 12, 4, "Pulled")
+
+
+def test_events_in_columns_of_ones_own() -> None:
+    text = """\
+$ kubectl get events -o custom-columns=LAST:.lastTimestamp,OBJ:.involvedObject.name,REASON:.reason,MSG:.message
+LAST                   OBJ                 REASON        MSG
+2024-03-05T10:00:00Z   calico-node-x7k2p   FailedMount   MountVolume.SetUp failed for volume "x"
+"""
+    (event,) = picture(text).of(Event)
+    assert (event.reason, event.object, event.time) == ("FailedMount", "calico-node-x7k2p", 1709632800.0)
+
+
+FIRST = "kubectl get nodes -o jsonpath='{range .items[*]}{.metadata.name} {.status.addresses[0].address}{\"\\n\"}{end}'"
+TYPED = FIRST.replace("[0]", '[?(@.type=="InternalIP")]')
+
+
+def test_the_first_address_of_a_node_is_not_its_internal_one() -> None:
+    first = f"$ {FIRST}\nw-1 203.0.113.4\nw-2 203.0.113.5\n"
+    assert picture(first).internal_ips() == {}
+    assert picture(f"{first}$ {TYPED}\nw-1 10.0.0.4\n").internal_ips() == {"w-1": "10.0.0.4"}
+
+
+def test_the_first_address_counts_where_calico_registered_it_somewhere() -> None:
+    table = "$ calicoctl get nodes -o wide\nNAME   ASN       IPV4          IPV6\nw-1    (64512)   10.0.0.4/24\n"
+    assert picture(f"$ {FIRST}\nw-1 10.0.0.4\nw-2 10.0.0.5\n{table}").internal_ips() == {
+        "w-1": "10.0.0.4",
+        "w-2": "10.0.0.5",
+    }

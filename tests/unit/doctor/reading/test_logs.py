@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.support.doctor import source
+from tests.support.doctor import picture, source
 
 from tortie.doctor.picture.facts import LogLine
 from tortie.doctor.reading.cut import cut
@@ -211,3 +211,16 @@ def test_runs_and_their_span() -> None:
     )
     assert [span(run) for run in runs(found)] == [(JAN_2020 + 1, JAN_2020 + 9), (JAN_2020 + 61, JAN_2020 + 64)]
     assert span([]) is None
+
+
+def test_kernel_lines_without_a_stamp() -> None:
+    text = (
+        "kernel: neighbour: arp_cache: neighbor table overflow!\n"
+        "cgroup: fork rejected by pids controller in /kubepods/besteffort/pod1\n"
+        "libbpf: prog 'calico_connect_v4': failed to attach to cgroup: No such file or directory\n"
+        "[UFW BLOCK] IN=cali1234 OUT=ens3 SRC=10.1.2.3 DST=10.96.0.1 PROTO=TCP SPT=5 DPT=443\n"
+        "[Tue Mar  5 10:11:12 2024] [UFW BLOCK] IN=cali1234 OUT=ens3 SRC=10.1.2.3 DST=10.96.0.1 PROTO=TCP\n"
+    )
+    lines = picture(text).of(LogLine)
+    assert [line.program for line in lines] == ["kernel", "kernel", "libbpf", "kernel", "kernel"]
+    assert lines[0].message.startswith("neighbour: arp_cache")

@@ -7,6 +7,7 @@ from textwrap import dedent
 from typing import TypeVar
 
 import pytest
+from tests.support.doctor import picture
 
 from tortie.doctor.picture.facts import Container, Node, Pool, Probe, Registered, Setting, Version
 from tortie.doctor.reading.exhibit import Exhibit
@@ -245,3 +246,28 @@ def test_limits_without_their_document(text: str, command: str) -> None:
     assert dict(box.limits) == {"cpu": "200m", "memory": "128Mi"}
     assert box.name == ("calico-node" if command else "")
     assert dict(box.requests) == {"cpu": "100m"}
+
+
+def test_files_of_environment_belong_to_their_unit() -> None:
+    text = """\
+$ cat /etc/default/kubelet
+HTTP_PROXY="http://10.0.0.1:3128"
+no_proxy=localhost,10.0.0.0/8
+$ cat /etc/systemd/system/containerd.service.d/http-proxy.conf
+[Service]
+Environment="HTTPS_PROXY=http://10.0.0.1:3128" 'NO_PROXY=localhost'
+EnvironmentFile=-/etc/sysconfig/containerd
+$ grep -ri proxy /etc/sysconfig /etc/environment
+/etc/sysconfig/docker:export https_proxy="http://10.0.0.2:3128/"
+/etc/environment:HTTP_PROXY=http://10.0.0.3:3128/
+"""
+    seen = picture(text)
+    assert [(s.name, s.value, s.owner) for s in seen.of(Setting) if s.scope == "env"] == [
+        ("HTTP_PROXY", "http://10.0.0.1:3128", "kubelet"),
+        ("no_proxy", "localhost,10.0.0.0/8", "kubelet"),
+        ("HTTPS_PROXY", "http://10.0.0.1:3128", "containerd"),
+        ("NO_PROXY", "localhost", "containerd"),
+        ("https_proxy", "http://10.0.0.2:3128/", "docker"),
+        ("HTTP_PROXY", "http://10.0.0.3:3128/", "environment"),
+    ]
+    assert seen.value("EnvironmentFile", "unit") == "/etc/sysconfig/containerd"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.support.doctor import source
+from tests.support.doctor import picture, source
 
 from tortie.doctor.picture.facts import Fact, Setting, Unit
 from tortie.doctor.reading.exhibit import Exhibit
@@ -124,3 +124,21 @@ def test_ids_and_published_ports() -> None:
     assert ("published-port", "9099", "80", "shop") in settings(row, "docker ps")
     format_ = "docker ps --format '{{.Names}} {{.Ports}}'"
     assert settings("shop 127.0.0.1:9099->80/tcp", format_) == [("published-port", "9099", "80", "shop")]
+
+
+def test_units_that_are_dead_in_every_wording() -> None:
+    text = """\
+$ systemctl list-units --failed
+  UNIT               LOAD   ACTIVE SUB    DESCRIPTION
+● kube-proxy.service loaded failed failed Kubernetes Kube Proxy
+$ systemctl is-failed kube-proxy
+inactive
+$ service kube-proxy status
+kube-proxy is stopped
+$ supervisorctl status
+kube-proxy                       FATAL     Exited too quickly (process log may have details)
+$ cat note
+kube-proxy.service: inactive (dead)
+"""
+    units = [(unit.name, unit.active) for unit in picture(text).of(Unit)]
+    assert units == [("kube-proxy", state) for state in ("failed", "inactive", "inactive", "failed", "inactive")]

@@ -56,6 +56,8 @@ _PROBLEM: Final = Pattern(rf"^({IP})\s+(leaked|.*(?:not allocated|duplicate|not 
 _MODULE: Final = Pattern(r"^(\S+)\s+(OK|FAIL|SKIP)$")
 _COLUMNS: Final = {
     "PEERIP": "peerIP",
+    "PEERSELECTOR": "peerSelector",
+    "NODESELECTOR": "nodeSelector",
     "NODE": "node",
     "ASN": "asNumber",
     "ASNUMBER": "asNumber",
@@ -78,6 +80,7 @@ _KIND_OF: Final = (
     (("ippool", "ippools", "ipp", "pool"), "ippool"),
 )
 _KIND: Final = {word: kind for words, kind in _KIND_OF for word in words}
+_SELECTS: Final = Pattern(r"[=!]=|\bhas\(|\ball\(\)|\bin \{")
 _GET: Final = Pattern(r"\b(?:calicoctl\S*|calico)\s(?:\S+\s+){0,4}?get\s+(?:-\S+\s+)*([\w]+)")
 
 
@@ -253,6 +256,10 @@ def _row(exhibit: Exhibit, index: int, kind: str, cells: dict[str, str]) -> Iter
         for column, value in cells.items():
             if column != "NAME" or len(cells) == 1 or kind == "workloadendpoint":
                 field = _COLUMNS.get(column, column.lower())
+                if kind == "bgppeer" and field == "node" and _SELECTS.search(value):
+                    field = "nodeSelector"  # calicoctl puts either of them into one column
+                if field.endswith("Selector") and value in ("", "<none>"):
+                    continue
                 yield Setting(place, kind, field, value, owner, exhibit.host)
 
 

@@ -14,6 +14,7 @@ from tortie.doctor.reading.readers import event_lines
 from tortie.doctor.reading.readers.bounds import bounded
 from tortie.doctor.reading.readers.described import Described
 from tortie.doctor.reading.readers.described_containers import Containers
+from tortie.doctor.reading.readers.described_resources import described_resources
 
 _SIGNS: Final = re.compile(
     r"^[ \t]*(?:Name|Node|Image|State|Last State|Ready|Restart Count|Exit Code|Liveness|Readiness|Startup|Annotations|"
@@ -21,6 +22,7 @@ _SIGNS: Final = re.compile(
     r"Desired Number of Nodes Scheduled|Number of Nodes Misscheduled|PodCIDR|Limits|Conditions|Reason)s?:\s",
     re.MULTILINE,
 )
+_EVENTS: Final = re.compile(r"^[ \t]*(?:- )?\"?kind\"?: \"?Event\b", re.MULTILINE)  # documents say it themselves
 _CONDITION: Final = ("Pressure ", "NetworkUnavailable ", "Ready  ", "ContainersReady", "PodScheduled", "Initialized ")
 _SUBJECT: Final = r"\bdescribe\s+(?:-\S+(?:[= ][\w.-]+)?\s+)*?(\w+)[ /]+(?:-n[ =]?[\w-]+\s+)?(?:\w+/)?([a-z0-9][\w.-]*)"
 _KINDS: Final = {"po": "pod", "pods": "pod", "no": "node", "nodes": "node", "daemonset": "ds", "deployment": "deploy"}
@@ -30,9 +32,11 @@ def read(exhibit: Exhibit) -> Iterator[Fact]:
     exhibit = bounded(exhibit)
     text = exhibit.text
     kind, name = subject(exhibit.command)
+    if "API Version:" in text and "Name:" in text:
+        yield from described_resources(exhibit)
     if _SIGNS.search(text) or any(sign in text for sign in _CONDITION):
         yield from _parts(exhibit, kind, name)
-    elif event_lines.may_have(text):
+    elif event_lines.may_have(text) and not _EVENTS.search(text):
         yield from event_lines.events(exhibit, f"{kind}/{name}" if name else "")
 
 

@@ -12,7 +12,8 @@ from typing import Final
 from tortie.doctor.picture.facts import Fact
 from tortie.doctor.reading.exhibit import Exhibit
 from tortie.doctor.reading.readers import fragments
-from tortie.doctor.reading.readers.yaml_tree import Tree, failed_line, load, load_json
+from tortie.doctor.reading.readers.fragment_conditions import conditions_alone
+from tortie.doctor.reading.readers.yaml_tree import Tree, closed, failed_line, load, load_json
 
 _HEAD: Final = re.compile(r"^[ \t]*(?:- )?(?:apiVersion|kind|items):[ \t]*(?:\S{1,200}[ \t]*)?$", re.MULTILINE)
 _JSON_MARKS: Final = (
@@ -45,6 +46,8 @@ def read(exhibit: Exhibit) -> Iterator[Fact]:
         yield from _json(exhibit)
     if ("kind:" in text or "apiVersion:" in text or "items:" in text) and _HEAD.search(text):
         yield from _yaml(exhibit)
+    elif not _is_json(text):
+        yield from conditions_alone(exhibit)
 
 
 def _json(exhibit: Exhibit) -> Iterator[Fact]:
@@ -68,7 +71,9 @@ def _json(exhibit: Exhibit) -> Iterator[Fact]:
         if tree is None or not isinstance(tree.body, dict | list):
             body = load_json(part)
             tree = Tree(body, {}, {}) if isinstance(body, dict | list) else None
-        if tree is None:
+        if tree is None and len(part) <= _LARGE:
+            tree = load(closed(part))
+        if tree is None or not isinstance(tree.body, dict | list):
             yield from fragments.read_lines(exhibit, index, stop)
         else:
             yield from _facts(exhibit, tree, index, stop)

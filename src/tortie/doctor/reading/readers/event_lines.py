@@ -33,16 +33,25 @@ MESSAGES: Final = (
     ("nodes are available", "FailedScheduling"),
     ("network is not ready: ", "NetworkNotReady"),
     ("MountVolume.SetUp failed", "FailedMount"),
+    ("Unable to attach or mount volumes", "FailedMount"),
+    ("Unable to mount volumes for pod", "FailedMount"),
+    ("System OOM encountered", "SystemOOM"),
+    ("Error: failed to ", "Failed"),
+    ("rror killing pod", "FailedKillPod"),
+    ("The node was low on resource", "Evicted"),
 )
 _STARTS: Final = {
     "Unhealthy": r"(?:\(combined from similar events\):?\s*)?(?:Readiness|Liveness|Startup) probe (?:failed|errored)",
     "FailedCreatePodSandBox": r"(?:\(combined from similar events\):?\s*)?Failed (?:to )?create pod sandbox:",
     "Killing": r"Container \S+ failed liveness probe, will be restarted|(?:Killing container with id )",
     "BackOff": r"Back-off (?:restarting failed container|pulling image)",
-    "Failed": r"Failed to pull image \S+",
+    "Failed": r"Failed to pull image \S+|Error: failed to (?:create|start|generate|reserve|get|prepare)\b",
     "FailedScheduling": r"\d+/\d+ nodes are available",
     "NetworkNotReady": r"network is not ready: ",
-    "FailedMount": r"MountVolume\.SetUp failed",
+    "FailedMount": r"MountVolume\.SetUp failed|Unable to (?:attach or )?mount volumes",
+    "SystemOOM": r"System OOM encountered",
+    "FailedKillPod": r"[Ee]rror killing pod",
+    "Evicted": r"The node was low on resource",
 }
 _LOG: Final = re.compile(
     r"\s*(?:[IWEF]\d{4} |[A-Z][a-z]{2} +\d+ \d\d:|\d{4}-\d\d-\d\d|time=|\{|\[\w{3} )|.{0,60}\[(?:INFO|WARN|ERROR|FATAL)"
@@ -110,7 +119,8 @@ def _alone(exhibit: Exhibit, index: int, subject: str) -> Event | None:
     if not needle:
         return None
     if (
-        " pod/" in line
+        " pod/" in line.lower()
+        or " node/" in line.lower()
         or line.lstrip(' "').startswith(("message:", 'message":'))
         or (needle[0] != "p" and _LOG.match(line))
     ):

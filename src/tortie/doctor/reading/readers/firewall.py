@@ -1,5 +1,8 @@
 """Packet filters of a machine: iptables, nft, firewalld, ufw; and the tables of kube-proxy and ipset.
 
+Rules are facts of their own (FilterRule, RuleCount, see filter_rules.py). Causes that only look for a port have the
+same lines as settings.
+
 Settings made here, by scope:
 - `firewall`: name the chain, value the rule or policy line, owner what it does: drop, reject, accept, policy-drop,
   policy-accept. Accepting rules are kept only when they name ports or protocols; chains of Calico and Kubernetes only
@@ -20,6 +23,7 @@ from typing import Final
 
 from tortie.doctor.picture.facts import Fact, Setting, Version
 from tortie.doctor.reading.exhibit import Exhibit
+from tortie.doctor.reading.readers.filter_rules import filter_rules, rule_counts
 from tortie.doctor.reading.readers.host_commands import ran, rows
 from tortie.doctor.reading.readers.host_patterns import Pattern
 
@@ -54,6 +58,11 @@ def read(exhibit: Exhibit) -> Iterator[Fact]:
         or ran(exhibit, "iptables")
     ):
         yield from _iptables(exhibit)
+        yield from filter_rules(exhibit)
+    elif " hook " in text or ran(exhibit, "nft"):
+        yield from filter_rules(exhibit)
+    if "ptables" in command:
+        yield from rule_counts(exhibit)
     if ran(exhibit, "nft") or " hook " in text:
         yield from _nft(exhibit)
     if "firewall-cmd" in command or "firewall-cmd" in text or "icmp-block" in text:

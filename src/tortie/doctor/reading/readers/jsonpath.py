@@ -7,9 +7,11 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Final
 
-from tortie.doctor.picture.facts import Condition, Fact, Node, Pod, Pool, Registered, Setting, Version
+from tortie.doctor.picture.facts import Condition, Event, Fact, Node, Pod, Pool, Registered, Setting, Version
 from tortie.doctor.reading.exhibit import Exhibit, Place
+from tortie.doctor.reading.readers.kubectl_rows import INTERNAL
 from tortie.doctor.reading.readers.rows import is_address
+from tortie.doctor.reading.readers.times import epoch, is_cut
 
 Record = list[tuple[str, str]]  # path, value
 _SCOPES: Final = {
@@ -20,12 +22,12 @@ _SCOPES: Final = {
     "po": "pod", "pod": "pod", "svc": "service", "service": "service", "ep": "endpoints", "endpoint": "endpoints",
     "clusterinformation": "clusterinformation", "bgppeer": "bgppeer", "tigerastatuse": "tigerastatus",
     "tigerastatu": "tigerastatus",
+    "ev": "event", "event": "event",
     "validatingwebhookconfiguration": "webhook", "mutatingwebhookconfiguration": "webhook",
 }  # fmt: skip
 _ANNOTATION: Final = "projectcalico.org/IPv4Address"
+_CALLED: Final = "#internal"  # behind the path of a column whose heading calls it so
 _MAX_LINES: Final = 5_000
-_TYPED: Final = re.compile(r"type ?==")
-_INTERNAL: Final = re.compile(r"type ?== ?[\"']?InternalIP")
 
 
 def answers(exhibit: Exhibit) -> Iterator[Fact]:
@@ -55,7 +57,11 @@ def custom_columns(command: str) -> Callable[[Place, dict[str, str]], Iterator[F
     kind, name = _resource(command)
 
     def rows(place: Place, row: dict[str, str]) -> Iterator[Fact]:
-        record = [(columns[key], value) for key, value in row.items() if key in columns and value != "<none>"]
+        record = [
+            (f"{columns[key]}{_CALLED}" if "INTERNAL" in key else columns[key], value)
+            for key, value in row.items()
+            if key in columns and value != "<none>"
+        ]
         yield from _facts(place, kind, name, record)
 
     return rows
@@ -139,6 +145,9 @@ def _facts(place: Place, kind: str, name: str, record: Record) -> Iterator[Fact]
     if kind == "node":
         yield from _node(place, name, record)
         return
+    if kind == "event":
+        yield from _event(place, said)
+        return
     if kind == "pod" and ".metadata.name" in said:
         yield Pod(
             place, name, said.get(".metadata.namespace", ""), status=said.get(".status.phase", ""),
@@ -155,7 +164,8 @@ def _facts(place: Place, kind: str, name: str, record: Record) -> Iterator[Fact]
 
 
 def _node(place: Place, name: str, record: Record) -> Iterator[Fact]:
-    ip = other = pod_cidr = version = ""
+    pod_cidr = version = ""
+    addresses: list[tuple[str, str]] = []
     annotations: list[tuple[str, str]] = []
     conditions: list[Condition] = []
     for path, value in record:
@@ -164,10 +174,9 @@ def _node(place: Place, name: str, record: Record) -> Iterator[Fact]:
         if path.endswith(_ANNOTATION):
             annotations.append((_ANNOTATION, value))
         elif "address" in path and is_address(value):
-            if _INTERNAL.search(path):
-                ip = ip or value
-            elif not _TYPED.search(path):
-                other = other or value  # by its place in the list, which says nothing of its type
+            typed = re.search(r"type ?== ?[\"']?(\w+)", path)
+            called = INTERNAL if path.endswith(_CALLED) else ""
+            addresses.append((typed[1] if typed else called, value))
         elif path.endswith("podCIDR"):
             pod_cidr = value
         elif path.endswith("kubeletVersion"):
@@ -178,14 +187,30 @@ def _node(place: Place, name: str, record: Record) -> Iterator[Fact]:
         ready = next((c.status for c in conditions if c.kind == "Ready" and c.status), "")
         status = "Ready" if ready == "True" else "NotReady" if ready else ""
         yield Node(
-            place, name, status, version=version, internal_ip=ip, annotations=tuple(annotations), pod_cidr=pod_cidr,
-            addresses=(("", other),) if other else (),
+            place, name, status, version=version, internal_ip=dict(addresses).get("InternalIP", ""),
+            addresses=tuple(addresses), annotations=tuple(annotations), pod_cidr=pod_cidr,
         )  # fmt: skip
     for _, value in annotations:
         address, _, length = value.partition("/")
         if is_address(address):
             yield Registered(place, name, address, int(length) if length.isdecimal() else None, "annotation")
     yield from (condition for condition in conditions if condition.status)
+
+
+def _event(place: Place, said: dict[str, str]) -> Iterator[Fact]:
+    """Columns of events that a command chose; without a reason nothing tells what it is."""
+    reason, message = said.get(".reason", ""), said.get(".message", "")
+    if not re.fullmatch(r"[A-Z]\w+", reason):
+        return
+    thing = next((said[f".{key}.name"] for key in ("involvedObject", "regarding") if said.get(f".{key}.name")), "")
+    kind = next((said[f".{key}.kind"] for key in ("involvedObject", "regarding") if said.get(f".{key}.kind")), "")
+    moments = (epoch(said.get(f".{key}", "")) for key in ("lastTimestamp", "eventTime", "metadata.creationTimestamp"))
+    count = said.get(".count", "")
+    yield Event(
+        place, reason, message, said.get(".type", ""), f"{kind.lower()}/{thing}" if kind and thing else thing,
+        said.get(".source.component", ""), said.get(".source.host", ""), None, int(count) if count.isdecimal() else 1,
+        cut=is_cut(message), time=next((moment for moment in moments if moment is not None), None),
+    )  # fmt: skip
 
 
 def _setting(place: Place, kind: str, name: str, path: str, value: str) -> Iterator[Fact]:

@@ -6,13 +6,25 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from tortie.doctor.picture.facts import Event, Fact, Node, Pod, Pool, Registered, Setting, Version, Workload
+from tortie.doctor.picture.facts import (
+    Event,
+    Fact,
+    Node,
+    Pod,
+    Pool,
+    Registered,
+    ResourceCondition,
+    Setting,
+    Version,
+    Workload,
+)
 from tortie.doctor.reading.exhibit import Place
 from tortie.doctor.reading.readers.kubectl_words import KINDS, bare_name, some
 from tortie.doctor.reading.readers.rows import is_address
-from tortie.doctor.reading.readers.times import age_s, event_ages
+from tortie.doctor.reading.readers.times import age_s, event_ages, is_cut
 
 Row = dict[str, str]
+INTERNAL: Final = "INTERNAL"  # not the API's word: the heading of a column, below which any address may stand
 ANNOTATION: Final = "projectcalico.org/IPv4Address"
 
 
@@ -62,7 +74,7 @@ def compared_row(place: Place, row: Row) -> Iterator[Fact]:
     if not is_address(internal):
         return
     annotations = ((ANNOTATION, f"{address}/{length}" if length else address),) if is_address(address) else ()
-    yield Node(place, name, internal_ip=internal, addresses=(("InternalIP", internal),), annotations=annotations)
+    yield Node(place, name, addresses=((INTERNAL, internal),), annotations=annotations)
     if annotations:
         yield Registered(place, name, address, int(length) if length.isdecimal() else None, "annotation")
 
@@ -75,9 +87,11 @@ def event_row(place: Place, row: Row) -> Iterator[Fact]:
     thing = row.get("OBJECT") or (f"{row['KIND'].lower()}/{row.get('NAME', '')}" if "KIND" in row else "")
     source, _, host = row.get("SOURCE", "").partition(",")
     count = row.get("COUNT", "")
+    message = row.get("MESSAGE", "")
     yield Event(
-        place, reason, row.get("MESSAGE", ""), row.get("TYPE", ""), thing, source.strip(), host.strip(), ages.last_s,
+        place, reason, message, row.get("TYPE", ""), thing, source.strip(), host.strip(), ages.last_s,
         int(count) if count.isdecimal() else ages.times, age_s(row.get("FIRST_SEEN", "")) or ages.over_s,
+        cut=is_cut(message),
     )  # fmt: skip
 
 
@@ -103,6 +117,16 @@ def endpoints_row(place: Place, row: Row) -> Iterator[Fact]:
         yield Setting(place, "endpoints", row.get("NAME", ""), some(row["ENDPOINTS"]), row.get("NAMESPACE", ""))
 
 
+def slice_row(place: Place, row: Row) -> Iterator[Fact]:
+    """An EndpointSlice is named like its service, and five characters more."""
+    name = bare_name(row.get("NAME", ""))
+    addresses = [cell for cell in row.get("ENDPOINTS", "").split(",") if cell and cell[0] != "<"]
+    ports = [port for port in row.get("PORTS", "").split(",") if port.isdecimal()]
+    ends = [f"{address}:{port}" for address in addresses for port in ports[:1]] or addresses
+    service = re.sub(r"-[a-z0-9]{5}$", "", name) if name != "kubernetes" else name
+    yield Setting(place, "endpoints", service, ",".join(ends), row.get("NAMESPACE", ""))
+
+
 def service_row(place: Place, row: Row) -> Iterator[Fact]:
     if "CLUSTER-IP" in row:
         yield Setting(place, "service", bare_name(row.get("NAME", "")), row["CLUSTER-IP"], row.get("NAMESPACE", ""))
@@ -111,13 +135,22 @@ def service_row(place: Place, row: Row) -> Iterator[Fact]:
 def tigera_row(place: Place, row: Row) -> Iterator[Fact]:
     states = [(column.lower(), row.get(column, "")) for column in ("AVAILABLE", "PROGRESSING", "DEGRADED")]
     told = " ".join(f"{name}={state}" for name, state in states if state in ("True", "False", "Unknown"))
+    name = bare_name(row.get("NAME", ""))
     if told:
-        yield Setting(place, "tigerastatus", bare_name(row.get("NAME", "")), told)
+        yield Setting(place, "tigerastatus", name, told)
+        degraded = row.get("DEGRADED", "")
+        for column, state in states:
+            message = row.get("MESSAGE", "") if (column == "degraded") == (degraded == "True") else ""
+            if state in ("True", "False", "Unknown"):
+                yield ResourceCondition(place, "TigeraStatus", name, column.capitalize(), state, "", message)
 
 
 def apiservice_row(place: Place, row: Row) -> Iterator[Fact]:
-    if row.get("AVAILABLE", "")[:4] in ("True", "Fals"):
-        yield Setting(place, "apiservice", row.get("NAME", ""), row["AVAILABLE"])
+    match = re.match(r"(True|False)(?: \((\w+)\))?$", row.get("AVAILABLE", ""))
+    if match:
+        name = bare_name(row.get("NAME", ""))
+        yield Setting(place, "apiservice", name, row["AVAILABLE"])
+        yield ResourceCondition(place, "APIService", name, "Available", match[1], match[2] or "")
 
 
 def created_row(place: Place, row: Row, asked: str) -> Iterator[Fact]:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from tortie.doctor.picture.facts import Fact
+from tortie.doctor.picture.facts import Event, Fact
 from tortie.doctor.reading.exhibit import Exhibit, Place
 from tortie.doctor.reading.readers import kubectl_rows as rows
 from tortie.doctor.reading.readers.bare_rows import bare_row, bare_top, missing, of_name
@@ -21,9 +21,12 @@ from tortie.doctor.reading.readers.jsonpath import column_names
 from tortie.doctor.reading.readers.kubectl_words import asked_for, namespace_of
 from tortie.doctor.reading.readers.rows import NONE, event_row, node_row, pod_row
 from tortie.doctor.reading.readers.tables import Header, header_of
+from tortie.doctor.reading.readers.times import is_cut
 
 Row = dict[str, str]
 _READY: Final = re.compile(r"\d/\d+\s+[A-Z]")
+_NEXT_EVENT: Final = re.compile(r"(?:^|\s)(?:Normal|Warning)\s|\d/\d+\s+[A-Z]|^\S*[$#] ")
+_CONTINUED: Final = 8
 _FIRST: Final = ("NAME", "LAST", "POD", "NODE", "OBJECT", "TYPE", "REASON", "READY", "STATUS", "AGE", "COUNT")
 # Commands whose lines are no rows, although they begin with a `get`.
 _NOT_ROWS: Final = re.compile(
@@ -61,7 +64,7 @@ def read(exhibit: Exhibit) -> Iterator[Fact]:
             line = _unwrapped(header, lines, index)
             for fact in reader(place, header.cells(line)):
                 found = True
-                yield fact
+                yield _whole_event(exhibit, index, fact) if isinstance(fact, Event) else fact
         if not found:
             shaped = _by_shape(exhibit, index, line)
             if shaped is not None:
@@ -70,6 +73,21 @@ def read(exhibit: Exhibit) -> Iterator[Fact]:
                 yield from bare_top(exhibit.place(index), line)
             elif bare and header is None:
                 yield from bare_row(exhibit.place(index), line, asked, exhibit.command)
+
+
+def _whole_event(exhibit: Exhibit, index: int, event: Event) -> Event:
+    """With the lines its message runs on to: `kubectl events` and old clients print its line ends as they are."""
+    stop = index + 1
+    for line in exhibit.lines[index + 1 : index + 1 + _CONTINUED]:
+        if not line.strip() or _NEXT_EVENT.search(line) or header_of(line) is not None:
+            break
+        stop += 1
+    else:
+        return event
+    if stop == index + 1 or not event.kind:
+        return event
+    message = "\n".join([event.message, *(line.strip() for line in exhibit.lines[index + 1 : stop])])
+    return event._replace(message=message, place=exhibit.place(index, stop), cut=is_cut(message))
 
 
 def _by_shape(exhibit: Exhibit, index: int, line: str) -> Fact | None:
@@ -113,6 +131,7 @@ def _reader_of(header: Header, asked: str, command: str) -> Callable[[Place, Row
     if {"DESIRED", "CURRENT"} <= names or {"UP-TO-DATE", "AVAILABLE"} <= names or asked == "StatefulSet":
         return lambda place, row: rows.workload_row(place, row, asked, namespace)
     for columns, reader in (
+        ({"ADDRESSTYPE", "ENDPOINTS"}, rows.slice_row),
         ({"ENDPOINTS"}, rows.endpoints_row),
         ({"CLUSTER-IP"}, rows.service_row),
         ({"AVAILABLE", "PROGRESSING", "DEGRADED"}, rows.tigera_row),

@@ -62,7 +62,7 @@ _CONTAINERS: Final = {
     "mount-bpffs": "mount-bpffs", "kube-flannel": "flannel", "ebpf-bootstrap": "mount-bpffs",
 }  # fmt: skip
 _CARRIERS: Final = ("docker", "sh", "bash", "env")  # run programs and print their lines
-_AGENT_PODS: Final = ("calico-node", "canal", "kube-calico")
+_AGENT_PODS: Final = ("calico-node", "canal", "rke2-canal", "kube-calico")
 _UNITS: Final = {
     "kubelet": "kubelet", "docker": "dockerd", "containerd": "containerd", "NetworkManager": "NetworkManager",
     "kube-proxy": "kube-proxy", "etcd": "etcd", "firewalld": "firewalld", "crio": "crio",

@@ -54,9 +54,14 @@ def settings(kind: str, body: dict[str, object], where: Where) -> Iterator[Fact]
         yield Setting(where.of(body), "service", name, text(get(body, "spec", "clusterIP")))
     elif kind == "Endpoints":
         yield Setting(where.of(body), "endpoints", name, ",".join(_addresses(body)))
+    elif kind == "EndpointSlice":
+        service = text(get(body, "metadata", "labels", "kubernetes.io/service-name")) or name
+        yield Setting(where.of(body), "endpoints", service, ",".join(_slice_addresses(body)))
     elif kind == "APIService":
         state = next((c for c in dicts(get(body, "status", "conditions")) if c.get("type") == "Available"), {})
-        yield Setting(where.of(body), "apiservice", name, text(state.get("status")))
+        reason = text(state.get("reason"))
+        told = f"{text(state.get('status'))} ({reason})" if reason and state.get("status") != "True" else ""
+        yield Setting(where.of(body), "apiservice", name, told or text(state.get("status")))
 
 
 def _addresses(body: dict[str, object]) -> Iterator[str]:
@@ -65,6 +70,17 @@ def _addresses(body: dict[str, object]) -> Iterator[str]:
         for address in dicts(subset.get("addresses")):
             for port in ports:
                 yield f"{text(address.get('ip'))}:{port}" if port else text(address.get("ip"))
+
+
+def _slice_addresses(body: dict[str, object]) -> Iterator[str]:
+    """Those that are ready; a slice that does not say has ready ones."""
+    ports = [text(port.get("port")) for port in dicts(body.get("ports"))] or [""]
+    for endpoint in dicts(body.get("endpoints")):
+        if get(endpoint, "conditions", "ready") is False:
+            continue
+        addresses = endpoint.get("addresses")
+        for address in addresses if isinstance(addresses, list) else ():
+            yield f"{text(address)}:{ports[0]}" if ports[0] else text(address)
 
 
 def _config(scope: str, body: object, where: Where, owner: str) -> Iterator[Fact]:

@@ -14,6 +14,7 @@ from tortie.doctor.picture.facts import (
     Node,
     Pool,
     Registered,
+    ResourceCondition,
     Setting,
     Version,
 )
@@ -79,6 +80,7 @@ def facts(body: object, where: Where) -> Iterator[Fact]:
         yield from reader(body, where)
     elif kind:
         yield from resource_settings.settings(kind, body, where)
+        yield from _states(kind, body, where)
 
 
 def _node(body: dict[str, object], where: Where) -> Iterator[Fact]:
@@ -122,7 +124,7 @@ def registered(annotations: object, node: str, where: Where) -> Iterator[Fact]:
 
 def _calico_node(body: dict[str, object], where: Where) -> Iterator[Fact]:
     name, bgp = name_of(body), get(body, "spec", "bgp")
-    yield CalicoNode(where.of(body), name)
+    yield CalicoNode(where.of(body), name, _texts(get(body, "metadata", "labels")))
     value = text(get(bgp, "ipv4Address"))
     if value:
         address, _, length = value.partition("/")
@@ -135,11 +137,21 @@ def _calico_node(body: dict[str, object], where: Where) -> Iterator[Fact]:
 def _event(body: dict[str, object], where: Where) -> Iterator[Fact]:
     involved = get(body, "involvedObject") or get(body, "regarding")
     thing = f"{text(get(involved, 'kind')).lower()}/{text(get(involved, 'name'))}"
-    first, last = epoch(text(body.get("firstTimestamp"))), epoch(text(body.get("lastTimestamp")))
+    source = get(body, "source") or get(body, "deprecatedSource")
+
+    def moment(*keys: str) -> float | None:
+        return next((then for key in keys if (then := epoch(text(body.get(key)))) is not None), None)
+
+    first = moment("firstTimestamp", "deprecatedFirstTimestamp", "eventTime")
+    last = epoch(text(get(body, "series", "lastObservedTime"))) or moment(
+        "lastTimestamp", "deprecatedLastTimestamp", "eventTime"
+    )
+    count = body.get("count") or body.get("deprecatedCount") or get(body, "series", "count")
+    component = get(source, "component") or body.get("reportingComponent") or body.get("reportingController")
     yield Event(
         where.of(body), text(body.get("reason")), text(body.get("message") or body.get("note")), text(body.get("type")),
-        thing, text(get(body, "source", "component")), text(get(body, "source", "host")), None,
-        number(text(body.get("count"))) or 1, last - first if first is not None and last is not None else None,
+        thing, text(component), text(get(source, "host") or body.get("reportingInstance")), None,
+        number(text(count)) or 1, last - first if first is not None and last is not None else None, time=last,
     )  # fmt: skip
 
 
@@ -156,13 +168,21 @@ def _pool(body: dict[str, object], where: Where) -> Iterator[Fact]:
 
 def _tigera(body: dict[str, object], where: Where) -> Iterator[Fact]:
     name = name_of(body)
-    conditions = list(_conditions(name, get(body, "status", "conditions"), where))
+    conditions = list(_states("TigeraStatus", body, where))
     yield from conditions
     told = [c for kind in ("Available", "Progressing", "Degraded") for c in conditions if c.kind == kind]
     if told:
         worst = next((c for c in told if c.kind == "Degraded" and c.status == "True"), told[0])
         states = " ".join(f"{c.kind.lower()}={c.status}" for c in told)
         yield Setting(worst.place, "tigerastatus", name, states)
+
+
+def _states(kind: str, body: dict[str, object], where: Where) -> Iterator[ResourceCondition]:
+    for item in dicts(get(body, "status", "conditions")):
+        yield ResourceCondition(
+            where.of(item), kind, name_of(body), text(item.get("type")), text(item.get("status")),
+            text(item.get("reason")), text(item.get("message")), epoch(text(item.get("lastTransitionTime"))),
+        )  # fmt: skip
 
 
 def _conditions(owner: str, items: object, where: Where) -> Iterator[Condition]:

@@ -8,7 +8,7 @@ from typing import Final
 from tortie.doctor.picture.facts import Event, Node, Pod
 from tortie.doctor.reading.exhibit import Place
 from tortie.doctor.reading.readers.tables import words
-from tortie.doctor.reading.readers.times import age_s, is_age
+from tortie.doctor.reading.readers.times import age_s, event_ages, is_age, is_cut
 
 _NAME: Final = r"[A-Za-z0-9](?:[A-Za-z0-9.*_-]{0,252}[A-Za-z0-9*])?"
 POD: Final = re.compile(
@@ -76,12 +76,10 @@ def event_row(place: Place, line: str) -> Event | None:
     match = EVENT.match(line)
     if not match:
         return None
-    from tortie.doctor.reading.readers.times import event_ages
-
-    ages = event_ages(match["age"])
+    ages, message = event_ages(match["age"]), (match["message"] or "").strip()
     return Event(
-        place, match["reason"], (match["message"] or "").strip(), match["type"], match["object"],
-        age_s=ages.last_s, count=ages.times, over_s=ages.over_s,
+        place, match["reason"], message, match["type"], match["object"],
+        age_s=ages.last_s, count=ages.times, over_s=ages.over_s, cut=is_cut(message),
     )  # fmt: skip
 
 

@@ -39,6 +39,12 @@ _FLAGS: Final = (
 )
 
 
+_PATH: Final = r"(?:(/(?:etc|usr|lib|run)/[\w.@/-]{1,150}):(?:\d{1,6}:)?)?"  # of grep over files
+_ASSIGNED: Final = (
+    rf"^{_PATH}[ \t]*(?:export[ \t]+)?[\"']?([A-Z][A-Z0-9_]{{1,60}}|(?:https?|no|all|ftp)_proxy)=(.{{0,800}})$"
+)
+
+
 class _Text:
     """An exhibit's text with the way back from an offset to a line."""
 
@@ -90,6 +96,13 @@ def _env(exhibit: Exhibit, index: int, match: re.Match[str]) -> Iterator[Fact]:
     yield Setting(exhibit.place(index), "env", match[1], value, owner, exhibit.host)
 
 
+def _assigned(exhibit: Exhibit, index: int, match: re.Match[str]) -> Iterator[Fact]:
+    """`NAME=value`, alone, of `env`, or of a file such as /etc/default/kubelet, whose unit is then the owner."""
+    value = match[3].strip().rstrip("\\,").strip().strip("\"'")
+    owner = _unit(match[1] or "") or fragments.owner_of(exhibit.command) or _unit_of_file(exhibit.command)
+    yield Setting(exhibit.place(index), "env", match[2], value, owner or _owner_above(exhibit, index), exhibit.host)
+
+
 def _described_env(exhibit: Exhibit, index: int, match: re.Match[str]) -> Iterator[Fact]:
     owner = fragments.owner_of(exhibit.command)
     yield Setting(exhibit.place(index), "env", match[1], match[2].strip(), owner, exhibit.host)
@@ -97,10 +110,16 @@ def _described_env(exhibit: Exhibit, index: int, match: re.Match[str]) -> Iterat
 
 def _environment(exhibit: Exhibit, index: int, match: re.Match[str]) -> Iterator[Fact]:
     """`Environment="HTTP_PROXY=..." "NO_PROXY=..."` of a unit, or of `systemctl show`."""
-    for quoted, plain in re.findall(r"\"([^\"]+)\"|(\S+)", match[1]):
-        name, equals, value = (quoted or plain).partition("=")
+    owner = _unit(match[1] or "") or _unit(exhibit.command)
+    for quoted, single, plain in re.findall(r"\"([^\"]+)\"|'([^']+)'|(\S+)", match[2]):
+        name, equals, value = (quoted or single or plain).partition("=")
         if equals and re.match(r"[A-Za-z_]\w*$", name):
-            yield Setting(exhibit.place(index), "env", name, value.strip("\"'"), _unit(exhibit.command), exhibit.host)
+            yield Setting(exhibit.place(index), "env", name, value.strip("\"'"), owner, exhibit.host)
+
+
+def _environment_file(exhibit: Exhibit, index: int, match: re.Match[str]) -> Iterator[Fact]:
+    owner = _unit(match[1] or "") or _unit(exhibit.command)
+    yield Setting(exhibit.place(index), "unit", "EnvironmentFile", match[2].lstrip("-"), owner, exhibit.host)
 
 
 def _owner_above(exhibit: Exhibit, index: int) -> str:
@@ -112,8 +131,21 @@ def _owner_above(exhibit: Exhibit, index: int) -> str:
 
 
 def _unit(command: str) -> str:
-    match = re.search(r"\b(docker|containerd|kubelet|crio|cri-o|calico-node|etcd)(?:\.service)?\b", command)
-    return match[1] if match else ""
+    match = re.search(
+        r"\b(docker|containerd|kubelet|kube-proxy|kube-apiserver|crio|cri-o|calico-node|etcd|k3s-agent|k3s|rke2-server|"
+        r"rke2-agent|snap\.microk8s\.[\w-]+)(?:\.service)?\b",
+        command,
+    )
+    return match[1] if match else _unit_of_file(command)
+
+
+def _unit_of_file(command: str) -> str:
+    """The unit that a file of settings belongs to: /etc/default/x, /etc/sysconfig/x, x.service.d/proxy.conf."""
+    match = re.search(
+        r"/etc/(?:default|sysconfig)/([A-Za-z][\w.-]{0,60})|/([\w@.-]{1,80}?)\.service(?:\.d)?\b|/etc/(environment)\b",
+        command,
+    )
+    return next((name for name in match.groups() if name), "") if match else ""
 
 
 # Kernel, runtime, programs
@@ -222,12 +254,13 @@ def _can_i(exhibit: Exhibit) -> Iterator[Fact]:
 
 _Make = Callable[[Exhibit, int, "re.Match[str]"], Iterator[Fact]]
 _RULES: Final[tuple[tuple[tuple[str, ...], str, _Make], ...]] = (
-    (("=",), r"^[ \t]*(?:export[ \t]+)?[\"']?([A-Z][A-Z0-9_]{1,60})=((?:.{0,800}))$", _env),
+    (("=",), _ASSIGNED, _assigned),
     (
         ("-e ", "--env"),
         r"(?:(?:^|[ \t])-e|--env)[ \t=]+[\"']?([A-Z][A-Z0-9_]{1,60})=(\"[^\"\n]*\"|'[^'\n]*'|[^\s\"']*)", _env,
     ),
-    (("Environment",), r"^[ \t]*Environment=(.{1,2000})$", _environment),
+    (("Environment=",), rf"^{_PATH}[ \t]*Environment=(.{{1,2000}})$", _environment),
+    (("EnvironmentFile=",), rf"^{_PATH}[ \t]*EnvironmentFile=(\S{{1,300}})[ \t]*$", _environment_file),
     (
         (":  ", "_", "NODEIP:", "IP:"),
         r"^[ \t]*([A-Z][A-Z0-9]*_[A-Z0-9_]{1,60}|(?<=    )(?:IP6?|NODENAME|NODEIP|AS|HOSTNAME)):[ \t]+(\S.{0,300})$",

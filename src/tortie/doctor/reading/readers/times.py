@@ -54,6 +54,11 @@ def event_ages(text: str) -> Ages:
     return Ages(age_s(match[1]), int(match[2] or 1), over)
 
 
+def is_cut(message: str) -> bool:
+    """Whether a table shows only the first line of a message: kubectl puts dots for the rest, older ones nothing."""
+    return message.endswith(("...", "…", ":"))
+
+
 def epoch(text: str) -> float | None:
     """Seconds since the epoch of `Thu, 12 Jan 2023 13:55:26 +0800` or `2023-01-12T05:55:26.123Z`; None otherwise."""
     text = text.strip().strip("\"'")

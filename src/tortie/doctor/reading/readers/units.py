@@ -37,6 +37,18 @@ _LISTED: Final = Pattern(
 _UNIT_FILE: Final = Pattern(r"^([\w@.\\:-]+\.(?:service|timer|socket))\s+(enabled|disabled|static|masked|indirect)\b")
 _TIMER: Final = Pattern(r"\s([\w@.-]+\.timer)\s+([\w@.-]+\.service)$")
 _STATES: Final = ("active", "inactive", "failed", "activating", "deactivating", "unknown")
+_IS_ACTIVE: Final = Pattern(r"\bis-(?:active|failed)\b")
+# `service x status` of old systems, supervisorctl, and what people put together of systemctl's words.
+_STATED: Final = Pattern(
+    r"^([\w@.-]{2,80}?)(?:\.service)?(?: is (not active|not running|stopped|dead|running|active)\b"
+    r"|\s{2,}(RUNNING|FATAL|STOPPED|EXITED|BACKOFF|STARTING)\s"
+    r"|(?<=\.service)(?:: | )(inactive|failed|active) \((?:dead|running|exited|failed|Result)[^)]{0,60}\))"
+)
+_STATED_AS: Final = {
+    "not active": "inactive", "not running": "inactive", "stopped": "inactive", "dead": "inactive", "running": "active",
+    "active": "active", "RUNNING": "active", "FATAL": "failed", "STOPPED": "inactive", "EXITED": "inactive",
+    "BACKOFF": "failed", "STARTING": "activating", "inactive": "inactive", "failed": "failed",
+}  # fmt: skip
 _FIELD: Final = Pattern(r"^([A-Z][A-Za-z]+)=(.*)$")
 _ENV: Final = Pattern(r'(?:^|\s)"?([A-Za-z_][A-Za-z0-9_]*)=("[^"]*"|[^\s"]*)')
 _FLAG: Final = Pattern(r"(?:^|\s)(?:-e|--env)[ =]\"?([A-Z][A-Z0-9_]*)=([^\s\"\\]*)")
@@ -77,6 +89,8 @@ def read(exhibit: Exhibit) -> Iterator[Fact]:
         yield from _status(exhibit)
     if "systemctl" in command or ".service" in text or ".timer" in text:
         yield from _systemctl(exhibit)
+    if ran(exhibit, "service", "supervisorctl") or ".service: " in text or ".service inactive" in text:
+        yield from _stated(exhibit)
     if ran(exhibit, *_RUNTIMES) or "CONTAINER ID" in text or "k8s_" in text:
         yield from _containers(exhibit)
         yield from details(exhibit)
@@ -113,7 +127,7 @@ def _service(name: str) -> str:
 
 
 def _asked(exhibit: Exhibit) -> list[str]:
-    verbs = ("status", "is-active", "is-enabled", "show", "cat", "is-failed", "restart", "start")
+    verbs = ("status", "is-active", "is-failed", "is-enabled", "show", "cat", "restart", "start")
     found: list[str] = []
     for segment in segments(exhibit.command):
         words = [word for word in words_after(segment, "systemctl") if not word.startswith("-")]
@@ -128,7 +142,7 @@ def _systemctl(exhibit: Exhibit) -> Iterator[Fact]:
     for index, line in rows(exhibit):
         place = exhibit.place(index)
         owner = _service(asked[min(turn, len(asked) - 1)]) if asked else ""
-        if line in _STATES and "is-active" in exhibit.command and asked:
+        if line in _STATES and _IS_ACTIVE.search(exhibit.command) and asked:
             yield Unit(place, owner, line, "", host)
             turn += 1
         elif line in ("enabled", "disabled", "static", "masked") and "is-enabled" in exhibit.command and asked:
@@ -147,6 +161,14 @@ def _systemctl(exhibit: Exhibit) -> Iterator[Fact]:
             yield Unit(place, _service(line.split()[1]), "not-found", "", host)
         elif "systemctl" in exhibit.command:
             yield from _fields(exhibit, index, line, owner)
+
+
+def _stated(exhibit: Exhibit) -> Iterator[Fact]:
+    for index, line in rows(exhibit):
+        match = _STATED.match(line)
+        if match:
+            said = match[2] or match[3] or match[4]
+            yield Unit(exhibit.place(index), _service(match[1]), _STATED_AS[said], line, exhibit.host)
 
 
 def _fields(exhibit: Exhibit, index: int, line: str, owner: str) -> Iterator[Fact]:

@@ -9,6 +9,7 @@ MAX_CHARS: Final = 1_500_000
 MAX_NODES: Final = 120_000
 MAX_DEPTH: Final = 60
 _BRACKETS: Final = re.compile(r"[\[\]{}]")
+_TOKENS: Final = re.compile(r"\"(?:[^\"\\]|\\.)*+(?:\"|$)|[\[\]{},]")
 _INT: Final = re.compile(r"[-+]?\d{1,18}$")
 _WORDS: Final = {"true": True, "True": True, "false": False, "False": False, "null": None, "~": None, "": None}
 
@@ -67,6 +68,21 @@ def load_json(text: str) -> object:
         return json.loads(text)
     except (ValueError, RecursionError):
         return None
+
+
+def closed(text: str) -> str:
+    """JSON whose end was cut off, up to its last whole value, with the brackets that are open there."""
+    open_now: list[str] = []
+    kept, closing = 0, ""
+    for match in _TOKENS.finditer(text.replace("\t", "  ")):
+        token = match[0]
+        if token in "{[":
+            open_now.append("}" if token == "{" else "]")
+        elif token in "}]" and open_now:
+            open_now.pop()
+        if token in "{[}]," and len(open_now) <= MAX_DEPTH:
+            kept, closing = match.end() - (token == ","), "".join(reversed(open_now))
+    return text.replace("\t", "  ")[:kept] + closing
 
 
 def _too_deep(text: str) -> bool:
