@@ -20,7 +20,7 @@ import re
 import sys
 from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from tortie.doctor.words import Language, Words
 
@@ -49,7 +49,7 @@ def _unit(seconds: float) -> tuple[int, str]:
     return 1, "s"
 
 
-Value = str | int | float | Words | Iterable[str]  # and Text
+Value: TypeAlias = "str | int | float | Words | Text | Iterable[str]"
 
 
 class Section(NamedTuple):

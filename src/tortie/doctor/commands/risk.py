@@ -27,7 +27,7 @@ READERS: Final = frozenset((
     "uptime", "vmstat", "w", "wc", "wget", "which", "who", "xxd", "zcat", "zgrep", "[", "[[", "arp",
     "iotop", "mkdir", "modinfo", "cd", "exit",
 ))  # fmt: skip
-# label, annotate and uncordon are undone by one word and restart nothing.
+# label, annotate and uncordon are undone by one word and restart nothing; a node's address for BGP is more than a note.
 _KUBECTL_READS: Final = frozenset((
     "get", "describe", "logs", "top", "explain", "version", "api-resources", "api-versions", "cluster-info",
     "events", "diff", "wait", "config", "options", "auth", "label", "annotate", "uncordon",
@@ -108,6 +108,8 @@ def _kubectl(command: Simple) -> bool:
         return "--field-selector" in words and "status.phase=Failed" in words
     if verb == "create":
         return "--save-config" not in words and bool({"cm", "configmap", "secret", "token"} & set(words))
+    if verb == "annotate":  # sessions of that node are made anew
+        return not any(word.startswith("projectcalico.org/IPv") for word in words)
     if verb == "exec":  # the program behind `--` is judged instead
         return False
     return verb in _KUBECTL_READS

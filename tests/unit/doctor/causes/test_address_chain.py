@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.support.doctor import finding, picture
 
 from tortie.doctor.causes.cause import LIKELY
-from tortie.doctor.causes.nodes.trt1001_autodetect_wrong_interface import CAUSE, fix
+from tortie.doctor.causes.nodes.trt1001_autodetect_wrong_interface import CAUSE
 
 ID = "autodetect-wrong-interface"
 
@@ -76,7 +76,7 @@ def test_nobody_suffers_so_nothing_is_restarted_for_it() -> None:
     answer = finding(ID, text)
     assert answer.aside
     assert "wrong place" not in answer.why.en
-    assert fix(picture(text), answer)[0].risk == "safe"
+    assert CAUSE.fix(picture(text), answer)[0].risk == "safe"
 
 
 def test_the_end_of_a_start_needs_a_contested_address() -> None:

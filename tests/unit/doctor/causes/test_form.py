@@ -15,7 +15,7 @@ from tortie.doctor.commands.risk import risk_of
 from tortie.doctor.commands.shell import HOLE, Shell
 from tortie.doctor.texts import Section, sections
 
-PARTS = ("name", "what", "missing", "why", "alike", "ask", "fix", "verify", "prevent")
+PARTS = ("name", "what", "missing", "why", "word", "alike", "ask", "fix", "verify", "prevent")
 _SAY = re.compile(r"\bsay=(?P<choice>[^\n]+)")
 _OWN_WORDS = re.compile(r"(?<![.\w])(?:found|ruled_out)\((?![^\0]*say=)")  # a finding, and nothing that it says
 _VALUE = re.compile(r"\{(\w+)\}")

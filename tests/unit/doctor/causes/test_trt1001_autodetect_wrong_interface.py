@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.support.doctor import finding, picture
 
 from tortie.doctor.causes.cause import LIKELY
-from tortie.doctor.causes.nodes.trt1001_autodetect_wrong_interface import CAUSE, fix
+from tortie.doctor.causes.nodes.trt1001_autodetect_wrong_interface import CAUSE
 
 ID = "autodetect-wrong-interface"
 
@@ -163,12 +163,42 @@ def test_the_method_fits_the_release() -> None:
     for image, method in (
         ("v3.26.1", "kubernetes-internal-ip"),
         ("v3.17.0", "cidr=10.71.3.0/24"),
-        ("v3.9.5", "interface="),
+        ("v3.9.5", "can-reach=10.71.3.4"),
     ):
         seen = picture(
             ANNOTATION + f"\n$ kubectl describe ds calico-node | grep Image\n    Image:  calico/node:{image}\n"
         )
-        assert method in fix(seen, CAUSE.judge(seen))[0].command
+        assert method in CAUSE.fix(seen, CAUSE.judge(seen))[0].command
+
+
+def test_the_method_fits_the_age_of_the_cluster_where_no_release_is_shown() -> None:
+    seen = picture(SECOND_NIC.replace("v1.21.3", "v1.13.2"))
+    assert "can-reach=10.9.8.7" in CAUSE.fix(seen, CAUSE.judge(seen))[0].command
+
+
+def test_nodes_are_in_a_network_as_long_as_their_link_says() -> None:
+    links = "edge-1:~$ ip -br -4 addr\neth0    UP   10.71.3.4/22\n    Image:  calico/node:v3.17.0\n"
+    seen = picture(ANNOTATION + links)
+    assert "cidr=10.71.0.0/22'" in CAUSE.fix(seen, CAUSE.judge(seen))[0].command
+
+
+def test_a_method_that_is_set_already_is_not_set_again() -> None:
+    setting = "$ kubectl -n kube-system exec calico-node-x -- env\nIP_AUTODETECTION_METHOD=kubernetes-internal-ip\n"
+    seen = picture(ANNOTATION + setting + "    Image:  calico/node:v3.26.1\n")
+    first = CAUSE.fix(seen, CAUSE.judge(seen))[0].command
+    assert "set env" not in first
+    assert "delete pod" in first
+    assert "edge-2" in first
+
+
+def test_the_network_behind_a_bridge_is_looked_at_before_it_is_removed() -> None:
+    text = ANNOTATION.replace("192.168.56.102", "172.20.0.1") + (
+        "root@edge-2:~# ip -br a\neth0  UP  10.71.3.5/24\nbr-0a1b2c3d4e5f  UP  172.20.0.1/16\n"
+    )
+    seen = picture(text)
+    look, remove = CAUSE.fix(seen, CAUSE.judge(seen))[-2:]
+    assert ("docker network inspect 0a1b2c3d4e5f" in look.command, look.risk) == (True, "safe")
+    assert ("docker network rm 0a1b2c3d4e5f" in remove.command, remove.risk) == (True, "disruptive")
 
 
 def test_a_dead_kubelets_annotation_is_an_aside() -> None:

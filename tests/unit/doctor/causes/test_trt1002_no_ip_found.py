@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from tests.support.doctor import finding
+from tests.support.doctor import finding, picture
 
 from tortie.doctor.causes.cause import LIKELY, PROVEN
+from tortie.doctor.causes.nodes.trt1002_no_ip_found import CAUSE
 
 ID = "no-ip-found"
 
@@ -64,3 +65,16 @@ def test_an_address_that_was_found_rules_it_out() -> None:
 
 def test_a_crash_loop_alone_says_nothing() -> None:
     assert finding(ID, "calico-node-5k5k5   0/1   CrashLoopBackOff   9   21m").state == "cannot-tell"
+
+
+def test_other_hosts_keep_their_pattern_and_this_one_gets_its_link() -> None:
+    links = "arm-3:~$ ip -br -4 addr\nlo     UNKNOWN   127.0.0.1/8\nenP2p1s0    UP   10.12.0.3/24\n"
+    seen = picture(REGEX + links + "    Image:  calico/node:v3.14.2\n")
+    commands = [step.command for step in CAUSE.fix(seen, CAUSE.judge(seen))]
+    assert any("IP_AUTODETECTION_METHOD=interface=eth,enP2p1s0'" in command for command in commands)
+
+
+def test_the_other_family_has_a_setting_of_its_own() -> None:
+    seen = picture(REGEX.replace("IPv4", "IPv6") + "    Image:  calico/node:v3.26.0\n")
+    commands = [step.command for step in CAUSE.fix(seen, CAUSE.judge(seen))]
+    assert any("IP6_AUTODETECTION_METHOD=kubernetes-internal-ip" in command for command in commands)

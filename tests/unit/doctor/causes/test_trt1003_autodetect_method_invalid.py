@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.support.doctor import finding, picture
 
 from tortie.doctor.causes.cause import LIKELY
-from tortie.doctor.causes.nodes.trt1003_autodetect_method_invalid import CAUSE, fix
+from tortie.doctor.causes.nodes.trt1003_autodetect_method_invalid import CAUSE
 
 ID = "autodetect-method-invalid"
 
@@ -22,7 +22,7 @@ def test_a_bare_interface_name() -> None:
     assert answer.strength >= LIKELY
     assert {"ens192", "IP_AUTODETECTION_METHOD"} <= set(answer.objects)
     seen = picture(BARE)
-    assert "interface=ens192" in fix(seen, CAUSE.judge(seen))[0].command
+    assert "interface=ens192" in CAUSE.fix(seen, CAUSE.judge(seen))[0].command
 
 
 def test_a_bad_network() -> None:
@@ -38,7 +38,16 @@ def test_a_method_newer_than_the_image_is_not_proposed_again() -> None:
     seen = picture(text)
     answer = CAUSE.judge(seen)
     assert answer.strength >= LIKELY
-    assert "kubernetes-internal-ip" not in fix(seen, answer)[0].command
+    assert "kubernetes-internal-ip" not in CAUSE.fix(seen, answer)[0].command
+
+
+def test_what_was_refused_is_not_proposed_again_where_no_release_is_shown() -> None:
+    nodes = "$ kubectl get nodes -o wide\nNAME  STATUS  ROLES  AGE  VERSION  INTERNAL-IP\n"
+    nodes += "q-1  Ready  <none>  9d  v1.21.0  10.8.0.1\n"
+    seen = picture(nodes + BARE.replace("ens192", "kubernetes-internal-ip"))
+    commands = [step.command for step in CAUSE.fix(seen, CAUSE.judge(seen))]
+    assert any("cidr=10.8.0.0/24" in command for command in commands)
+    assert not any("kubernetes-internal-ip" in command for command in commands)
 
 
 def test_a_method_that_finds_nothing_is_valid() -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from tests.support.doctor import finding
+from tests.support.doctor import finding, picture
 
 from tortie.doctor.causes.cause import LIKELY, PROVEN
+from tortie.doctor.causes.nodes.trt1004_node_ip_changed import CAUSE
 
 ID = "node-ip-changed"
 
@@ -57,6 +58,28 @@ def test_exchanged_addresses_blame_the_outdated_record() -> None:
     assert {"x-1", "10.33.0.21"} <= set(answer.objects)
     assert finding("duplicate-node-ip", EXCHANGED).state == "ruled-out"
     assert finding("stale-node-entry", EXCHANGED).state == "ruled-out"
+
+
+def test_the_outdated_record_is_corrected_before_the_other_agent_restarts() -> None:
+    seen = picture("x-1:~$ ip -br -4 addr\nens3   UP   10.33.0.20/22\n" + EXCHANGED)
+    steps = CAUSE.fix(seen, CAUSE.judge(seen))
+    assert "kubectl annotate node x-1 projectcalico.org/IPv4Address=10.33.0.20/22 " in steps[0].command
+    assert steps[0].risk == "disruptive"
+    assert "x-2" in steps[-1].command
+
+
+def test_leases_are_spoken_of_where_there_are_some() -> None:
+    told = "节点的 DHCP 租约到期后 IP 变了。\n"
+    for text, expected in ((BIND, False), (BIND + told, True)):
+        seen = picture(text)
+        prevent = CAUSE.prevent_for(seen, CAUSE.judge(seen))
+        assert any("lease" in words.en for words in prevent) == expected
+
+
+def test_the_address_of_a_whole_network_is_no_hosts() -> None:
+    text = EXCHANGED.replace("address 10.33.0.21.", "address 10.33.0.0.")
+    for cause in (ID, "duplicate-node-ip", "stale-node-entry"):
+        assert finding(cause, text).state != "found"
 
 
 def test_a_stored_address_that_is_still_there_rules_it_out() -> None:

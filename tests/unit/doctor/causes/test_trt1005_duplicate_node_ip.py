@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from tests.support.doctor import finding
+from tests.support.doctor import finding, picture
 
 from tortie.doctor.causes.cause import LIKELY, PROVEN
+from tortie.doctor.causes.nodes.trt1005_duplicate_node_ip import CAUSE
 
 ID = "duplicate-node-ip"
 
@@ -64,3 +65,11 @@ def test_different_addresses_rule_it_out() -> None:
         "t-3    Ready    <none>   1h    v1.21.3   10.44.0.21", "t-3    Ready    <none>   1h    v1.21.3   10.44.0.22"
     )
     assert finding(ID, text).state == "ruled-out"
+
+
+def test_the_link_is_asked_with_names_from_the_evidence() -> None:
+    links = "t-3:~$ ip -br -4 addr\nens3   UP   10.44.0.21/24\n"
+    seen = picture(TWINS + LOG + links)
+    steps = CAUSE.fix(seen, CAUSE.judge(seen))
+    assert steps[0].command == "arping -D -c3 -I ens3 10.44.0.21"
+    assert "t-3" in steps[-1].command

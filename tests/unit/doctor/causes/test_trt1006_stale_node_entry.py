@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from tests.support.doctor import finding
+from tests.support.doctor import finding, picture
 
 from tortie.doctor.causes.cause import LIKELY, PROVEN
+from tortie.doctor.causes.nodes.trt1006_stale_node_entry import CAUSE
 
 ID = "stale-node-entry"
 
@@ -69,3 +70,13 @@ def test_a_live_owner_rules_it_out() -> None:
 
 def test_the_conflict_alone_is_a_candidate() -> None:
     assert finding(ID, LOG).strength < LIKELY
+
+
+def test_the_old_record_is_removed_where_it_lies() -> None:
+    relic = NODES + "web-old   NotReady   <none>   90d   v1.9.2\n"
+    for text, command in (
+        (LOG + NODES + BOTH, "calicoctl delete node web-old"),
+        (LOG + relic, "kubectl delete node web-old"),
+    ):
+        seen = picture(text)
+        assert command in [step.command for step in CAUSE.fix(seen, CAUSE.judge(seen))]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from tests.support.doctor import finding
+from tests.support.doctor import finding, picture
 
 from tortie.doctor.causes.cause import LIKELY, PROVEN
+from tortie.doctor.causes.nodes.trt1007_nodename_mismatch import CAUSE
 
 ID = "nodename-mismatch"
 
@@ -98,3 +99,16 @@ def test_a_nodename_file_with_the_nodes_own_name() -> None:
     lx-08
     """
     assert finding(ID, text).strength == 0.0
+
+
+def test_every_step_names_the_host_and_the_name_that_is_meant() -> None:
+    seen = picture(CALICO + KUBERNETES + CNI)
+    commands = [step.command for step in CAUSE.fix(seen, CAUSE.judge(seen))]
+    assert "calicoctl delete node app7" in commands
+    assert any("kubectl drain app7.corp.lan" in c and "--delete-local-data &&" in c for c in commands)
+    assert not any("<node>" in command or "<wrong>" in command for command in commands)
+
+
+def test_a_name_that_calico_has_not_recorded_is_not_deleted() -> None:
+    seen = picture(CALICO.replace("app7\n", "") + KUBERNETES + CNI)
+    assert not any("calicoctl delete" in step.command for step in CAUSE.fix(seen, CAUSE.judge(seen)))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from tests.support.doctor import finding
+from tests.support.doctor import finding, picture
 
 from tortie.doctor.causes.cause import LIKELY
+from tortie.doctor.causes.nodes.trt1008_nodename_invalid import CAUSE
 
 ID = "nodename-invalid"
 
@@ -37,6 +38,10 @@ def test_a_line_break_in_the_stored_name() -> None:
     2022-04-04 04:04:04.010 [ERROR][9] startup/startup.go 158: failed to query node error=resource does not exist: Node(kv-1\\n) with error: nodes "kv-1\\n" not found
     """  # noqa: E501
     answer = finding(ID, text)
+    first = CAUSE.fix(picture(text), answer)[0]
+    assert not any("lower case" in words.en for words in CAUSE.prevent_for(picture(text), answer))
+    assert "printf %s kv-1 > /var/lib/calico/nodename" in first.command
+    assert first.risk == "disruptive"
     assert answer.strength >= LIKELY
     assert {"kv-1", "/var/lib/calico/nodename"} <= set(answer.objects)
 

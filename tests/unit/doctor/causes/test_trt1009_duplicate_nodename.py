@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from tests.support.doctor import finding
+from tests.support.doctor import finding, picture
 
 from tortie.doctor.causes.cause import LIKELY
+from tortie.doctor.causes.nodes.trt1009_duplicate_nodename import CAUSE
 
 ID = "duplicate-nodename"
 
@@ -137,3 +138,26 @@ def test_a_stored_name_of_another_host() -> None:
         assert {"edge-a", "edge-b"} <= set(answer.objects)
     alone = text.replace("{line}", line).replace("Two machines of ours take turns being 0/1.", "calico is 0/1")
     assert finding(ID, alone).strength < LIKELY
+
+
+def test_the_copied_file_is_removed_where_it_lies_and_the_clone_restarts_first() -> None:
+    text = """
+    $ kubectl get pods -n kube-system -o wide | grep calico-node
+    calico-node-aa11a   0/1   Running   4   2d   10.2.0.11   cl-1   <none>   <none>
+    calico-node-bb22b   0/1   Running   5   2d   10.2.0.12   cl-2   <none>   <none>
+    $ kubectl -n kube-system logs calico-node-bb22b | head -3
+    2021-03-03 03:03:03.001 [INFO][9] startup/startup.go 410: Using stored node name from /var/lib/calico/nodename
+    2021-03-03 03:03:03.002 [INFO][9] startup/startup.go 425: Determined node name: cl-1
+    """
+    seen = picture(text)
+    steps = CAUSE.fix(seen, CAUSE.judge(seen))
+    assert "rm -f /var/lib/calico/nodename" in steps[0].command
+    assert not any("NODENAME" in step.command for step in steps)
+    assert ["cl-2" in steps[-2].command, "cl-1" in steps[-1].command] == [True, True]
+
+
+def test_what_the_question_asks_for_is_understood() -> None:
+    command = CAUSE.ask.command.replace("'<namespace>'", "kube-system")
+    answer = finding(ID, f"$ {command}\nm1\nm1\nw1\nw1\nw2\nw1\n")
+    assert answer.strength >= LIKELY
+    assert {"w1", "w2"} <= set(answer.objects)

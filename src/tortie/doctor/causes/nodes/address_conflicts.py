@@ -1,16 +1,17 @@
-"""Two nodes and one address: who holds it, who wants it, and therefore which of four causes it is."""
+"""Two nodes and one address: who holds it, who wants it, and therefore which of four causes it is, or none."""
 
 from __future__ import annotations
 
 from typing import Final, Literal, NamedTuple
 
-from tortie.doctor.causes.legacy import LIKELY, POSSIBLE, PROVEN, STRONG
+from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG
+from tortie.doctor.causes.nodes.bgp_addresses import link_with, registrations
 from tortie.doctor.causes.nodes.bgp_evidence import conflicts, is_lost, node_at
-from tortie.doctor.causes.nodes.wrong_addresses import suspects
+from tortie.doctor.causes.nodes.wrong_addresses import is_network, suspects
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Hit, Sign
 
-Kind = Literal["wrong-interface", "stale", "duplicate", "changed", "open"]
+Kind = Literal["wrong-interface", "network", "stale", "duplicate", "changed", "open"]
 
 ARP_ANSWERED: Final = Sign("arp-answered", "(Unicast|Broadcast) reply from <ip> [")
 ARP_ANSWERS: Final = Sign("arp-answers", "Received <n> response\\(s\\)")
@@ -46,9 +47,21 @@ def contests(picture: Picture) -> list[Contest]:
     return got
 
 
+def decided(picture: Picture) -> Contest | None:
+    """The first one of which the evidence tells what it is."""
+    return next((one for one in contests(picture) if one.kind != "open"), None)
+
+
 def contest(picture: Picture, kind: Kind) -> Contest | None:
     """The most certain one of a kind."""
     return max((c for c in contests(picture) if c.kind == kind), key=lambda c: c.strength, default=None)
+
+
+def link_of(picture: Picture, address: str) -> str:
+    """The link that carries a contested address, by its host or by the agent's word."""
+    link = link_with(picture, address)
+    told = [seen.interface for seen in registrations(picture) if seen.address == address and seen.interface]
+    return link.name if link else told[-1] if told else ""
 
 
 def arp_answers(picture: Picture) -> bool | None:
@@ -64,6 +77,9 @@ def _decide(picture: Picture, address: str, other: str, node: str) -> tuple[Kind
     wrong = next((s for s in suspects(picture) if s.address == address and s.strength >= STRONG), None)
     if wrong:
         return "wrong-interface", wrong.strength, wrong.evidence
+    recorded = [seen for seen in registrations(picture) if seen.address == address]
+    if is_network(address, recorded[-1].length if recorded else 0):
+        return "network", STRONG, tuple(recorded[-1:])
     nodes, ips = picture.nodes_now(), picture.internal_ips()
     listing = {name: fact for name, fact in nodes.items() if fact.status}
     arp = arp_answers(picture)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from tortie.doctor.causes.nodes.bgp_addresses import Seen, links_shown
 from tortie.doctor.picture.facts import Interface
 from tortie.doctor.picture.picture import Picture
-from tortie.doctor.words import Words
+from tortie.doctor.texts import Text
 
 if TYPE_CHECKING:
     from tortie.model.network import Interface as Link
@@ -24,18 +24,13 @@ def skipped_by(picture: Picture, interface: str) -> str | None:
     return excluded_by(interface, CalicoVersion(*(*version, 0, 0)[:3])) or ""
 
 
-def remark(picture: Picture, interface: str) -> Words:
+def remark(picture: Picture, interface: str) -> Text | None:
     """Why first-found takes such a link, or that it cannot have been first-found."""
     pattern = skipped_by(picture, interface)
     if pattern is None or picture.value("IP_AUTODETECTION_METHOD") not in ("", "first-found"):
-        return Words("", "")
-    if pattern:
-        return Words(
-            f" first-found of this release skips {interface} ({pattern}): it is a stored value, or another method's.",
-            f"该版本的 first-found 会跳过 {interface}（{pattern}）：这是旧的存储值，或由别的方法选出。",
-        )
-    return Words(
-        f" first-found of this release does not skip {interface}.", f"该版本的 first-found 不会跳过 {interface}。"
+        return None
+    return Text(
+        __name__, "remark skips" if pattern else "remark takes", (("interface", interface), ("pattern", pattern))
     )
 
 

@@ -82,8 +82,13 @@ def split_names(names: list[str]) -> list[tuple[str, str]]:
     return [(name, long) for name in names if "." not in name for long in full if long.split(".")[0] == name]
 
 
-def drain(picture: Picture, node: str) -> str:
-    """Takes the pods off a node; the flag for local data was renamed in Kubernetes 1.20."""
+def drains_by_old_flag(picture: Picture) -> bool:
+    """kubectl's flag for local data was renamed in Kubernetes 1.20."""
     version = picture.version("kubernetes") or picture.version("kubelet")
-    local = "--delete-local-data" if version and version < (1, 20) else "--delete-emptydir-data"
+    return version is not None and version < (1, 20)
+
+
+def drain(picture: Picture, node: str) -> str:
+    """Takes the pods off a node."""
+    local = "--delete-local-data" if drains_by_old_flag(picture) else "--delete-emptydir-data"
     return f"kubectl drain {node} --ignore-daemonsets --force {local}"

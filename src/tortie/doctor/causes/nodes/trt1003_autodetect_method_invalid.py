@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
-from tortie.doctor.causes.legacy import PROVEN, STRONG, Ask, Cause, Finding, Step, cannot_tell, found, ruled_out
+from tortie.doctor.causes import ways
+from tortie.doctor.causes.cause import PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
+from tortie.doctor.causes.culprits import culprits, named
 from tortie.doctor.causes.nodes.bgp_addresses import ADDRESS_SIGNS
 from tortie.doctor.causes.nodes.bgp_evidence import NODE_BUILT, NODE_NAME, NODE_USED, node_at
-from tortie.doctor.causes.nodes.trt1001_autodetect_wrong_interface import method_for
+from tortie.doctor.causes.nodes.methods import METHOD, method_for, plainly, release_matters
 from tortie.doctor.causes.shared import TERMINATING
+from tortie.doctor.causes.steps import Step
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Sign
-from tortie.doctor.words import Words
 
 INVALID: Final = Sign("trt1003-method", "Invalid IP autodetection method: <rest>")
 BAD_CIDR: Final = Sign("trt1003-cidr", 'Invalid CIDR "<text>" for IP autodetection method(: <rest>)?')
@@ -24,42 +27,62 @@ NO_KUBERNETES: Final = Sign(
 REFUSED: Final = Sign("trt1003-refused", "cannot be meant: IP_AUTODETECTION_METHOD=<value>: <rest>")
 REFUSED_ALONE: Final = Sign("trt1003-refused-alone", "why: IP_AUTODETECTION_METHOD=<value>: <rest>")
 FAILURES: Final = (INVALID, REFUSED, REFUSED_ALONE, BAD_CIDR, BAD_CIDR_BARE, BAD_REGEX, NO_KUBERNETES)
-METHOD: Final = "IP_AUTODETECTION_METHOD"
+NEWER: Final = ("kubernetes-internal-ip", "cidr=")  # than the first releases
 
 
-def judge(picture: Picture) -> Finding:
-    hits = picture.hits(*FAILURES)
-    setting = picture.setting(METHOD)
-    if not hits:
-        accepted = picture.hits(*ADDRESS_SIGNS)
-        if accepted:
-            return ruled_out(Words("the method was accepted", "探测方法已被接受"), accepted[:1])
-        return cannot_tell(Words("the start-up log of calico-node", "calico-node 的启动日志"))
-    agents = picture.agents_now()
-    after = [hit for hit in picture.hits(*ADDRESS_SIGNS) if hit.place > hits[-1].place]
-    if after and agents and all(pod.all_ready for pod in agents):
-        return ruled_out(Words("a later start accepted the method", "之后的启动已接受该方法"), after[:1])
-    written = next((hit.value("rest") for hit in hits if hit.sign == INVALID.key), "").strip(" .'\"")
-    written = written or next((hit.value("value") for hit in hits if hit.value("value")), "")
-    written = written or (setting.value if setting else "") or _quoted(hits[0].line)
-    ended = picture.hits(TERMINATING)
-    why = Words(
-        f"{METHOD}={written} is not understood by this release, so the agent ends at start-up.",
-        f"该版本不认识 {METHOD}={written}，calico-node 启动即退出。",
-    )
-    node = node_at(picture, hits[0].place, hits[0].host)
-    version = next((v.version for v in picture.versions("calico")), "")
-    objects = (written, METHOD, version, node)
+class Seen:
+    """Methods that were refused and those that were accepted."""
+
+    def __init__(self, picture: Picture) -> None:
+        self.picture = picture
+        self.hits = picture.hits(*FAILURES)
+        self.accepted = picture.hits(*ADDRESS_SIGNS)
+        self.setting = picture.setting(METHOD)
+        self.ended = picture.hits(TERMINATING)
+
+    @property
+    def written(self) -> str:
+        """In the words of Calico, in those of Tortie, in the configuration, in the line's last words."""
+        said = next((hit.value("rest") for hit in self.hits if hit.sign == INVALID.key), "").strip(" .'\"")
+        said = said or next((hit.value("value") for hit in self.hits if hit.value("value")), "")
+        return said or (self.setting.value if self.setting else "") or self.hits[0].line.rpartition(": ")[2].strip()
+
+    @property
+    def unknown(self) -> str:
+        """The method, where the release does not know it at all; a bad network is another matter."""
+        whole = any(hit.sign in (INVALID.key, NO_KUBERNETES.key) for hit in self.hits)
+        method = "kubernetes-internal-ip" if self.picture.hits(NO_KUBERNETES) else self.written
+        return method if whole and method.startswith(NEWER) else ""
+
+
+def accepted(seen: Seen) -> Finding | None:
+    return ruled_out(seen.accepted[:1]) if seen.accepted and not seen.hits else None
+
+
+def accepted_later(seen: Seen) -> Finding | None:
+    agents = seen.picture.agents_now()
+    after = [hit for hit in seen.accepted if seen.hits and hit.place > seen.hits[-1].place]
+    return ruled_out(after[:1]) if after and agents and all(pod.all_ready for pod in agents) else None
+
+
+def refused(seen: Seen) -> Finding | None:
+    if not seen.hits:
+        return None
+    first, written = seen.hits[0], seen.written
+    node = node_at(seen.picture, first.place, first.host)
+    version = next((one.version for one in seen.picture.versions("calico")), "")
     return found(
-        PROVEN if ended or setting else STRONG, why, objects, (setting, *hits[:2], *ended[:1]), written=written
+        PROVEN if seen.ended or seen.setting else STRONG,
+        culprits(named("setting", written, METHOD), named("version", version), named("node", node)),
+        (seen.setting, *seen.hits[:2], *seen.ended[:1]),
+        written=written,
+        unknown=seen.unknown,
+        node=node,
+        version=version,
     )
 
 
-def _quoted(line: str) -> str:
-    return line.rpartition(": ")[2].strip()
-
-
-def _meant(picture: Picture, written: str) -> str:
+def _meant(picture: Picture, written: str, unknown: str) -> str:
     """The nearest form that can be read, else one that fits the cluster."""
     from tortie.addressing.methods import BadMethod, parse_method
 
@@ -68,50 +91,27 @@ def _meant(picture: Picture, written: str) -> str:
         parse_method(written)
     except BadMethod as error:
         right = error.right
-    too_new = written.startswith(("kubernetes-internal-ip", "cidr="))
-    return right if right and right != "agreed" and not too_new else method_for(picture)
+    usable = right and right != "agreed" and not written.startswith(NEWER)
+    return plainly(right) if usable else method_for(picture, refused=unknown)
 
 
-def fix(picture: Picture, finding: Finding) -> tuple[Step, ...]:
-    method = _meant(picture, finding.value("written"))
-    return (
-        Step(
-            Words(
-                "Write the method in a form this release knows: first-found, interface=<regex>, "
-                "skip-interface=<regex>, can-reach=<destination>, cidr=<network> (from v3.16), "
-                "kubernetes-internal-ip (from v3.22)",
-                "改成该版本认识的写法：first-found、interface=<正则>、skip-interface=<正则>、can-reach=<目标>、"
-                "cidr=<网段>（v3.16 起）、kubernetes-internal-ip（v3.22 起）",
-            ),
-            f"kubectl -n {picture.namespace} set env ds/calico-node '{METHOD}={method}'",
-            "disruptive",
-        ),
-    )
+def fix(picture: Picture, finding: Finding) -> Iterator[Do | Step]:
+    method = _meant(picture, finding.value("written"), finding.value("unknown"))
+    if release_matters(picture, method):
+        yield do("release")
+    yield from ways.set_autodetection(picture, method)
+    version = picture.version("calico")
+    yield do("forms" if not version or version >= (3, 22) else "forms-3-16" if version >= (3, 16) else "forms-first")
 
 
 CAUSE = Cause(
+    module=__name__,
     id="autodetect-method-invalid",
     code="TRT1003",
     severity="high",
-    name=Words("the autodetection method is not understood", "自动探测方法写错"),
-    what=Words(
-        "IP_AUTODETECTION_METHOD is a bare name, a bad CIDR or regular expression, or newer than the image.",
-        "IP_AUTODETECTION_METHOD 只写了网卡名、CIDR 或正则有误，或该方法比镜像版本新。",
-    ),
     explains=("start-terminated", "crash-loop", "not-ready"),
-    look_alikes=(("no-ip-found", Words("the method is accepted and finds nothing", "方法被接受，只是没找到地址")),),
     signs=(*FAILURES, *ADDRESS_SIGNS, TERMINATING, NODE_NAME, NODE_BUILT, NODE_USED),
-    judge=judge,
-    ask=Ask(
-        "kubectl -n <namespace> get ds calico-node -o yaml | grep -A1 AUTODETECTION",
-        Words("the value must begin with a method's name", "取值必须以方法名开头"),
-    ),
+    look=Seen,
+    rules=(accepted, accepted_later, refused),
     fix=fix,
-    verify=(
-        Step(
-            Words("It says which address was taken", "会显示采用的地址"),
-            "kubectl -n <namespace> logs <calico-node pod> | grep -i autodetected",
-        ),
-    ),
-    prevent=(Words("Try a new method on one node first.", "新方法先在一个节点上验证。"),),
 )

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from functools import cached_property
 from typing import Final
 
-from tortie.doctor.causes.legacy import (
+from tortie.doctor.causes import ways
+from tortie.doctor.causes.cause import (
     LIKELY,
     POSSIBLE,
     PROVEN,
     STRONG,
-    Ask,
     Cause,
+    Do,
     Finding,
-    Step,
     cannot_tell,
+    do,
     found,
     ruled_out,
 )
+from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.nodes.address_conflicts import ARP_SIGNS, contest
 from tortie.doctor.causes.nodes.bgp_addresses import (
     ADDRESS_SIGNS,
-    Seen,
     gone_from_host,
     inner_link,
     link_with,
@@ -28,171 +32,198 @@ from tortie.doctor.causes.nodes.bgp_addresses import (
     near,
     registrations,
 )
+from tortie.doctor.causes.nodes.bgp_addresses import Seen as Address
 from tortie.doctor.causes.nodes.bgp_evidence import (
     BIND_FAILED,
     SHARED_SIGNS,
-    all_established,
     complaints,
     missing_peers,
     node_at,
     settled,
 )
+from tortie.doctor.causes.nodes.installations import restarted, uses_etcd
+from tortie.doctor.causes.nodes.wrong_addresses import is_network
+from tortie.doctor.causes.steps import Step
+from tortie.doctor.picture.facts import Interface
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Sign
-from tortie.doctor.words import Words
 
 NOT_ASSIGNED: Final = Sign("trt1004-unconfirmed", "Unable to confirm IPv4 address <ip> is assigned to this host")
 CHANGED: Final = Sign("node-address-has-changed", "IPv4 address has changed. This could happen if")
 LEASE: Final = Sign("trt1004-new-lease", "new lease, address=<ip>")
 LEASED: Final = Sign("trt1004-leased", "DHCPv4 address <cidr>")
 ANNOTATION: Final = "projectcalico.org/IPv4Address"
-MISSING: Final = Words("the stored address next to the host's interfaces", "存储的地址与主机网卡地址的对照")
+_RECORD: Final = Culprit("setting", ANNOTATION)
+_LEASES: Final = re.compile(r"dhcp|lease|租约", re.IGNORECASE)
 
 
-def judge(picture: Picture) -> Finding:
-    exchanged = contest(picture, "changed")
-    if exchanged:
-        real = picture.internal_ips().get(exchanged.other, "")
-        now_en = f"whose own address is {real} now" if real else "which has another address now"
-        why = Words(
-            f"{exchanged.address} is still recorded for {exchanged.other}, {now_en}; the new owner cannot start.",
-            f"{exchanged.address} 仍记录在 {exchanged.other} 名下，而该节点现在的地址是 {real or '另一个'}；"
-            "新的使用者因此无法启动。",
-        )
-        objects = (exchanged.address, exchanged.other, exchanged.node, real, ANNOTATION)
-        return found(
-            exchanged.strength, why, objects, (*exchanged.evidence, exchanged.hit),
-            node=exchanged.other, address=real, old=exchanged.address,
-        )  # fmt: skip
-    if settled(picture):
-        return all_established(picture) or cannot_tell(MISSING)
-    stored = _outdated(picture)
-    binds = picture.hits(BIND_FAILED)
-    inner = [seen for seen in registrations(picture) if inner_link(seen.interface)]
-    traces: list[object] = [*picture.hits(LEASE, LEASED), *picture.said("ip-changed")]
-    if stored:
-        return _stored(picture, stored, traces)
-    kept = [s for s in registrations(picture) if s.node and link_with(picture, s.address, s.node) and s.via != "log"]
-    if kept and not binds:
-        return ruled_out(Words("the stored address is still on an interface", "存储的地址仍在某个网卡上"), kept[:1])
-    if binds:
-        node = node_at(picture, binds[0].place, binds[0].host)
-        strength = POSSIBLE if inner else STRONG if traces else LIKELY
-        why = Words(
-            f"BIRD{' on ' + node if node else ''} cannot bind to the address stored for its node: "
-            "the host no longer has it.",
-            f"{node + ' 上的 ' if node else ''}BIRD 无法绑定为本节点存储的地址：主机上已没有该地址。",
-        )
-        return found(strength, why, (node, ANNOTATION, *_last_logged(picture)), (*traces, *binds[:2]), node=node)
-    unconfirmed = picture.hits(NOT_ASSIGNED)
-    if unconfirmed:
-        address = unconfirmed[0].value("ip")
-        why = Words(f"{address} is not on any interface of the host.", f"主机的任何网卡上都没有 {address}。")
-        strength = STRONG if traces or complaints(picture) else LIKELY
-        return found(strength, why, (address, "IP"), (*traces, *unconfirmed[:1]), address="", old=address)
-    if picture.hits(CHANGED):
-        why = Words("A node's address changed between two starts.", "节点地址在两次启动之间发生了变化。")
-        strength = LIKELY if traces else POSSIBLE
-        return found(strength, why, (ANNOTATION,), (*traces, *picture.hits(CHANGED)[:1]))
-    if traces and missing_peers(picture):
-        why = Words("The node's address changed, and its sessions are down.", "节点地址变了，BGP 会话未建立。")
-        return found(POSSIBLE, why, (ANNOTATION,), traces)
-    return cannot_tell(MISSING)
+class Seen:
+    """What is stored, what the host has, and traces of a change."""
+
+    def __init__(self, picture: Picture) -> None:
+        self.picture = picture
+        self.binds = picture.hits(BIND_FAILED)
+        self.traces: list[object] = [*picture.hits(LEASE, LEASED), *picture.said("ip-changed")]
+
+    @cached_property
+    def outdated(self) -> Address | None:
+        """A stored address that its node no longer has; one on another link of the node is another matter."""
+        ips = self.picture.internal_ips()
+        stored = (one for one in registrations(self.picture) if one.node in ips and one.via != "log")
+        last = {one.node: one for one in stored}
+        return next((one for one in last.values() if self._is_outdated(one, ips[one.node])), None)
+
+    def _is_outdated(self, stored: Address, internal: str) -> bool:
+        if stored.address == internal or ":" in stored.address or is_network(stored.address, stored.length):
+            return False
+        if link_with(self.picture, stored.address, stored.node) or inner_link(stored.interface):
+            return False
+        gone = gone_from_host(self.picture, stored.node, stored.address)
+        return gone or near(stored.address, internal, stored.length or 24)
 
 
-def _outdated(picture: Picture) -> Seen | None:
-    """A stored address that its node no longer has; one on another link of the node is another matter."""
-    ips = picture.internal_ips()
-    last = {seen.node: seen for seen in registrations(picture) if seen.node in ips and seen.via != "log"}
-    for node, seen in last.items():
-        if seen.address == ips[node] or ":" in seen.address or link_with(picture, seen.address, node):
-            continue
-        if inner_link(seen.interface):
-            continue
-        near_home = near(seen.address, ips[node], seen.length or 24)
-        if gone_from_host(picture, node, seen.address) or near_home:
-            return seen
-    return None
+def _with_length(picture: Picture, address: str, length: int = 0) -> str:
+    """As Calico writes it into a record: with the length that the link shows, else the one that was stored."""
+    addresses = (one for link in picture.of(Interface) for one in link.addresses)
+    shown = next((one for one in addresses if one.startswith(f"{address}/")), "") if address else ""
+    return shown or (f"{address}/{length}" if address and length else address)
 
 
-def _stored(picture: Picture, seen: Seen, traces: list[object]) -> Finding:
-    internal = picture.internal_ips()[seen.node]
-    binds = picture.hits(BIND_FAILED)
-    shown = [link for link in links_shown(picture, seen.node) if any(a.startswith(internal) for a in link.addresses)]
-    strength = PROVEN if shown or binds else LIKELY if traces else POSSIBLE
-    why = Words(
-        f"Calico still has {seen.address} for {seen.node}, whose address is {internal} now.",
-        f"Calico 中 {seen.node} 的地址仍是 {seen.address}，而该节点现在的地址是 {internal}。",
+def exchanged(seen: Seen) -> Finding | None:
+    """A live node is recorded with an address that is somebody else's by now."""
+    case = contest(seen.picture, "changed")
+    if case is None:
+        return None
+    real = seen.picture.internal_ips().get(case.other, "")
+    blamed = culprits(
+        named("address", case.address), named("node", case.other, case.node), named("address", real), _RECORD
     )
-    evidence = (seen, *shown[:1], *traces[:2], *binds[:2], *complaints(picture)[:1])
-    objects = (seen.address, internal, seen.node, ANNOTATION)
-    return found(strength, why, objects, evidence, node=seen.node, address=internal, old=seen.address)
-
-
-def _last_logged(picture: Picture) -> list[str]:
-    return [seen.address for seen in registrations(picture)][-1:]
-
-
-def fix(picture: Picture, finding: Finding) -> tuple[Step, ...]:
-    node, address = finding.value("node", "<node>"), finding.value("address", "<address>")
-    return (
-        Step(
-            Words("Correct the outdated record", "更正过期的记录"),
-            f"kubectl annotate node {node} {ANNOTATION}={address}/<length> --overwrite",
-        ),
-        Step(
-            Words("With the etcd datastore", "使用 etcd 数据存储时"),
-            f'calicoctl patch node {node} -p \'{{"spec":{{"bgp":{{"ipv4Address":"{address}/<length>"}}}}}}\'',
-        ),
-        Step(
-            Words(
-                "Restart the agent of that node; with a fixed IP in its environment correct that first",
-                "重启该节点的 calico-node；若环境变量 IP 写死了旧地址，先改掉",
-            ),
-            f"kubectl -n {picture.namespace} delete pod -l k8s-app=calico-node --field-selector spec.nodeName={node}",
-            "disruptive",
-        ),
+    length = next((one.length for one in registrations(seen.picture) if one.address == case.address), 0)
+    return found(
+        case.strength,
+        blamed,
+        (*case.evidence, case.hit),
+        node=case.other,
+        ended=case.node,
+        internal=real,
+        address=_with_length(seen.picture, real, length),
+        old=case.address,
     )
+
+
+def sessions_established(seen: Seen) -> Finding | None:
+    sessions = seen.picture.sessions()
+    return ruled_out(sessions[:3]) if sessions and settled(seen.picture) else None
+
+
+def calm(seen: Seen) -> Finding | None:
+    return cannot_tell() if settled(seen.picture) else None
+
+
+def outdated_record(seen: Seen) -> Finding | None:
+    stored = seen.outdated
+    if stored is None:
+        return None
+    internal = seen.picture.internal_ips()[stored.node]
+    links = links_shown(seen.picture, stored.node)
+    shown = [link for link in links if any(address.startswith(internal) for address in link.addresses)]
+    strength = PROVEN if shown or seen.binds else LIKELY if seen.traces else POSSIBLE
+    return found(
+        strength,
+        culprits(named("address", stored.address, internal), named("node", stored.node), _RECORD),
+        (stored, *shown[:1], *seen.traces[:2], *seen.binds[:2], *complaints(seen.picture)[:1]),
+        node=stored.node,
+        ended=stored.node,
+        internal=internal,
+        address=_with_length(seen.picture, internal, stored.length),
+        old=stored.address,
+    )
+
+
+def still_on_a_link(seen: Seen) -> Finding | None:
+    stored = (one for one in registrations(seen.picture) if one.node and one.via != "log")
+    kept = [one for one in stored if link_with(seen.picture, one.address, one.node)]
+    return ruled_out(kept[:1]) if kept and not seen.binds else None
+
+
+def cannot_bind(seen: Seen) -> Finding | None:
+    if not seen.binds:
+        return None
+    node = node_at(seen.picture, seen.binds[0].place, seen.binds[0].host)
+    # The address of a bridge that is gone cannot be bound, either.
+    bridged = any(inner_link(one.interface) for one in registrations(seen.picture))
+    strength = POSSIBLE if bridged else STRONG if seen.traces else LIKELY
+    last = [one.address for one in registrations(seen.picture)][-1:]
+    blamed = culprits(named("node", node), _RECORD, named("address", *last))
+    return found(strength, blamed, (*seen.traces, *seen.binds[:2]), node=node, ended=node)
+
+
+def on_no_link(seen: Seen) -> Finding | None:
+    """The agent's own word at its start."""
+    hits = seen.picture.hits(NOT_ASSIGNED)
+    if not hits:
+        return None
+    address, node = hits[0].value("ip"), node_at(seen.picture, hits[0].place, hits[0].host)
+    strength = STRONG if seen.traces or complaints(seen.picture) else LIKELY
+    blamed = culprits(named("address", address), named("setting", "IP"))
+    return found(strength, blamed, (*seen.traces, *hits[:1]), old=address, node=node, ended=node)
+
+
+def changed_between_starts(seen: Seen) -> Finding | None:
+    hits = seen.picture.hits(CHANGED)
+    strength = LIKELY if seen.traces else POSSIBLE
+    return found(strength, (_RECORD,), (*seen.traces, *hits[:1])) if hits else None
+
+
+def changed_and_down(seen: Seen) -> Finding | None:
+    return found(POSSIBLE, (_RECORD,), seen.traces) if seen.traces and missing_peers(seen.picture) else None
+
+
+def fix(picture: Picture, finding: Finding) -> Iterator[Do | Step]:
+    if _fixed(picture, finding):
+        yield from ways.set_agent_env(picture, "IP", "autodetect")
+    elif finding.rule == "exchanged":
+        yield from _corrected(picture, "correct")
+        yield from restarted(picture, finding.value("ended"))
+    else:
+        yield from restarted(picture, finding.value("ended"))
+        yield from _corrected(picture, "still-old")
+
+
+def _corrected(picture: Picture, key: str) -> Iterator[Do]:
+    """The record lies in Kubernetes' node or in etcd."""
+    etcd = uses_etcd(picture)
+    if not etcd:
+        yield do(key)
+    if etcd is not False:
+        yield do(f"{key}-etcd")
+
+
+def _fixed(picture: Picture, finding: Finding) -> bool:
+    """The old address is written out in the agent's environment."""
+    written = picture.value("IP")
+    return bool(re.match(r"\d+\.", written)) and finding.value("old", written) == written.partition("/")[0]
+
+
+def _leased(picture: Picture, finding: Finding) -> bool:
+    del finding
+    told = any(_LEASES.search(statement.text) for statement in picture.said("ip-changed"))
+    return told or bool(picture.hits(LEASE, LEASED))
 
 
 CAUSE = Cause(
+    module=__name__,
     id="node-ip-changed",
     code="TRT1004",
     severity="medium",
-    name=Words("the node's address has changed", "节点地址已变"),
-    what=Words(
-        "Calico has stored an address that the node no longer has: a new lease, a restored machine, an exchange.",
-        "Calico 中存储的地址已不属于该节点：租约变化、虚拟机恢复、节点互换了地址等。",
-    ),
     explains=("bgp-down", "bird-not-ready", "not-ready", "start-terminated", "crash-loop", "traffic-dead"),
-    look_alikes=(
-        (
-            "autodetect-wrong-interface",
-            Words("the InternalIP is unchanged, and the log names another link", "InternalIP 没变，日志里是另一块网卡"),
-        ),
-        ("stale-node-entry", Words("the named node no longer exists", "被点名的节点已不存在")),
-        ("duplicate-node-ip", Words("both hosts have the address now", "两台主机现在都有该地址")),
-    ),
     signs=(*SHARED_SIGNS, *ADDRESS_SIGNS, *ARP_SIGNS, NOT_ASSIGNED, CHANGED, LEASE, LEASED),
-    judge=judge,
-    ask=Ask(
-        "ip -br -4 addr",
-        Words(
-            "on the node, next to its annotation and InternalIP: a stored address on no link is outdated",
-            "在该节点上执行，与注解和 InternalIP 对照：不在任何网卡上的存储地址就是过期地址",
-        ),
+    look=Seen,
+    rules=(
+        exchanged, sessions_established, calm, outdated_record, still_on_a_link, cannot_bind, on_no_link,
+        changed_between_starts, changed_and_down,
     ),
     fix=fix,
-    verify=(
-        Step(
-            Words("It is the node's address", "应为节点当前地址"),
-            "kubectl get node <node> -o jsonpath='{.metadata.annotations.projectcalico\\.org/IPv4Address}'",
-        ),
-        Step(Words("All sessions are Established", "所有会话为 Established"), "calicoctl node status"),
-    ),
-    prevent=(
-        Words("Reserve the nodes' leases, or give them static addresses.", "为节点保留 DHCP 租约，或使用静态地址。"),
-        Words("Choose addresses by network, not by a fixed value.", "按网段探测地址，不要写死。"),
-    ),
+    prevents={"leases": _leased, "by-network": _fixed},
     yields_to=("duplicate-node-ip",),
-)
+)  # fmt: skip

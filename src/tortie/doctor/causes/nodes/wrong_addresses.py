@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from ipaddress import ip_interface
 from typing import NamedTuple
 
 from tortie.bgp.calling import waits
-from tortie.doctor.causes.legacy import LIKELY, POSSIBLE, PROVEN, STRONG
+from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG
 from tortie.doctor.causes.nodes.address_replay import would_choose
 from tortie.doctor.causes.nodes.bgp_addresses import (
     Seen,
@@ -45,6 +46,15 @@ class Suspect(NamedTuple):
     evidence: tuple[object, ...] = ()
 
 
+def is_network(address: str, length: int) -> bool:
+    """The address of a whole network, which no host has: some releases register it for their node."""
+    try:
+        network = ip_interface(f"{address}/{length or 24}").network
+    except ValueError:
+        return False
+    return network.prefixlen < network.max_prefixlen - 1 and str(network.network_address) == address
+
+
 @remembered
 def suspects(picture: Picture) -> list[Suspect]:
     """Strongest first."""
@@ -74,6 +84,8 @@ def _registered(picture: Picture) -> Iterator[Suspect]:
     for node, seen in wrong.items():
         if ":" in ips[node] or gone_from_host(picture, node, seen.address) or seen.address in _others(ips, node):
             continue
+        if is_network(seen.address, seen.length):
+            continue  # no link's address
         link = link_with(picture, seen.address, node)
         name = seen.interface or (link.name if link else "")
         apart = not near(seen.address, ips[node], seen.length or 24)

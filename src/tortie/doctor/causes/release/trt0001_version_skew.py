@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import cached_property
+
+from tortie.doctor.causes.cause import HINT, LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
+from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.datastore.api_errors import (
     FORBIDDEN,
     MISSING_KIND,
@@ -12,69 +17,82 @@ from tortie.doctor.causes.datastore.api_errors import (
     misfit,
     missing_kinds,
 )
-from tortie.doctor.causes.legacy import (
-    HINT,
-    LIKELY,
-    POSSIBLE,
-    PROVEN,
-    STRONG,
-    Ask,
-    Cause,
-    Finding,
-    Step,
-    cannot_tell,
-    found,
-    ruled_out,
-)
+from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.underlay.traffic_evidence import agents_fine
+from tortie.doctor.causes.ways import apply_release
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Sign
-from tortie.doctor.words import Words
 
 SLICES = Sign("skew-slices", "Failed to perform list of current data during resync…kubernetesendpointslices")
 CALC_GRAPH = Sign("skew-calc-graph", 'Reporter is not ready. name="async_calc_graph"')
 NFT_PROXY = (3, 29)  # the first release that works with kube-proxy in nftables mode
 
 
-def judge(picture: Picture) -> Finding:
-    core = [kind for kind in missing_kinds(picture) if not kind.own]
-    slices = [hit for hit in picture.hits(SLICES) if "could not find" in hit.line or "does not exist" in hit.line]
-    calico, kubernetes = calico_version(picture), kubernetes_version(picture)
-    cluster = "v" + ".".join(map(str, kubernetes)) if kubernetes else ""
-    api = misfit(picture)
-    kinds = [kind.kind for kind in core] or (["KubernetesEndpointSlice"] if slices else [])
-    versions = tuple(v for name in ("calico", "kubernetes") for v in picture.versions(name)[-1:])
-    waiting = picture.hits(CALC_GRAPH)[:1]
-    plurals = [kind.plural for kind in core] or (["kubernetesendpointslices"] if slices else [])
-    objects = (calico, cluster, *kinds, *plurals, api, *[kind.hit.value("version") for kind in core], "calico-node")
-    pair_en = f"Calico {calico or '(version not shown)'} with Kubernetes {cluster or '(version not shown)'}"
-    pair_zh = f"Calico {calico or '（版本未知）'} 与 Kubernetes {cluster or '（版本未知）'}"
-    if core or slices:
-        why = Words(
-            f"{pair_en}: it asks for {kinds[0]}, which this API server does not serve.",
-            f"{pair_zh}：它请求的 {kinds[0]} 在该 API Server 中不存在。",
+class Seen:
+    """What the agent asks the API for, and the two releases."""
+
+    def __init__(self, picture: Picture) -> None:
+        self.picture = picture
+        self.core = [kind for kind in missing_kinds(picture) if not kind.own]
+        hits = picture.hits(SLICES)
+        self.slices = [hit for hit in hits if "could not find" in hit.line or "does not exist" in hit.line]
+        self.calico, self.kubernetes = calico_version(picture), kubernetes_version(picture)
+        self.api = misfit(picture)
+        self.versions = tuple(v for name in ("calico", "kubernetes") for v in picture.versions(name)[-1:])
+
+    @property
+    def cluster(self) -> str:
+        return "v" + ".".join(map(str, self.kubernetes)) if self.kubernetes else ""
+
+    @property
+    def kinds(self) -> list[str]:
+        return [kind.kind for kind in self.core] or (["KubernetesEndpointSlice"] if self.slices else [])
+
+    @cached_property
+    def culprits(self) -> tuple[Culprit, ...]:
+        plurals = [kind.plural for kind in self.core] or (["kubernetesendpointslices"] if self.slices else [])
+        return culprits(
+            named("version", self.calico, self.cluster),
+            named("resource", *self.kinds, *plurals, self.api),
+            named("version", *(kind.hit.value("version") for kind in self.core)),
+            Culprit("program", "calico-node"),
         )
-        evidence = (*[kind.hit for kind in core[:2]], *slices[:1], *versions, *waiting)
-        fits = calico and kubernetes and not api and slices
-        return found(PROVEN if api else LIKELY if fits else STRONG, why, objects, evidence, api=api)
-    nft = _nft_proxy(picture)
-    if nft:
-        why = Words(
-            f"kube-proxy runs in nftables mode, which {calico} does not support.",
-            f"kube-proxy 使用 nftables 模式，而 {calico} 不支持。",
+
+    def found(self, strength: float, evidence: tuple[object, ...], kind: str = "") -> Finding:
+        return found(
+            strength, self.culprits, evidence, calico=self.calico, cluster=self.cluster, kind=kind, api=self.api
         )
-        return found(LIKELY, why, (calico, "nftables", "kube-proxy", cluster), (nft, *versions))
-    if api:
-        why = Words(
-            f"{pair_en}: this release needs {api}, which that cluster does not serve.",
-            f"{pair_zh}：该版本需要 {api}，而集群不提供。",
-        )
-        return found(HINT if agents_fine(picture) else POSSIBLE, why, objects, versions, api=api)
-    if calico and kubernetes and picture.agents() and agents_fine(picture):
-        return ruled_out(Words(f"{pair_en} work together here", f"{pair_zh} 在此正常配合"), versions)
-    return cannot_tell(
-        Words("neither a missing API nor both versions are shown", "没有 API 缺失的报错，也没有两者的版本")
-    )
+
+
+def missing_api(seen: Seen) -> Finding | None:
+    if not (seen.core or seen.slices):
+        return None
+    waiting = seen.picture.hits(CALC_GRAPH)[:1]
+    evidence = (*(kind.hit for kind in seen.core[:2]), *seen.slices[:1], *seen.versions, *waiting)
+    fits = seen.calico and seen.kubernetes and not seen.api and seen.slices
+    return seen.found(PROVEN if seen.api else LIKELY if fits else STRONG, evidence, seen.kinds[0])
+
+
+def nftables_proxy(seen: Seen) -> Finding | None:
+    nft = _nft_proxy(seen.picture)
+    if nft is None:
+        return None
+    who = culprits(
+        named("version", seen.calico), Culprit("setting", "nftables"), Culprit("program", "kube-proxy"),
+        named("version", seen.cluster),
+    )  # fmt: skip
+    return found(LIKELY, who, (nft, *seen.versions), calico=seen.calico)
+
+
+def api_not_served(seen: Seen) -> Finding | None:
+    return seen.found(HINT if agents_fine(seen.picture) else POSSIBLE, seen.versions) if seen.api else None
+
+
+def works_here(seen: Seen) -> Finding | None:
+    known = seen.calico and seen.kubernetes and seen.picture.agents()
+    if known and agents_fine(seen.picture):
+        return ruled_out(seen.versions, calico=seen.calico, cluster=seen.cluster)
+    return None
 
 
 def _nft_proxy(picture: Picture) -> object | None:
@@ -84,68 +102,22 @@ def _nft_proxy(picture: Picture) -> object | None:
     return next((s for s in picture.settings("mode") if s.value.strip("\"' ") == "nftables"), None)
 
 
-def fix(_picture: Picture, _finding: Finding) -> tuple[Step, ...]:
-    return (
-        Step(
-            Words(
-                "Choose a Calico release that was tested with this Kubernetes minor",
-                "选择经过该 Kubernetes 小版本测试的 Calico 版本",
-            ),
-            "kubectl version; kubectl api-versions | grep -e discovery -e apiextensions",
-        ),
-        Step(
-            Words(
-                "Apply its whole manifest (CRDs, RBAC, DaemonSet), not only new images",
-                "应用其完整清单（CRD、RBAC、DaemonSet），不要只改镜像",
-            ),
-            "kubectl apply --server-side --force-conflicts -f <calico.yaml of that release>",
-            "disruptive",
-        ),
-    )
+def fix(picture: Picture, finding: Finding) -> Iterator[Do | Step]:
+    yield do("choose")
+    yield from apply_release(picture)
 
 
 CAUSE = Cause(
+    module=__name__,
     id="version-skew",
     code="TRT0001",
     severity="high",
-    name=Words("Calico and Kubernetes do not fit", "Calico 与 Kubernetes 版本不匹配"),
-    what=Words(
-        "This release of Calico needs an API that the cluster no longer, or not yet, serves; Felix never gets in sync.",
-        "该版本的 Calico 需要集群已移除或尚未提供的 API，Felix 无法完成同步。",
-    ),
     explains=(
-        "felix-not-ready",
-        "not-ready",
-        "crash-loop",
-        "sandbox-failed",
-        "datastore-error",
-        "controllers-failing",
-        "operator-degraded",
-        "log-errors",
-        "pod-not-created",
-        "restarts",
-    ),
-    look_alikes=(
-        ("rbac-forbidden", Words("there it says 'is forbidden'", "报 is forbidden")),
-        (
-            "crd-missing",
-            Words("there only crd.projectcalico.org kinds are missing", "缺少的只是 crd.projectcalico.org 的类型"),
-        ),
-        ("manifest-image-skew", Words("there manifest and images differ", "清单与镜像版本不同")),
+        "felix-not-ready", "not-ready", "crash-loop", "sandbox-failed", "datastore-error", "controllers-failing",
+        "operator-degraded", "log-errors", "pod-not-created", "restarts",
     ),
     signs=(SLICES, CALC_GRAPH, MISSING_KIND, MISSING_PATH, NO_MATCHES, FORBIDDEN),
-    judge=judge,
-    ask=Ask(
-        "kubectl version; kubectl -n <ns> get ds calico-node -o jsonpath='{..image}'; "
-        "kubectl api-versions | grep -e discovery -e apiextensions",
-        Words("the two versions decide", "由两者的版本决定"),
-    ),
+    look=Seen,
+    rules=(missing_api, nftables_proxy, api_not_served, works_here),
     fix=fix,
-    verify=(
-        Step(
-            Words("All agents become ready", "所有 calico-node 变为 Ready"),
-            "kubectl get pods -A -l k8s-app=calico-node",
-        ),
-    ),
-    prevent=(Words("Upgrade Calico before Kubernetes.", "先升级 Calico，再升级 Kubernetes。"),),
-)
+)  # fmt: skip

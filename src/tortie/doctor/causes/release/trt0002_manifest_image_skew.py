@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from tortie.doctor.causes.legacy import (
-    LIKELY,
-    POSSIBLE,
-    PROVEN,
-    STRONG,
-    Ask,
-    Cause,
-    Finding,
-    Step,
-    cannot_tell,
-    found,
-)
+import re
+from collections.abc import Iterator
+from functools import cached_property
+
+from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, cannot_tell, do, found
+from tortie.doctor.causes.culprits import Culprit, culprits, named
+from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.underlay.traffic_evidence import agents_fine, rows
+from tortie.doctor.causes.ways import apply_release
 from tortie.doctor.picture.picture import Picture, version_numbers
 from tortie.doctor.signs import Sign
-from tortie.doctor.words import Words
 
 NO_FLAG = Sign("skew-no-flag", "flag provided but not defined: <flag>")
 NO_ACCOUNT = Sign("skew-no-account", 'serviceaccounts "<account>" not found')
@@ -33,59 +28,68 @@ _IMAGE = (
 PARTS = ("node", "cni")  # they are shipped together and must have one tag
 
 
-def judge(picture: Picture) -> Finding:
-    flags = picture.hits(NO_FLAG)
-    entry = picture.hits(NO_SCRIPT, NO_INSTALLER)
-    accounts = [hit for hit in picture.hits(NO_ACCOUNT, NO_ACCOUNT_POD) if "cali" in hit.text or "canal" in hit.text]
-    images = _images(picture)
-    tags = sorted({tag for _, tag, _ in images})
-    mixed = _mixed(images)
-    facts = [fact for _, _, fact in images]
-    names = [image for image, _, _ in images]
-    if flags:
-        tags = tags or _written(picture)
-        flag = flags[0].value("flag")
-        why = Words(
-            f"The container was started with {flag}, which its image ({', '.join(tags) or 'tag not shown'}) "
-            "does not know: the manifest is of another release.",
-            f"容器以 {flag} 启动，而其镜像（{'、'.join(tags) or '标签未知'}）不支持该参数：清单来自另一个版本。",
-        )
-        objects = (flag, *tags, *names[:3], _container(picture))
-        return found(PROVEN if images else STRONG, why, objects, (*flags[:1], *facts[:2]), tag=tags[0] if tags else "")
-    if entry:
-        why = Words(
-            "The manifest starts an installer that this image does not contain: the two are of different releases.",
-            "清单中启动的安装程序在该镜像中不存在：两者来自不同版本。",
-        )
-        return found(
-            STRONG, why, ("install-cni", *tags, *names[:2]), (*entry[:1], *facts[:2]), tag=tags[0] if tags else ""
-        )
-    if accounts:
-        account = accounts[0].value("account") or accounts[0].value("name")
-        why = Words(
-            f"The image needs the service account {account}, which the applied manifest did not create.",
-            f"镜像需要服务账号 {account}，而已应用的清单没有创建它。",
-        )
-        return found(
-            STRONG,
-            why,
-            (account, "serviceaccount", *tags, *names[:2]),
-            (*accounts[:2], *facts[:2]),
-            tag=tags[0] if tags else "",
-        )
-    if mixed:
-        why = Words(
-            f"Calico's images are of different releases: {', '.join(mixed)}.",
-            f"Calico 各镜像版本不一致：{'、'.join(mixed)}。",
-        )
-        return found(POSSIBLE if agents_fine(picture) else LIKELY, why, (*mixed, *names[:4]), facts[:3], tag=tags[-1])
-    if images and len(tags) == 1:
-        return cannot_tell(
-            Words("all images are of one release; the manifest's is not shown", "镜像版本一致，但未显示清单版本")
-        )
-    return cannot_tell(
-        Words("images and start-up errors of containers are not shown", "没有镜像标签，也没有容器启动报错")
-    )
+class Seen:
+    def __init__(self, picture: Picture) -> None:
+        self.picture = picture
+        hits = picture.hits(NO_ACCOUNT, NO_ACCOUNT_POD)
+        self.accounts = [hit for hit in hits if "cali" in hit.text or "canal" in hit.text]
+        self.images = _images(picture)
+        self.names = [image for image, _, _ in self.images]
+        self.facts = [fact for _, _, fact in self.images]
+
+    @cached_property
+    def tags(self) -> list[str]:
+        return sorted({tag for _, tag, _ in self.images})
+
+    def parts(self, count: int) -> tuple[Culprit, ...]:
+        """The releases and the images."""
+        return culprits(named("version", *self.tags), named("image", *self.names[:count]))
+
+    @property
+    def tag(self) -> str:
+        return self.tags[0] if self.tags else ""
+
+
+def unknown_flag(seen: Seen) -> Finding | None:
+    flags = seen.picture.hits(NO_FLAG)
+    if not flags:
+        return None
+    flag, tags = flags[0].value("flag"), seen.tags or _written(seen.picture)
+    who = culprits(
+        Culprit("setting", flag), named("version", *tags), named("image", *seen.names[:3]),
+        named("container", _container(seen.picture)),
+    )  # fmt: skip
+    strength = PROVEN if seen.images else STRONG
+    return found(strength, who, (*flags[:1], *seen.facts[:2]), flag=flag, tags=tags, tag=tags[0] if tags else "")
+
+
+def no_installer(seen: Seen) -> Finding | None:
+    entry = seen.picture.hits(NO_SCRIPT, NO_INSTALLER)
+    if not entry:
+        return None
+    who = culprits(Culprit("container", "install-cni"), seen.parts(2))
+    return found(STRONG, who, (*entry[:1], *seen.facts[:2]), tag=seen.tag)
+
+
+def no_account(seen: Seen) -> Finding | None:
+    if not seen.accounts:
+        return None
+    account = seen.accounts[0].value("account") or seen.accounts[0].value("name")
+    who = culprits(Culprit("user", account), Culprit("resource", "serviceaccount"), seen.parts(2))
+    return found(STRONG, who, (*seen.accounts[:2], *seen.facts[:2]), account=account, tag=seen.tag)
+
+
+def mixed(seen: Seen) -> Finding | None:
+    tags = _mixed(seen.images)
+    if not tags:
+        return None
+    strength = POSSIBLE if agents_fine(seen.picture) else LIKELY
+    who = culprits(named("version", *tags), named("image", *seen.names[:4]))
+    return found(strength, who, seen.facts[:3], tags=tags, tag=seen.tags[-1])
+
+
+def one_release(seen: Seen) -> Finding | None:
+    return cannot_tell() if seen.images and len(seen.tags) == 1 else None
 
 
 def _images(picture: Picture) -> list[tuple[str, str, object]]:
@@ -99,8 +103,6 @@ def _images(picture: Picture) -> list[tuple[str, str, object]]:
 
 def _written(picture: Picture) -> list[str]:
     """The tag that a command put into the manifest: the last one of a `sed` or `set image` on Calico's images."""
-    import re  # rarely needed
-
     typed = [
         e.command for e in picture.exhibits if "calico" in e.command and re.search(r"\bsed\b|set image", e.command)
     ]
@@ -125,66 +127,23 @@ def _container(picture: Picture) -> str:
     return bad[0] if bad else "mount-bpffs" if picture.commands("mount-bpffs") else ""
 
 
-def fix(picture: Picture, finding: Finding) -> tuple[Step, ...]:
-    tag = finding.value("tag", "<release>")
-    return (
-        Step(
-            Words("See which release each part is of", "查看各部分所属版本"),
-            f"kubectl -n {picture.namespace} get ds calico-node -o yaml | grep -n -e image: -e command -A3",
-        ),
-        Step(
-            Words(
-                f"Apply the complete manifest of the images' release ({tag}), with its roles, accounts and CRDs",
-                f"应用与镜像一致的完整清单（{tag}），包括角色、账号与 CRD",
-            ),
-            "kubectl apply --server-side --force-conflicts -f calico.yaml",
-            "disruptive",
-        ),
-    )
+def fix(picture: Picture, finding: Finding) -> Iterator[Do | Step]:
+    yield do("look")
+    yield do("release", tag=finding.value("tag"))
+    yield from apply_release(picture)
 
 
 CAUSE = Cause(
+    module=__name__,
     id="manifest-image-skew",
     code="TRT0002",
     severity="high",
-    name=Words("manifest and images differ", "清单与镜像版本不一致"),
-    what=Words(
-        "Manifest and images come from different releases: a flag, account, CRD or mount of one is unknown to "
-        "the other.",
-        "清单与镜像来自不同版本：一方的参数、账号、CRD 或挂载在另一方不存在。",
-    ),
     explains=(
-        "init-crash",
-        "init-stuck",
-        "crash-loop",
-        "not-ready",
-        "restarts",
-        "pod-not-created",
-        "unauthorized",
-        "log-errors",
-        "sandbox-failed",
-    ),
-    look_alikes=(
-        (
-            "rbac-forbidden",
-            Words("a typical consequence: a right of the new release is missing", "常见后果：缺少新版本所需的权限"),
-        ),
-        (
-            "crd-missing",
-            Words("a typical consequence: a CRD of the new release is missing", "常见后果：缺少新版本所需的 CRD"),
-        ),
-        ("version-skew", Words("there Calico as a whole does not fit Kubernetes", "整体与 Kubernetes 不匹配")),
+        "init-crash", "init-stuck", "crash-loop", "not-ready", "restarts", "pod-not-created", "unauthorized",
+        "log-errors", "sandbox-failed",
     ),
     signs=(NO_FLAG, NO_ACCOUNT, NO_ACCOUNT_POD, NO_SCRIPT, NO_INSTALLER),
-    judge=judge,
-    ask=Ask(
-        "kubectl -n <ns> get ds calico-node -o yaml | grep -n -e image: -e command -A3; kubectl -n <ns> get "
-        "sa | grep calico",
-        Words("tags unlike the manifest's release", "镜像标签与清单版本不同"),
-    ),
+    look=Seen,
+    rules=(unknown_flag, no_installer, no_account, mixed, one_release),
     fix=fix,
-    verify=(
-        Step(Words("One tag everywhere", "所有标签一致"), "kubectl -n <ns> get ds calico-node -o jsonpath='{..image}'"),
-    ),
-    prevent=(Words("Never change image tags alone.", "不要只修改镜像标签。"),),
-)
+)  # fmt: skip

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
+from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.datastore.api_errors import FORBIDDEN, FORBIDDEN_OLD, refusals
-from tortie.doctor.causes.legacy import (
-    LIKELY,
-    POSSIBLE,
-    PROVEN,
-    STRONG,
-    Ask,
-    Cause,
-    Finding,
-    Step,
-    cannot_tell,
-    found,
-    ruled_out,
-)
 from tortie.doctor.causes.shared import UNAUTHORIZED
+from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.underlay.traffic_evidence import Row, rows
+from tortie.doctor.causes.ways import apply_release, restart_agent
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Sign
-from tortie.doctor.words import Words
 
 NO_ROLE = Sign("rbac-no-role", 'clusterrole.rbac.authorization.k8s.io "<role>" not found')
 OURS = ("calico", "canal", "tigera", "typha", "flannel", "tortie")
@@ -28,48 +20,50 @@ _ROLE_REF = r"\"?kind\"?:\s*\"?ClusterRole\"?\s*,\s*\"?name\"?:\s*\"?(?P<role>[\
 _ROLE_ROW = r"^(?P<role>[a-z][\w:.-]*)\s+\d"
 
 
-def judge(picture: Picture) -> Finding:
-    refused = [r for r in refusals(picture) if _ours(r.user) or not r.user.startswith("system:serviceaccount:")]
-    roles, role_facts = _dangling(picture)
-    denied = [row for row in rows(picture, r"^\s*no\b", "auth can-i") if _asked_for_us(row)]
-    if refused:
-        first = refused[0]
-        why = Words(
-            f"{first.account} may not {first.verb} {first.resource}"
-            + (f": its binding points to the role {roles[0]}, which does not exist." if roles else "."),
-            f"服务账号 {first.account} 没有对 {first.resource} 执行 {first.verb} 的权限"
-            + (f"：其绑定指向不存在的角色 {roles[0]}。" if roles else "。"),
-        )
-        objects = (
-            *roles,
-            *[r.resource for r in refused[:3]],
-            first.account,
-            first.user,
-            first.verb,
-            *[r.object for r in refused[:2]],
-            "ClusterRole",
-            *[r.resource for r in refused[3:6]],
-        )
-        evidence = (*role_facts[:2], *[r.hit for r in refused[:2]], *denied[:1])
-        strength = PROVEN if roles or denied else STRONG
-        return found(strength, why, objects, evidence, verb=first.verb, resource=first.resource, user=first.user)
-    if roles:
-        why = Words(
-            f"a binding points to the role {roles[0]}, which does not exist", f"有绑定指向不存在的角色 {roles[0]}"
-        )
-        return found(LIKELY, why, (*roles, "ClusterRole"), role_facts[:2])
-    bare = [hit for hit in picture.hits(UNAUTHORIZED) if "forbidden" not in hit.line]
-    if bare:
-        return ruled_out(Words("the answer is 401, not 403", "返回的是 401 而不是 403"), bare[:1])
-    if denied:
-        command = denied[0].command
-        why = Words(
-            "an account of Calico's lacks a right; that it is needed is not shown",
-            "Calico 的账号缺少一项权限，但未显示是否需要",
-        )
-        asked = command.partition("can-i ")[2].split()
-        return found(POSSIBLE, why, asked[1:2], denied[:1])
-    return cannot_tell(Words("no refusal (403) is shown", "没有 403 拒绝的报错"))
+class Seen:
+    def __init__(self, picture: Picture) -> None:
+        self.picture = picture
+        all_refused = refusals(picture)
+        self.refused = [r for r in all_refused if _ours(r.user) or not r.user.startswith("system:serviceaccount:")]
+        self.roles, self.role_facts = _dangling(picture)
+        self.denied = [row for row in rows(picture, r"^\s*no\b", "auth can-i") if _asked_for_us(row)]
+
+
+def refused(seen: Seen) -> Finding | None:
+    if not seen.refused:
+        return None
+    first = seen.refused[0]
+    who = culprits(
+        named("resource", *seen.roles, *(one.resource for one in seen.refused[:3])),
+        named("user", first.account, first.user),
+        named("message", first.verb),
+        named("resource", *(one.object for one in seen.refused[:2]), "ClusterRole"),
+        named("resource", *(one.resource for one in seen.refused[3:6])),
+    )
+    evidence = (*seen.role_facts[:2], *(one.hit for one in seen.refused[:2]), *seen.denied[:1])
+    return found(
+        PROVEN if seen.roles or seen.denied else STRONG, who, evidence, account=first.account, verb=first.verb,
+        resource=first.resource, user=first.user, role=next(iter(seen.roles), ""),
+    )  # fmt: skip
+
+
+def no_such_role(seen: Seen) -> Finding | None:
+    if not seen.roles:
+        return None
+    who = culprits(named("resource", *seen.roles), Culprit("resource", "ClusterRole"))
+    return found(LIKELY, who, seen.role_facts[:2], role=seen.roles[0])
+
+
+def unauthorized(seen: Seen) -> Finding | None:
+    bare = [hit for hit in seen.picture.hits(UNAUTHORIZED) if "forbidden" not in hit.line]
+    return ruled_out(bare[:1]) if bare else None
+
+
+def asked_and_denied(seen: Seen) -> Finding | None:
+    if not seen.denied:
+        return None
+    asked = seen.denied[0].command.partition("can-i ")[2].split()
+    return found(POSSIBLE, named("resource", *asked[1:2]), seen.denied[:1])
 
 
 def _ours(user: str) -> bool:
@@ -96,68 +90,25 @@ def _dangling(picture: Picture) -> tuple[list[str], list[object]]:
     return [row["role"] for row in named[:2]], [*named[:1], *list(listed.values())[:1]]
 
 
-def fix(picture: Picture, finding: Finding) -> tuple[Step, ...]:
-    verb, resource = finding.value("verb", "<verb>"), finding.value("resource", "<resource>")
-    user = finding.value("user", "system:serviceaccount:<ns>:<account>")
-    return (
-        Step(
-            Words(
-                "Apply the RBAC part (roles, bindings, accounts) of the running release again",
-                "重新应用当前版本清单中的 RBAC（角色、绑定、账号）",
-            ),
-            "kubectl apply --server-side --force-conflicts -f <rbac.yaml of the running release>",
-        ),
-        Step(Words("See that it may now", "确认权限已生效"), f"kubectl auth can-i {verb} {resource} --as={user}"),
-        Step(
-            Words("Restart the agents that gave up", "重启已失败的 calico-node"),
-            f"kubectl -n {picture.namespace} rollout restart ds/calico-node",
-            "disruptive",
-        ),
-    )
+def fix(picture: Picture, finding: Finding) -> Iterator[Do | Step]:
+    yield from apply_release(picture, "rbac.yaml")
+    yield do("check")
+    yield from restart_agent(picture)
 
 
 CAUSE = Cause(
+    module=__name__,
     id="rbac-forbidden",
     code="TRT0004",
     severity="high",
-    name=Words("RBAC right missing", "RBAC 权限不足"),
-    what=Words(
-        "Calico's service account lacks a right that this release needs, or its role or binding is missing.",
-        "Calico 的服务账号缺少该版本所需的权限，或角色、绑定不存在。",
-    ),
     explains=(
-        "unauthorized",
-        "init-crash",
-        "start-terminated",
-        "crash-loop",
-        "not-ready",
-        "felix-not-ready",
-        "datastore-error",
-        "controllers-failing",
-        "sandbox-failed",
-        "operator-degraded",
-        "typha-down",
-        "log-errors",
+        "unauthorized", "init-crash", "start-terminated", "crash-loop", "not-ready", "felix-not-ready",
+        "datastore-error", "controllers-failing", "sandbox-failed", "operator-degraded", "typha-down", "log-errors",
         "restarts",
     ),
-    look_alikes=(
-        ("cni-token-expired", Words("there it says bare Unauthorized (401)", "只报 Unauthorized（401）")),
-        ("crd-missing", Words("there it says 'could not find' (404)", "报 could not find（404）")),
-        ("psp-forbidden", Words("there pods are not even created", "pod 根本没有被创建")),
-    ),
     signs=(FORBIDDEN, FORBIDDEN_OLD, NO_ROLE, UNAUTHORIZED),
-    judge=judge,
-    ask=Ask(
-        "kubectl auth can-i <verb> <res> --as=system:serviceaccount:<ns>:<sa>; "
-        "kubectl get clusterrolebinding -o wide | grep -e calico -e canal",
-        Words("no means that the right is missing", "返回 no 即缺少权限"),
-    ),
+    look=Seen,
+    rules=(refused, no_such_role, unauthorized, asked_and_denied),
     fix=fix,
-    verify=(
-        Step(
-            Words("It answers yes", "返回 yes"), "kubectl auth can-i <verb> <res> --as=system:serviceaccount:<ns>:<sa>"
-        ),
-    ),
-    prevent=(Words("Upgrade with the whole manifest.", "升级时应用完整清单。"),),
     yields_to=("manifest-image-skew",),
-)
+)  # fmt: skip

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from tortie.doctor.causes.legacy import PROVEN, STRONG, Ask, Cause, Finding, Step, cannot_tell, found
+from collections.abc import Iterator
+from functools import cached_property
+
+from tortie.doctor.causes.cause import PROVEN, STRONG, Cause, Do, Finding, do, found
+from tortie.doctor.causes.culprits import Culprit, culprits, named
+from tortie.doctor.causes.steps import Step
+from tortie.doctor.causes.ways import edit_agent
 from tortie.doctor.picture.facts import Container, Node
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Hit, Sign
-from tortie.doctor.words import Words
 
 FORMAT = Sign("image-exec-format", "exec format error")
 FORMAT_PATH = Sign("image-exec-format-path", "exec <path>: exec format error")
@@ -14,33 +19,58 @@ NO_MANIFEST = Sign("image-no-manifest", "no matching manifest for <platform>")
 NO_PLATFORM = Sign("image-no-platform", "no match for platform in manifest")
 
 
-def judge(picture: Picture) -> Finding:
-    hits = picture.hits(FORMAT)
-    manifest = picture.hits(NO_MANIFEST, NO_PLATFORM)
-    if not hits and not manifest:
-        return cannot_tell(Words("no `exec format error` is shown", "没有 `exec format error`"))
-    arches = _arches(picture)
-    image, container = _image(picture)
-    node = _node(picture, hits, arches)
-    arch = arches.get(node, "")
-    path = next((hit.value("path") for hit in picture.hits(FORMAT_PATH)), "")
-    platform = manifest[0].value("platform") if manifest else ""
-    if hits:
-        why = Words(
-            f"{image or path or 'The program'} is not built for this processor{f' ({arch})' if arch else ''}: "
-            "exec format error.",
-            f"{image or path or '程序'} 不是为该 CPU 架构{f'（{arch}）' if arch else ''}构建的：exec format error。",
+class Seen:
+    def __init__(self, picture: Picture) -> None:
+        self.picture = picture
+        self.hits = picture.hits(FORMAT)
+        self.manifest = picture.hits(NO_MANIFEST, NO_PLATFORM)
+        self.arches = _arches(picture)
+        self.image, self.container = _image(picture)
+        self.node = _node(picture, self.hits, self.arches)
+
+    @property
+    def arch(self) -> str:
+        return self.arches.get(self.node, "")
+
+    @property
+    def path(self) -> str:
+        return next((hit.value("path") for hit in self.picture.hits(FORMAT_PATH)), "")
+
+    @property
+    def platform(self) -> str:
+        return self.manifest[0].value("platform") if self.manifest else ""
+
+    @cached_property
+    def culprits(self) -> tuple[Culprit, ...]:
+        return culprits(
+            named("image", self.image),
+            named("version", self.arch, self.platform),
+            named("node", self.node),
+            named("container", self.container.name if self.container else ""),
+            named("file", self.path),
+            named("pod", _pod(self.picture)),
+            named("version", *_odd(self.arches)),
         )
-    else:
-        why = Words(
-            f"{image or 'The image'} has no variant for {platform or 'this platform'}.",
-            f"{image or '镜像'} 没有 {platform or '该平台'} 的版本。",
-        )
-    differ = len(set(arches.values())) > 1
-    objects = (image, arch, platform, node, container.name if container else "", path, _pod(picture), *_odd(arches))
-    nodes = [n for n in picture.of(Node) if n.name == node]
-    evidence = (*nodes[-1:], *((container,) if container else ()), *hits[:2], *manifest[:1])
-    return found(PROVEN if hits and (differ or arch) else STRONG, why, objects, evidence, image=image, node=node)
+
+    @property
+    def evidence(self) -> tuple[object, ...]:
+        nodes = [node for node in self.picture.of(Node) if node.name == self.node]
+        return (*nodes[-1:], self.container, *self.hits[:2], *self.manifest[:1])
+
+
+def exec_format(seen: Seen) -> Finding | None:
+    if not seen.hits:
+        return None
+    known = len(set(seen.arches.values())) > 1 or seen.arch
+    what = seen.image or seen.path
+    strength = PROVEN if known else STRONG
+    return found(strength, seen.culprits, seen.evidence, image=seen.image, node=seen.node, program=what, arch=seen.arch)
+
+
+def no_variant(seen: Seen) -> Finding | None:
+    if not seen.manifest:
+        return None
+    return found(STRONG, seen.culprits, seen.evidence, image=seen.image, node=seen.node, platform=seen.platform)
 
 
 def _arches(picture: Picture) -> dict[str, str]:
@@ -96,60 +126,21 @@ def _typed(picture: Picture) -> str:
     return ""
 
 
-def fix(picture: Picture, finding: Finding) -> tuple[Step, ...]:
-    image = finding.value("image", "<image>")
-    return (
-        Step(
-            Words("See which architectures the image has", "查看镜像包含哪些架构"),
-            f"kubectl get no -L kubernetes.io/arch; crane manifest {image} | grep architecture",
-        ),
-        Step(
-            Words(
-                "Use a multi-arch tag (mirror the whole manifest list)",
-                "使用多架构标签（镜像同步时保留完整 manifest list）",
-            ),
-            f"kubectl -n {picture.namespace} edit ds calico-node",
-            "disruptive",
-        ),
-        Step(
-            Words(
-                "If one node alone fails: its copy is corrupt, pull it again",
-                "若仅单个节点失败：本地镜像损坏，删除后重新拉取",
-            ),
-            f"crictl rmi {image} && crictl pull {image}",
-            "disruptive",
-        ),
-    )
+def fix(picture: Picture, finding: Finding) -> Iterator[Do | Step]:
+    yield do("look")
+    yield do("multi-arch")
+    yield from edit_agent(picture)
+    yield do("again")
 
 
 CAUSE = Cause(
+    module=__name__,
     id="image-arch-mismatch",
     code="TRT0006",
     severity="medium",
-    name=Words("image does not fit the architecture", "镜像架构不符"),
-    what=Words(
-        "The image's variant does not fit the processor, or a layer is corrupt on one node.",
-        "镜像与 CPU 架构不符，或某节点上的镜像层已损坏。",
-    ),
     explains=("crash-loop", "init-crash", "image-pull", "not-ready", "restarts", "sandbox-failed", "log-errors"),
-    look_alikes=(
-        ("image-pull-failed", Words("there the image never arrives", "那时镜像根本没有拉到")),
-        (
-            "image-broken",
-            Words("there it starts and dies by a library or a signal", "那时能启动，随后因缺库或信号而退出"),
-        ),
-    ),
     signs=(FORMAT, FORMAT_PATH, NO_MANIFEST, NO_PLATFORM),
-    judge=judge,
-    ask=Ask(
-        "kubectl get no -L kubernetes.io/arch; crane manifest <image> | grep architecture",
-        Words("the node's architecture must be among the image's", "镜像必须包含该节点的架构"),
-    ),
+    look=Seen,
+    rules=(exec_format, no_variant),
     fix=fix,
-    verify=(
-        Step(Words("The pods on these nodes run", "这些节点上的 Pod 正常运行"), "kubectl -n <ns> get pod -o wide"),
-    ),
-    prevent=(
-        Words("Mirror whole manifest lists, not one architecture.", "同步完整的 manifest list，而不是单一架构。"),
-    ),
 )

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from tortie.doctor.causes.legacy import (
-    LIKELY,
-    POSSIBLE,
-    STRONG,
-    Ask,
-    Cause,
-    Finding,
-    Step,
-    cannot_tell,
-    found,
-    ruled_out,
-)
+import re
+from collections.abc import Iterator
+from functools import cached_property
+
+from tortie.doctor.causes.cause import LIKELY, POSSIBLE, STRONG, Cause, Do, Finding, do, found, ruled_out
+from tortie.doctor.causes.culprits import Culprit, culprits, named
+from tortie.doctor.causes.steps import Step
+from tortie.doctor.causes.ways import edit_agent
 from tortie.doctor.picture.facts import Container
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Hit, Sign
-from tortie.doctor.words import Words
+from tortie.doctor.texts import Text
 
 LIBRARY = Sign("image-broken-library", "error while loading shared libraries: <library>:")
 LIBRARY_CUT = Sign("image-broken-library-cut", "error while loading shared libraries")
@@ -37,54 +33,75 @@ CRASHED = 139  # 128 + SIGSEGV
 ILLEGAL_EXIT = 132  # 128 + SIGILL
 
 
-def judge(picture: Picture) -> Finding:
-    hits = picture.hits(*OWN_WORDS)
-    crashed = [c for c in picture.of(Container) if {c.exit_code, c.last_exit_code} & {CRASHED, ILLEGAL_EXIT}]
-    kernel = [hit for hit in picture.hits(*KERNEL_SAYS) if _own_program(hit)]
-    if not hits and not crashed and not kernel:
-        return cannot_tell(Words("no crash of the program itself is shown", "没有程序自身崩溃的证据"))
-    dying = crashed or _dying(picture)
-    container = dying[-1] if dying else None
-    image = container.image if container else _calico_image(picture)
-    library = next((hit.value("library") for hit in hits if hit.value("library")), "")
-    tag = image.rpartition("/")[2]
-    objects = (
-        image,
-        tag,
-        library,
-        tag.rpartition(":")[2] or _release(picture),
-        container.name if container else "",
-        _pod(picture),
-    )
-    evidence = (*hits[:2], *kernel[:2], *((container,) if container else ()))
-    if hits:
-        why = Words(
-            f"{image or 'The image'} dies by its own fault: {hits[0].text.strip(': ')}.",
-            f"{image or '镜像'} 自身有缺陷：{hits[0].text.strip(': ')}。",
+class Seen:
+    def __init__(self, picture: Picture) -> None:
+        self.picture = picture
+        self.hits = picture.hits(*OWN_WORDS)
+        codes = {CRASHED, ILLEGAL_EXIT}
+        self.crashed = [box for box in picture.of(Container) if {box.exit_code, box.last_exit_code} & codes]
+        self.kernel = [hit for hit in picture.hits(*KERNEL_SAYS) if _own_program(hit)]
+        dying = self.crashed or _dying(picture)
+        self.container = dying[-1] if dying else None
+        self.ready = [pod for pod in picture.agents_now() if pod.all_ready]
+
+    @cached_property
+    def image(self) -> str:
+        return self.container.image if self.container else _calico_image(self.picture)
+
+    @cached_property
+    def culprits(self) -> tuple[Culprit, ...]:
+        library = next((hit.value("library") for hit in self.hits if hit.value("library")), "")
+        tag = self.image.rpartition("/")[2]
+        return culprits(
+            named("image", self.image, tag),
+            named("file", library),
+            named("version", tag.rpartition(":")[2] or _release(self.picture)),
+            named("container", self.container.name if self.container else ""),
+            named("pod", _pod(self.picture)),
         )
-        return found(STRONG, why, objects, evidence, image=image)
-    running = [pod for pod in picture.agents_now() if pod.all_ready]
-    dead = [pod for pod in picture.agents_now() if not pod.all_ready]
-    if kernel and (len(kernel) > 1 or crashed):
-        how = "an invalid instruction" if kernel[0].sign == OPCODE.key else "a segmentation fault"
-        how_zh = "非法指令" if kernel[0].sign == OPCODE.key else "段错误"
-        why = Words(
-            f"The kernel reports {how} of Calico's own program ({image or _release(picture) or 'this image'})"
-            f"{' each time it starts' if len(kernel) > 1 else ''}: the image does not work on these machines.",
-            f"内核报告 Calico 程序自身发生{how_zh}（{image or _release(picture) or '该镜像'}）"
-            f"{'，每次启动都如此' if len(kernel) > 1 else ''}：该镜像无法在这些机器上运行。",
-        )
-        sure = any(_at_once(c) for c in crashed) or len(dead) > 1
-        return found(STRONG if sure else LIKELY, why, objects, evidence, image=image)
-    if running and container and not container.pod:
-        return ruled_out(Words("other pods run this image", "其他 Pod 使用同一镜像运行正常"), running[:1])
-    code = container.exit_code if container and container.exit_code in (CRASHED, ILLEGAL_EXIT) else None
-    code = code or (container.last_exit_code if container else None) or CRASHED
-    why = Words(
-        f"{container.name if container else 'The container'} ({image}) ends with exit code {code}: it crashes.",
-        f"容器 {container.name if container else ''}（{image}）以退出码 {code} 结束，属程序崩溃。",
-    )
-    return found(POSSIBLE if running else LIKELY, why, (*objects, str(code)), evidence, image=image)
+
+    @property
+    def evidence(self) -> tuple[object, ...]:
+        return (*self.hits[:2], *self.kernel[:2], self.container)
+
+
+def own_words(seen: Seen) -> Finding | None:
+    if not seen.hits:
+        return None
+    message = seen.hits[0].text.strip(": ")
+    return found(STRONG, seen.culprits, seen.evidence, image=seen.image, message=message)
+
+
+def kernel_says(seen: Seen) -> Finding | None:
+    """The kernel's word on the program's crash, again and again or with the exit code of one."""
+    if not (seen.kernel and (len(seen.kernel) > 1 or seen.crashed)):
+        return None
+    how = Text(__name__, "word opcode" if seen.kernel[0].sign == OPCODE.key else "word segfault")
+    dead = [pod for pod in seen.picture.agents_now() if not pod.all_ready]
+    sure = any(_at_once(box) for box in seen.crashed) or len(dead) > 1
+    return found(
+        STRONG if sure else LIKELY, seen.culprits, seen.evidence,
+        say="kernel-says-each-time" if len(seen.kernel) > 1 else "kernel-says",
+        how=how, image=seen.image, release=seen.image or _release(seen.picture),
+    )  # fmt: skip
+
+
+def others_run_it(seen: Seen) -> Finding | None:
+    if seen.crashed and seen.ready and seen.container and not seen.container.pod:
+        return ruled_out(seen.ready[:1])
+    return None
+
+
+def crashes(seen: Seen) -> Finding | None:
+    box = seen.container
+    if not (seen.crashed or seen.kernel):
+        return None
+    codes = (box.exit_code, box.last_exit_code) if box else ()
+    code = next((code for code in codes if code in (CRASHED, ILLEGAL_EXIT)), CRASHED)
+    who = culprits(seen.culprits, Culprit("message", str(code)))
+    name = box.name if box else ""
+    strength = POSSIBLE if seen.ready else LIKELY
+    return found(strength, who, seen.evidence, image=seen.image, container=name, code=code)
 
 
 def _own_program(hit: Hit) -> bool:
@@ -117,8 +134,6 @@ def _calico_image(picture: Picture) -> str:
     images = [c.image for c in picture.of(Container) if "calico" in c.image]
     if images:
         return images[-1]
-    import re  # rarely needed
-
     pattern = re.compile(r"[\w./-]*(?:calico|tigera)[\w./-]*:v?\d[\w.-]*")
     lines = (line[:500] for exhibit in picture.exhibits for line in (exhibit.command, *exhibit.lines[:100]))
     return next((match.group() for line in lines if (match := pattern.search(line))), "")
@@ -128,45 +143,20 @@ def _pod(picture: Picture) -> str:
     return next((pod.name for pod in picture.agents_now() if not pod.all_ready), "")
 
 
-def fix(picture: Picture, finding: Finding) -> tuple[Step, ...]:
-    return (
-        Step(
-            Words("Make sure which digest runs", "确认正在运行的镜像摘要"),
-            f"kubectl -n {picture.namespace} get pod -l k8s-app=calico-node -o jsonpath='{{..imageID}}'",
-        ),
-        Step(
-            Words(
-                f"Use another release than {finding.value('image', 'this one')}: the one before, or the next patch",
-                f"换用 {finding.value('image', '该镜像')} 之外的版本：上一个版本或下一个补丁版本",
-            ),
-            f"kubectl -n {picture.namespace} edit ds calico-node",
-            "disruptive",
-        ),
-    )
+def fix(picture: Picture, finding: Finding) -> Iterator[Do | Step]:
+    yield do("digest")
+    yield do("another")
+    yield from edit_agent(picture)
 
 
 CAUSE = Cause(
+    module=__name__,
     id="image-broken",
     code="TRT0007",
     severity="medium",
-    name=Words("image is broken", "镜像本身有缺陷"),
-    what=Words(
-        "The image lacks a library, or crashes on this processor or in FIPS mode: every pod with that tag on that "
-        "platform dies at once.",
-        "镜像缺少库文件，或在该 CPU、FIPS 模式下崩溃：该平台上使用此标签的 Pod 全部立即退出。",
-    ),
     explains=("crash-loop", "init-crash", "restarts", "not-ready", "log-errors"),
-    look_alikes=(
-        ("image-arch-mismatch", Words("there the words are `exec format error`", "那时报 `exec format error`")),
-        ("oom-killed", Words("there the exit code is 137 and the reason OOMKilled", "那时退出码 137、原因 OOMKilled")),
-    ),
     signs=(*OWN_WORDS, *KERNEL_SAYS),
-    judge=judge,
-    ask=Ask(
-        "kubectl -n <ns> logs -p <pod> | tail -3; kubectl -n <ns> get pod <pod> -o jsonpath='{..imageID}'",
-        Words("the last words of the program decide", "程序最后的输出即可确定"),
-    ),
+    look=Seen,
+    rules=(own_words, kernel_says, others_run_it, crashes),
     fix=fix,
-    verify=(Step(Words("The pods stay up", "Pod 不再重启"), "kubectl -n <ns> get pod -o wide"),),
-    prevent=(Words("Try a release on one node before all.", "先在一个节点上试用新版本。"),),
 )
