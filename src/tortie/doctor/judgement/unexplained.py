@@ -11,8 +11,8 @@ from tortie.doctor.diagnosis import Unexplained
 from tortie.doctor.judgement.components import NODE, PATH, PERSON, POD, POOLS, Owners, look_at
 from tortie.doctor.judgement.grave_lines import HARMLESS, grave_lines
 from tortie.doctor.judgement.passing import Passing, is_settled
+from tortie.doctor.judgement.pods import elsewhere
 from tortie.doctor.judgement.standing import Standing, live, ready
-from tortie.doctor.judgement.symptoms import elsewhere
 from tortie.doctor.picture.facts import Event, LogLine, Ping, Pod, PortTest, Setting
 from tortie.doctor.picture.picture import Picture, is_agent
 from tortie.doctor.reading.exhibit import Exhibit, Place
