@@ -39,6 +39,7 @@ def unexplained(picture: Picture, now: Standing, accounted: Iterable[Place] = ()
     found = [
         *_lines(picture, now, owners),
         *_errors(picture, now),
+        *_ended_starts(picture, now),
         *_trials(picture),
         *_degraded(picture, owners),
         *_events(picture, now),
@@ -90,6 +91,19 @@ def _errors(picture: Picture, now: Standing) -> Iterator[Unexplained]:
         if line.place not in over:
             kind = "error" if line.level == "ERROR" else "fatal"
             yield Unexplained(kind, line.message, line.place, line.program, look_at(line.program))
+
+
+def _ended_starts(picture: Picture, now: Standing) -> Iterator[Unexplained]:
+    """The warning before a start gave up is its reason, though it is only a warning."""
+    last: dict[tuple[str, str], LogLine] = {}
+    for line in picture.of(LogLine):
+        key = (line.place.source, line.pod)
+        if line.message.strip() == "Terminating":
+            reason = last.pop(key, line)
+            if not is_settled(line, picture, now):
+                yield Unexplained("fatal", reason.message, reason.place, reason.program, look_at(reason.program))
+        elif line.level in ("WARNING", "ERROR", "FATAL") and not HARMLESS.search(line.message):
+            last[key] = line
 
 
 def _grave_log(picture: Picture, now: Standing) -> list[LogLine]:

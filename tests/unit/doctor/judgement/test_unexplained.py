@@ -90,3 +90,16 @@ libbpf: Error in bpf_create_map_xattr(cali_v4_nat_fe3):Invalid argument(-22). Re
 bird: Unable to open configuration file /etc/calico/confd/config/bird6.cfg: No such file or directory
 """
     assert judged(WELL + lines).verdict == "healthy"
+
+
+def test_the_warning_before_a_start_gave_up_is_its_reason() -> None:
+    log = """$ kubectl -n kube-system logs calico-node-6fjt4
+2024-06-13 11:13:52.151 [INFO][8] startup/startup.go 559: Node IPv4 changed, will check for conflicts
+2024-06-13 11:13:52.155 [WARNING][8] startup/startup.go 983: The frobnicator of this node is missing
+2024-06-13 11:13:52.163 [WARNING][8] startup/utils.go 49: Terminating
+Calico node failed to start
+"""
+    sick = WELL.replace("calico-node-6fjt4   1/1     Running ", "calico-node-6fjt4   0/1     CrashLoopBackOff ")
+    first = judged(sick + log).unexplained[0]
+    assert (first.kind, first.component) == ("fatal", "startup")
+    assert "frobnicator" in first.text
