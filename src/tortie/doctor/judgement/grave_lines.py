@@ -17,7 +17,7 @@ from tortie.doctor.reading.exhibit import Exhibit, Place
 _FATAL: Final = re.compile(
     r"(?:^|[\s:|])panic: |^\s*fatal error: |\[(?:FATAL|PANIC)\]|\blevel=(?:fatal|panic)\b"
     r"|\"level\": ?\"(?:fatal|panic)\""
-    r"|^F\d{4} \d\d:\d\d:|fork rejected by pids|failed to create new OS thread|pthread_create failed"
+    r"|^F\d{4} \d\d:\d\d:|^FATAL: |fork rejected by pids|failed to create new OS thread|pthread_create failed"
     r"|[Ss]egmentation fault|\bSIGSEGV\b|\bSIGABRT\b|[Kk]ernel panic|\bcore dumped\b"
     r"|Traceback \(most recent call last\)"
     r"|\bsoft lockup\b|\btable overflow\b|[Oo]ut of memory: Kill|\boom-kill(?:er|:)|Memory cgroup out of memory"
@@ -30,7 +30,8 @@ _DEGRADED: Final = re.compile(
     r"|^\s*(?:- )?[Mm]essage: +.*(?:\b[Uu]nable to|\b[Ff]ailed\b|\b[Ee]rror\b|\b[Ii]nvalid\b|\bunavailable\b)"
 )
 _ERROR: Final = re.compile(
-    r"^libbpf: (?!.*Retrying without BTF).*(?:failed|[Ee]rror)|^(?:E\d{4} \d\d:\d\d:)|^\[ERROR\] "
+    r"^libbpf: (?!.*Retrying without BTF).*(?:failed|[Ee]rror)|^(?:E\d{4} \d\d:\d\d:)|^\[ERROR\] |^ERROR: "
+    r"|\blevel=error\b"
     r"|Unable to connect to the server"
     r"|The connection to the server \S+ was refused|Error from server \((?:Timeout|InternalError|ServiceUnavailable)\)"
     r"|^RTNETLINK answers: (?!File exists)|^(?:iptables|ip6tables|nft|ipset)(?:-\w+)*(?: v[\d.]+)?(?: \(\w+\))?: .*"
@@ -48,11 +49,13 @@ _TRIAL: Final = re.compile(
 )
 # Each line that could match has one of these; they are looked for first, in the whole text at once.
 _NEEDLES: Final = (
-    "panic: ", "fatal error: ", "[FATAL]", "[PANIC]", "=fatal", "=panic", '"fatal"', '"panic"', "\nF", "\nE",
+    "panic: ", "fatal error: ", "[FATAL]", "[PANIC]", "\nFATAL: ", "=fatal", "=panic", '"fatal"', '"panic"', "\nF",
+    "\nE",
     "fork rejected", "OS thread", "pthread_create", "egmentation fault", "SIGSEGV", "SIGABRT", "ernel panic",
     "core dumped", "Traceback", "soft lockup", "table overflow", "emory: Kill", "oom-kill", "out of memory",
     "pace left on", "open files", "allocate memory", "Resource temporarily", "shared libraries", "exec format",
-    "symbol lookup", "GLIBC_", "FailedDiscovery", "False (", "Degraded", "essage: ", "libbpf: ", "\n[ERROR",
+    "symbol lookup", "GLIBC_", "FailedDiscovery", "False (", "Degraded", "essage: ", "libbpf: ",
+    "\n[ERROR", "\nERROR: ", "level=error",
     "Unable to connect", "connection to the server", "Error from server", "RTNETLINK", "\niptables", "\nip6tables",
     "\nnft", "\nipset", "list too long", "admin prohibited", "[UFW BLOCK]", "\ncurl: ", "\nwget: ", "\nping: ",
     "\nnc: ", "\nncat: ", "\nNcat: ", "\ntelnet: ", "\n;; ", "server can't find", "\nnslookup: ", "bad address '",
