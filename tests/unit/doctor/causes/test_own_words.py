@@ -100,7 +100,7 @@ USER       PID %CPU %MEM    VSZ   RSS TTY      STAT START   TIME COMMAND
 root      3637  0.1  0.0   7844  4900 ?        TLs  16:07   0:00 /usr/sbin/bird -f -c bird.cfg -s bird.ctl -R
 """
     answer = finding("bird-overloaded", text)
-    assert (answer.state, answer.value("state")) == ("found", "T")
+    assert (answer.state, answer.rule) == ("found", "standing-still")
 
 
 def test_a_script_s_closed_is_refused_where_bash_says_so() -> None:

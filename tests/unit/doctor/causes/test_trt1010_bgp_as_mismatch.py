@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from tests.support.doctor import finding
+from tests.support.doctor import finding, picture
 
+from tortie.doctor.causes.catalogue import cause_named
 from tortie.doctor.causes.cause import LIKELY, PROVEN
 
 ID = "bgp-as-mismatch"
@@ -58,3 +59,27 @@ def test_the_router_says_what_it_expected() -> None:
     answer = finding(ID, text)
     assert answer.strength >= PROVEN
     assert {"65120", "64512"} <= set(answer.objects)
+
+
+def commands(text: str) -> list[str]:
+    seen = picture(text)
+    cause = cause_named(ID)
+    assert cause is not None
+    return [step.command for step in cause.fix(seen, cause.judge(seen))]
+
+
+def test_a_node_that_rendered_an_old_number_is_restarted_and_nothing_is_changed() -> None:
+    text = STATUS + (
+        "[root@rr-c ~]# docker exec calico-node grep -nE 'local as' /etc/calico/confd/config/bird.cfg\n"
+        "46:  local as 64512;\n"
+        "[root@m ~]# calicoctl get node rr-c -o wide\nNAME   ASN       IPV4           IPV6\n"
+        "rr-c   (64901)   10.80.0.7/24\n"
+    )
+    steps = commands(text)
+    assert any("spec.nodeName=rr-c" in step for step in steps)
+    assert not [step for step in steps if "patch" in step]
+
+
+def test_the_number_that_the_router_expects_is_filled_in() -> None:
+    told = STATUS + "%BGP: 10.80.0.7 remote AS is 64512, expected 65120\n"
+    assert any('"asNumber":65120' in step for step in commands(told))

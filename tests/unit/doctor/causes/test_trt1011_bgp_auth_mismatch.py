@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from tests.support.doctor import finding
+from tests.support.doctor import finding, picture
 
+from tortie.doctor.causes.catalogue import cause_named
 from tortie.doctor.causes.cause import LIKELY, STRONG
 
 ID = "bgp-auth-mismatch"
@@ -99,3 +100,40 @@ def test_the_kernel_counts_wrong_signatures(count: int) -> None:
     assert finding(ID, text).state == "cannot-tell"  # of a password that is no more
     configured = "[root@k-5 ~]# calicoctl get bgppeer -o yaml\nspec:\n  password:\n    secretKeyRef:\n      name: s\n"
     assert (finding(ID, text + configured).strength >= STRONG) == (count > 0)
+
+
+def test_a_peer_without_a_password_does_not_overwrite_the_secret_of_another() -> None:
+    text = (
+        STATUS
+        + """
+Apr  2 08:11:09 leaf-2 kernel: tcp_auth_ok: Packet from 10.90.0.5:179 missing MD5 digest
+$ calicoctl get bgppeer -o yaml
+apiVersion: projectcalico.org/v3
+items:
+- apiVersion: projectcalico.org/v3
+  kind: BGPPeer
+  metadata:
+    name: leaf-1
+  spec:
+    asNumber: 65001
+    password:
+      secretKeyRef:
+        key: bgp
+        name: leaves
+    peerIP: 10.90.1.1
+- apiVersion: projectcalico.org/v3
+  kind: BGPPeer
+  metadata:
+    name: leaf-2
+  spec:
+    asNumber: 65002
+    peerIP: 10.90.0.1
+kind: BGPPeerList
+"""
+    )
+    seen = picture(text)
+    cause = cause_named(ID)
+    assert cause is not None
+    commands = [step.command for step in cause.fix(seen, cause.judge(seen))]
+    assert any("patch bgppeer leaf-2" in command for command in commands)
+    assert not [command for command in commands if "leaves" in command]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.support.doctor import finding, picture
 
+from tortie.doctor.causes.catalogue import cause_named
 from tortie.doctor.causes.cause import LIKELY, PROVEN
 from tortie.doctor.judgement.judge import judge
 
@@ -107,3 +108,22 @@ def test_nodes_without_peers_are_not_well_though_their_agents_are() -> None:
     for mode, verdict in (("Never", "cause-found"), ("Always", "healthy")):
         answer = judge(picture(PODS + STATUS + MESH + POOL.replace("MODE", mode)))
         assert answer.verdict == verdict, mode
+
+
+def test_a_peer_that_calls_from_another_address_is_corrected() -> None:
+    text = (
+        NODES
+        + """
+bird: BGP: Unexpected connect from unknown address 10.61.255.4 (port 51000)
+$ calicoctl get bgppeer
+NAME     PEERIP        NODE       ASN
+edge-1   10.61.255.1   (global)   65200
+$ calicoctl node status
+| 10.61.255.1  | global            | start | 2022-10-11 | Active Socket: Connection refused |
+"""
+    )
+    seen = picture(text)
+    cause = cause_named(ID)
+    assert cause is not None
+    commands = [step.command for step in cause.fix(seen, cause.judge(seen))]
+    assert any("patch bgppeer edge-1" in command and "10.61.255.4" in command for command in commands)

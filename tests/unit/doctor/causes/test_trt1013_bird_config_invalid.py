@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from tests.support.doctor import finding
+from tests.support.doctor import finding, picture
 
+from tortie.doctor.causes.catalogue import cause_named
 from tortie.doctor.causes.cause import LIKELY
 
 ID = "bird-config-invalid"
@@ -32,3 +33,28 @@ def test_the_race_at_start_is_harmless() -> None:
 
 def test_no_backend_alone_says_nothing() -> None:
     assert finding(ID, "None of the BGP backend processes (BIRD or GoBGP) are running.").state == "cannot-tell"
+
+
+def commands(text: str) -> list[str]:
+    seen = picture(text)
+    cause = cause_named(ID)
+    assert cause is not None
+    return [step.command for step in cause.fix(seen, cause.judge(seen))]
+
+
+LOGGED = """
+$ kubectl logs -n kube-system calico-node-rr1rr | grep ^bird | tail -1
+bird: /etc/calico/confd/config/bird.cfg, line 9: syntax error
+"""
+
+
+def test_the_line_is_read_in_the_pod_that_refused_it() -> None:
+    first = commands(LOGGED)[0]
+    assert "calico-node-rr1rr" in first
+    assert "'4,12p' /etc/calico/confd/config/bird.cfg" in first
+
+
+def test_a_router_id_is_set_only_where_there_is_none() -> None:
+    assert not [command for command in commands(LOGGED) if "ROUTER_ID" in command]
+    empty = LOGGED + "$ kubectl exec calico-node-rr1rr -- head -9 /etc/calico/confd/config/bird.cfg\nrouter id ;\n"
+    assert [command for command in commands(empty) if "CALICO_ROUTER_ID=hash" in command]

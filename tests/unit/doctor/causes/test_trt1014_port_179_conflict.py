@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from tests.support.doctor import finding
+from tests.support.doctor import finding, picture
 
+from tortie.doctor.causes.catalogue import cause_named
 from tortie.doctor.causes.cause import LIKELY, PROVEN
 
 ID = "port-179-conflict"
@@ -26,7 +27,8 @@ LISTEN 0      128          *:179              *:*    users:(("bgpd",pid=812,fd=1
 def test_frr_has_the_port() -> None:
     answer = finding(ID, STATUS + OWNER)
     assert answer.strength >= PROVEN
-    assert answer.objects[:2] == ("bgpd", "179")
+    assert answer.objects[0] == "bgpd"
+    assert "179" in answer.objects
 
 
 def test_bird_says_that_it_cannot_listen() -> None:
@@ -41,3 +43,24 @@ def test_birds_own_listener_rules_it_out() -> None:
 def test_refused_is_something_else() -> None:
     text = STATUS.replace("| down  |", "| start |").replace("Error: No listening socket", "Connection refused        ")
     assert finding(ID, text).state == "cannot-tell"
+
+
+def test_a_bird_that_listens_and_has_sessions_has_got_over_it() -> None:
+    text = "$ kubectl -n kube-system logs calico-node-m8m8m | grep bird\nbird: BGP: bind: Address in use\n"
+    up = STATUS.replace("| down  |", "| up    |").replace("Error: No listening socket", "Established               ")
+    assert finding(ID, text + OWNER.replace("bgpd", "bird") + up).state == "ruled-out"
+    assert finding(ID, text + OWNER.replace("bgpd", "bird")).strength >= LIKELY
+
+
+def test_the_unit_of_the_daemon_is_stopped_not_its_program() -> None:
+    def commands(text: str) -> list[str]:
+        seen = picture(text)
+        cause = cause_named(ID)
+        assert cause is not None
+        return [step.command for step in cause.fix(seen, cause.judge(seen))]
+
+    assert "systemctl disable --now frr" in commands(STATUS + OWNER)
+    shown = "[root@m-8 ~]# systemctl is-active quagga\nactive\n"
+    assert "systemctl disable --now quagga" in commands(STATUS + OWNER + shown)
+    speaker = commands(STATUS + OWNER.replace("bgpd", "speaker"))
+    assert not [command for command in speaker if command.startswith("systemctl")]

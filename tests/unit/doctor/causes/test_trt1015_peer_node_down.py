@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from tests.support.doctor import finding
+from tests.support.doctor import finding, picture
 
+from tortie.doctor.causes.catalogue import cause_named
 from tortie.doctor.causes.cause import LIKELY, PROVEN
 
 ID = "peer-node-down"
@@ -66,3 +67,12 @@ def test_a_login_that_failed_is_no_sign_of_life() -> None:
     )
     tried = "[root@c-1 ~]# ssh c-3 uptime\nssh: connect to host c-3 port 22: No route to host\n"
     assert finding(ID, text + tried).strength >= PROVEN
+
+
+def test_a_dead_machine_is_not_drained() -> None:
+    seen = picture(NODES + EVENTS + SILENT)
+    cause = cause_named(ID)
+    assert cause is not None
+    commands = [step.command for step in cause.fix(seen, cause.judge(seen))]
+    assert "kubectl delete node c-3" in commands
+    assert not [command for command in commands if "drain" in command]

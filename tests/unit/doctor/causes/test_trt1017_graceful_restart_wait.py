@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from tests.support.doctor import finding
+from tests.support.doctor import finding, picture
 
+from tortie.doctor.causes.catalogue import cause_named
 from tortie.doctor.causes.cause import LIKELY
 
 ID = "graceful-restart-wait"
@@ -115,3 +116,35 @@ def test_every_session_waits_in_the_last_table() -> None:
         + "\n".join(f"| 10.0.4.{n} | node-to-node mesh | up | 12:00:10 | Established |" for n in (12, 13))
     )
     assert finding(ID, later).strength < LIKELY
+
+
+HELD = """
+$ kubectl -n kube-system logs calico-node-g4g4g | grep bird
+bird: Graceful restart started
+bird: Mesh_10_6_0_4: State changed to wait
+$ calicoctl node status
+| 10.6.0.4     | node-to-node mesh | wait  | 07:14:05 | Established |
+| 10.6.0.9     | node-to-node mesh | start | 07:14:02 | Connect     |
+"""
+
+
+def test_one_peer_that_never_comes_holds_the_routes_of_the_others_back() -> None:
+    answer = finding(ID, HELD)
+    assert answer.strength >= LIKELY
+    assert "10.6.0.9" in answer.objects
+    seen = picture(HELD)
+    cause = cause_named(ID)
+    assert cause is not None
+    commands = [step.command for step in cause.fix(seen, cause.judge(seen))]
+    assert any("logs calico-node-g4g4g" in command for command in commands)
+    assert any("ping -c2 10.6.0.9" in command for command in commands)
+
+
+def test_a_peer_that_an_agent_complains_about_is_more_than_a_wait() -> None:
+    complaint = "Readiness probe failed: BIRD is not ready: BGP not established with 10.6.0.9\n"
+    assert finding(ID, HELD + complaint).strength < LIKELY
+
+
+def test_without_a_restart_nothing_waits_for_the_missing_peer() -> None:
+    table = HELD[HELD.index("$ calicoctl") :]
+    assert finding(ID, table).strength < LIKELY

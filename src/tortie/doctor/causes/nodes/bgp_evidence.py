@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import wraps
 from typing import Any, Final, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
-from tortie.doctor.causes.legacy import Finding, ruled_out
+from tortie.doctor.causes.cause import Finding, ruled_out
 from tortie.doctor.causes.shared import ADDRESS_IN_USE_BY, BGP_NOT_ESTABLISHED, STARTED
 from tortie.doctor.picture.facts import Event, Node, Ping, Pod, Pool, PortTest, Session
-from tortie.doctor.picture.picture import Picture
+from tortie.doctor.picture.picture import Picture, is_agent
 from tortie.doctor.reading.exhibit import Exhibit, Place
 from tortie.doctor.signs import Hit, Sign
 from tortie.doctor.words import Words
@@ -43,6 +43,7 @@ SHARED_SIGNS: Final = (
 )  # fmt: skip
 
 _IPV4 = re.compile(r"(?:\d{1,3}\.){3}\d{1,3}")
+_POD_NAME = re.compile(r"[a-z-]+-[a-z0-9]{5}")
 _FILTERED = ("timed out", "host is unreachable", "no route to host")
 
 
@@ -186,6 +187,14 @@ def _event_node(picture: Picture, event: Event) -> str:
     return next((pod.node for pod in picture.of(Pod) if pod.name == name and pod.node), "")
 
 
+def _complaining_events(picture: Picture) -> dict[tuple[str, int], Event]:
+    """By source and line."""
+    events = [event for event in picture.of(Event) if "BGP not established" in event.message]
+    return {
+        (event.place.source, line): event for event in events for line in range(event.place.first, event.place.last + 1)
+    }
+
+
 @remembered
 def complaints(picture: Picture) -> list[Complaint]:
     """Current ones only, each once: a pod that is ready now has stopped complaining."""
@@ -193,12 +202,7 @@ def complaints(picture: Picture) -> list[Complaint]:
     ready = {pod.node for pod in agents if pod.all_ready and pod.node}
     if agents and all(pod.all_ready for pod in agents):
         return []
-    events = {
-        (event.place.source, line): event
-        for event in picture.of(Event)
-        if "BGP not established" in event.message
-        for line in range(event.place.first, event.place.last + 1)
-    }
+    events = _complaining_events(picture)
     got: dict[tuple[str, tuple[str, ...]], Complaint] = {}
     for hit in picture.hits(BGP_NOT_ESTABLISHED):
         event = events.get((hit.place.source, hit.place.first)) or events.get((hit.place.source, hit.place.last))
@@ -252,7 +256,8 @@ def all_established(picture: Picture) -> Finding | None:
     """Ruled out by sessions that are shown; agents that are ready alone show no session."""
     if not settled(picture) or not picture.sessions():
         return None
-    return ruled_out(Words("the sessions shown are all established", "所示会话均已建立"), picture.sessions()[:3])
+    why = Words("the sessions shown are all established", "所示会话均已建立")
+    return ruled_out(picture.sessions()[:3])._replace(why=why)
 
 
 def trouble(picture: Picture) -> bool:
@@ -349,6 +354,19 @@ def conflicts(picture: Picture) -> list[Hit]:
         for hit in picture.hits(ADDRESS_IN_USE_BY)
         if hit.place.first > last.get(id(exhibit_at(picture, hit.place)), 0)
     ]
+
+
+def agent_asked(picture: Picture, places: Iterable[Place]) -> str:
+    """The agent's pod that a command named whose output is among these places."""
+    commands = [exhibit.command for place in places if (exhibit := exhibit_at(picture, place))]
+    words = [word.removeprefix("pod/") for command in commands for word in command.split()]
+    return next((word for word in words if is_agent(word) and _POD_NAME.fullmatch(word)), "")
+
+
+def few(things: Iterable[str], most: int = 3) -> tuple[str, ...]:
+    """A few names as a value of a sentence, each once."""
+    every = tuple(dict.fromkeys(thing for thing in things if thing))
+    return every if len(every) <= most else (*every[:most], "…")
 
 
 def listed(things: list[str] | tuple[str, ...], most: int = 3) -> str:

@@ -31,20 +31,23 @@ def _of(picture: Picture, scope: str) -> list[Setting]:
 
 def _rules(picture: Picture) -> list[Setting]:
     """Rules that drop or reject port 179, and INPUT chains that let some ports in, not this one, and end closed."""
-    got: list[Setting] = []
+    rules = _of(picture, "firewall")
     chains: dict[str, list[Setting]] = defaultdict(list)
-    for rule in _of(picture, "firewall"):
-        if rule.owner in ("drop", "reject") and _names_port(rule.value):
-            got.append(rule)
+    for rule in rules:
         if "INPUT" in rule.name.upper() and not rule.name.startswith("cali-"):
             chains[rule.host].append(rule)
-    for rules in chains.values():
-        admitting = [rule for rule in rules if rule.owner == "accept" and "port" in rule.value.lower() + rule.name]
-        admitting += [rule for rule in rules if rule.owner == "accept" and "dpt" in rule.value]
-        closing = [r for r in rules if r.owner in ("drop", "reject", "policy-drop") and not _any_port(r.value)]
-        if admitting and closing and not any(_admits(rule.value) for rule in admitting):
-            got.append(closing[-1])
-    return got
+    naming = [rule for rule in rules if rule.owner in ("drop", "reject") and _names_port(rule.value)]
+    return [*naming, *(end for chain in chains.values() if (end := _closed_end(chain)))]
+
+
+def _closed_end(chain: list[Setting]) -> Setting | None:
+    """The rule that takes what is left, in a chain that lets ports in and not this one."""
+    accepting = [rule for rule in chain if rule.owner == "accept"]
+    admitting = [rule for rule in accepting if "port" in rule.value.lower() + rule.name or "dpt" in rule.value]
+    closing = [r for r in chain if r.owner in ("drop", "reject", "policy-drop") and not _any_port(r.value)]
+    if not admitting or any(_admits(rule.value) for rule in admitting):
+        return None
+    return closing[-1] if closing else None
 
 
 def _zones(picture: Picture) -> list[Setting]:

@@ -3,29 +3,20 @@
 from __future__ import annotations
 
 import re
-from functools import cache
+from collections.abc import Iterator
+from functools import cache, cached_property
 from typing import Final
 
-from tortie.doctor.causes.legacy import (
-    LIKELY,
-    POSSIBLE,
-    PROVEN,
-    STRONG,
-    Ask,
-    Cause,
-    Finding,
-    Step,
-    cannot_tell,
-    found,
-    ruled_out,
-)
+from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
+from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.nodes.bgp_evidence import (
     MD5_BIRD,
     MD5_COUNTED,
     MD5_KERNEL,
     MD5_ROUTER,
     SECRET_REF,
-    listed,
+    exhibit_at,
+    few,
     md5_counted,
     missing_peers,
     settled,
@@ -33,8 +24,7 @@ from tortie.doctor.causes.nodes.bgp_evidence import (
 )
 from tortie.doctor.picture.facts import Document
 from tortie.doctor.picture.picture import Picture
-from tortie.doctor.signs import Sign
-from tortie.doctor.words import Words
+from tortie.doctor.signs import Hit, Sign
 
 NO_PASSWORD: Final = Sign("trt1011-no-password", "Can't read password for BGPPeer <name>")
 NO_MESH_PASSWORD: Final = Sign("trt1011-no-mesh-password", "Can't read (BGP )?password for (node mesh|mesh)")
@@ -43,109 +33,133 @@ PASSWORD_FIELD: Final = Sign("trt1011-mesh-field", "nodeMeshPassword")
 
 
 @cache
-def _pairs() -> re.Pattern[str]:
+def _address() -> re.Pattern[str]:
     return re.compile(r"((?:\d{1,3}\.){3}\d{1,3})")
 
 
-def judge(picture: Picture) -> Finding:
-    kernel = [hit for hit in picture.hits(MD5_KERNEL) if "179" in hit.line or "hash" in hit.text.lower()]
-    kernel += [hit for hit in picture.hits(MD5_ROUTER) if "179" in hit.line or "bgp" in hit.line.lower()]
-    kernel += md5_counted(picture)
-    bird = picture.hits(MD5_BIRD)
-    unread = picture.hits(NO_PASSWORD, NOT_HAD, NO_MESH_PASSWORD)
-    if settled(picture) and picture.sessions():
-        return ruled_out(Words("sessions are established", "会话已建立"), picture.sessions()[:1])
-    if kernel or bird or unread:
-        peers = [peer.address for peer in missing_peers(picture)]
-        named = [ip for hit in kernel for ip in _pairs().findall(hit.line) if hit.sign != MD5_COUNTED.key]
-        strength = PROVEN if (kernel or bird) and (unread or trouble(picture)) else STRONG
-        if unread and not kernel and not bird:
-            strength = STRONG if picture.sessions_down() or peers else LIKELY
-        peer = unread[0].value("name") if unread else ""
-        both = list(dict.fromkeys([*named, *peers, *(session.peer for session in picture.sessions_down()[:3])]))
-        why = Words(
-            f"Packets between {listed(both) or 'the peers'} are dropped for their MD5 signature: the passwords differ "
-            "or one side has none.",
-            f"{listed(both) or '对端之间'} 的报文因 MD5 签名不符被丢弃：两端密码不同，或有一端没有密码。",
+class Seen:
+    """What kernels, BIRD, routers and agents say of signatures and passwords."""
+
+    def __init__(self, picture: Picture) -> None:
+        self.picture = picture
+        kernel = [hit for hit in picture.hits(MD5_KERNEL) if "179" in hit.line or "hash" in hit.text.lower()]
+        router = [hit for hit in picture.hits(MD5_ROUTER) if "179" in hit.line or "bgp" in hit.line.lower()]
+        self.kernel: list[Hit] = [*kernel, *router, *md5_counted(picture)]
+        self.bird = picture.hits(MD5_BIRD)
+        self.unread = picture.hits(NO_PASSWORD, NOT_HAD, NO_MESH_PASSWORD)
+        self.configured = picture.hits(SECRET_REF, PASSWORD_FIELD)
+
+    @cached_property
+    def ends(self) -> list[str]:
+        """Addresses of both ends: of packets that were dropped, and of sessions that are down."""
+        lines = [hit.line for hit in self.kernel if hit.sign != MD5_COUNTED.key]
+        dropped = [address for line in lines for address in _address().findall(line)]
+        missing = [peer.address for peer in missing_peers(self.picture)]
+        return list(dict.fromkeys([*dropped, *missing, *(s.peer for s in self.picture.sessions_down()[:3])]))
+
+    @cached_property
+    def unsigned(self) -> list[str]:
+        """BGPPeers with one of these addresses that are shown whole and name no password."""
+        peers = [document for document in self.picture.of(Document) if document.kind == "BGPPeer" and document.name]
+        specs = [(document.name, document.body.get("spec")) for document in peers]
+        bare = [(name, spec) for name, spec in specs if isinstance(spec, dict) and "password" not in spec]
+        return list(dict.fromkeys(name for name, spec in bare if str(spec.get("peerIP", "")) in self.ends))
+
+    @cached_property
+    def peer(self) -> str:
+        """The BGPPeer at fault, as its resource is called."""
+        return (self.unread[0].value("name") if self.unread else "") or next(iter(self.unsigned), "")
+
+    @property
+    def culprits(self) -> tuple[Culprit, ...]:
+        return culprits(
+            named("peer", self.peer, *self.unsigned[1:], *self.ends),
+            named("setting", "password"),
+            named("resource", "BGPPeer"),
+            named("port", "179/tcp"),
         )
-        unsigned = _unsigned(picture, both)
-        if unsigned:
-            why = Words(
-                f"{why.en} BGPPeer {unsigned[0]} has no password.", f"{why.zh}BGPPeer {unsigned[0]} 未配置密码。"
-            )
-        peer = peer or (unsigned[0] if unsigned else "")
-        objects = (peer, *unsigned[1:], *both, "password", "BGPPeer", "179")
-        return found(
-            strength, why, objects, (*unread[:2], *kernel[:2], *bird[:2], *missing_peers(picture)[:2]), peer=peer
-        )
-    if picture.hits(SECRET_REF, PASSWORD_FIELD) and missing_peers(picture):
-        why = Words("A BGP password is configured and sessions are down.", "配置了 BGP 密码，且会话未建立。")
-        return found(POSSIBLE, why, ("password",), picture.hits(SECRET_REF, PASSWORD_FIELD)[:1])
-    return cannot_tell(Words("the kernel's log on both ends", "两端的内核日志"))
+
+    @property
+    def evidence(self) -> tuple[object, ...]:
+        return (*self.unread[:2], *self.kernel[:2], *self.bird[:2], *missing_peers(self.picture)[:2])
 
 
-def _unsigned(picture: Picture, addresses: list[str]) -> list[str]:
-    """BGPPeers with one of these addresses that are shown whole and name no password."""
-    specs = [(d.name, d.body.get("spec")) for d in picture.of(Document) if d.kind == "BGPPeer" and d.name]
-    peers = [(name, spec) for name, spec in specs if isinstance(spec, dict) and "password" not in spec]
-    return list(dict.fromkeys(name for name, spec in peers if str(spec.get("peerIP", "")) in addresses))
+def established(seen: Seen) -> Finding | None:
+    up = seen.picture.sessions()
+    return ruled_out(up[:1]) if up and settled(seen.picture) else None
 
 
-def fix(picture: Picture, finding: Finding) -> tuple[Step, ...]:
-    peer = finding.value("peer", "<bgppeer>")
-    return (
-        Step(
-            Words("See which secret each end uses, and that it can be read", "查看两端各用哪个 Secret，且可以读取"),
-            f"calicoctl get bgppeer {peer} -o yaml; kubectl -n {picture.namespace} get secret",
-        ),
-        Step(
-            Words(
-                "Put one password for both ends into the agent's namespace",
-                "把两端一致的密码放进 calico-node 所在命名空间",
-            ),
-            f"kubectl -n {picture.namespace} create secret generic bgp-secrets --from-literal=rr-password=<password> "
-            "--dry-run=client -o yaml | kubectl apply -f -",
-            "disruptive",
-        ),
-        Step(
-            Words("Re-create the BGPPeer so that it is rendered again", "重新创建 BGPPeer 以重新渲染"),
-            f"calicoctl replace -f {peer}.yaml",
-            "disruptive",
-        ),
-    )
+def signature_refused(seen: Seen) -> Finding | None:
+    if not seen.kernel and not seen.bird:
+        return None
+    strength = PROVEN if seen.unread or trouble(seen.picture) else STRONG
+    bare = next(iter(seen.unsigned), "")
+    return found(strength, seen.culprits, seen.evidence, ends=few(seen.ends), unsigned=bare, peer=seen.peer)
+
+
+def password_not_read(seen: Seen) -> Finding | None:
+    """The session is then rendered without any."""
+    if not seen.unread:
+        return None
+    down = seen.picture.sessions_down() or missing_peers(seen.picture)
+    return found(STRONG if down else LIKELY, seen.culprits, seen.evidence, peer=seen.peer)
+
+
+def password_configured(seen: Seen) -> Finding | None:
+    if seen.configured and missing_peers(seen.picture):
+        return found(POSSIBLE, named("setting", "password"), seen.configured[:1])
+    return None
+
+
+def fix(picture: Picture, finding: Finding) -> Iterator[Do]:
+    """A secret that other sessions use keeps its password: a peer without any gets one of its own."""
+    peer = finding.value("peer")
+    if bare := finding.value("unsigned"):
+        own = {"secret": f"bgp-{bare}", "secret_key": "password"}
+        yield do("new-secret", **own)
+        yield do("name-secret", **own)
+        return
+    secret = {"secret": _reference(picture, "name", peer), "secret_key": _reference(picture, "key", peer)}
+    if finding.rule == "password-not-read":
+        yield do("can-read", **secret)
+        yield do("new-secret", **secret)
+        if peer:
+            yield do("create-again")
+        return
+    yield do("compare")
+    yield do("one-password", **secret)
+
+
+def _reference(picture: Picture, part: str, peer: str) -> str:
+    """The name or key of a password's secret: the peer's own, else the only one that is shown."""
+    shown = [s for s in picture.settings(f"password.secretKeyRef.{part}", "bgppeer") if s.value]
+    own = [setting.value for setting in shown if setting.owner == peer]
+    every = {setting.value for setting in shown} or set(_written(picture, part))
+    return own[-1] if own else every.pop() if len(every) == 1 else ""
+
+
+def _written(picture: Picture, part: str) -> Iterator[str]:
+    """The same from a piece of a resource that was cut out, below the word secretKeyRef."""
+    for hit in picture.hits(SECRET_REF):
+        exhibit = exhibit_at(picture, hit.place)
+        at = hit.place.first - exhibit.number(0) if exhibit else 0
+        for line in exhibit.lines[at + 1 : at + 3] if exhibit else ():
+            name, _, value = line.strip().partition(": ")
+            if name == part:
+                yield value.strip("\"' ")
 
 
 CAUSE = Cause(
+    module=__name__,
     id="bgp-auth-mismatch",
     code="TRT1011",
     severity="medium",
-    name=Words("BGP passwords do not match", "BGP 密码不一致"),
-    what=Words(
-        "The TCP MD5 passwords of the two ends differ, or one side has none.",
-        "两端的 TCP MD5 密码不同，或有一端没有配置。",
-    ),
     explains=("bgp-down", "bird-not-ready", "not-ready", "traffic-dead"),
-    look_alikes=(
-        (
-            "bgp-port-blocked",
-            Words("no MD5 lines; a host that is no peer cannot connect either", "没有 MD5 报错；非对端主机同样连不上"),
-        ),
-        ("bgp-as-mismatch", Words("the session is torn down with Bad peer AS", "会话因 Bad peer AS 断开")),
-    ),
     signs=(
-        MD5_KERNEL,
-        MD5_BIRD,
-        MD5_ROUTER,
-        MD5_COUNTED,
-        NO_PASSWORD,
-        NOT_HAD,
-        NO_MESH_PASSWORD,
-        SECRET_REF,
+        MD5_KERNEL, MD5_BIRD, MD5_ROUTER, MD5_COUNTED, NO_PASSWORD, NOT_HAD, NO_MESH_PASSWORD, SECRET_REF,
         PASSWORD_FIELD,
     ),
-    judge=judge,
-    ask=Ask("dmesg -T | grep -i md5 | tail", Words("on both ends: any line decides", "两端都查：有一行即可定论")),
+    look=Seen,
+    rules=(established, signature_refused, password_not_read, password_configured),
     fix=fix,
-    verify=(Step(Words("The session is Established", "会话为 Established"), "calicoctl node status"),),
-    prevent=(Words("Change passwords on both sides in one step.", "两端密码同步变更。"),),
-)
+)  # fmt: skip

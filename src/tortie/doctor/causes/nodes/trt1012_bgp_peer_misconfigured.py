@@ -2,155 +2,182 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from functools import cache, cached_property
 from typing import Final
 
-from tortie.doctor.causes.legacy import (
-    HINT,
-    LIKELY,
-    POSSIBLE,
-    PROVEN,
-    STRONG,
-    Ask,
-    Cause,
-    Finding,
-    Step,
-    cannot_tell,
-    found,
-    ruled_out,
-)
+from tortie.doctor.causes.cause import HINT, LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
+from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.nodes.bgp_evidence import (
     MESH_OFF,
     MESH_OFF_JSON,
     NO_PEERS,
     SESSION_UP,
     UNKNOWN_CONNECT,
+    few,
     is_external,
-    listed,
     mesh_off,
     no_peers,
     node_at,
     settled,
     unknown_connects,
 )
-from tortie.doctor.picture.facts import Setting
+from tortie.doctor.picture.facts import Session, Setting
 from tortie.doctor.picture.picture import Picture
-from tortie.doctor.signs import Sign
-from tortie.doctor.words import Words
+from tortie.doctor.signs import Hit, Sign
 
 IDENTIFIER: Final = Sign("trt1012-identifier", "Bad BGP identifier")
 MESH_COLUMN: Final = Sign("trt1012-mesh-column", "MESHENABLED")
+BGP_PEER: Final = Culprit("resource", "BGPPeer")
 
 
-def judge(picture: Picture) -> Finding:
-    identifier = [s for s in picture.sessions_down() if "bad bgp identifier" in s.info.lower()]
-    said_identifier = picture.hits(IDENTIFIER)
-    if identifier or (said_identifier and not settled(picture)):
-        peers = [session.peer for session in identifier]
-        own = [peer for peer in peers if peer in picture.internal_ips().values()]
-        why = Words(
-            f"The peer {listed(peers) or 'named'} has the same router id: it peers with itself, or two share an id.",
-            f"对端 {listed(peers)} 的 router id 与本机相同：节点在与自己建立对等，或两台设备 router id 重复。",
-        )
-        return found(
-            STRONG, why, (*peers, "BGPPeer", *own), (*identifier[:3], *said_identifier[:2]), peer=listed(peers, 1)
-        )
-    off, none = mesh_off(picture), no_peers(picture)
-    unknown = [hit for hit in unknown_connects(picture) if not picture.owner_of(hit.value("ip"))]
-    if off and none:
-        why = Words(
-            "The node-to-node mesh is off and no other peer is configured: the nodes exchange no routes.",
-            "node-to-node mesh 已关闭，又没有配置其他对等体：节点之间不交换路由。",
-        )
-        chosen = [s for s in picture.of(Setting) if s.scope == "bgppeer" and "elector" in s.name]
-        names = list(dict.fromkeys(s.owner for s in picture.of(Setting) if s.scope == "bgppeer" and s.owner))
-        if names:
-            why = Words(
-                f"The node-to-node mesh is off, and BGPPeer {listed(names)} gives this node no peer"
-                + (f" ({chosen[-1].name}: {chosen[-1].value})." if chosen else "."),
-                f"node-to-node mesh 已关闭，而 BGPPeer {listed(names)} 没有给该节点带来任何对等体"
-                + (f"（{chosen[-1].name}: {chosen[-1].value}）。" if chosen else "。"),
-            )
-        objects = ("nodeToNodeMeshEnabled", *names[:3], *(s.name for s in chosen), "BGPPeer", "BGPConfiguration")
-        return found(PROVEN, why, objects, (*off[:2], *chosen[:2], *none[:2]))
-    if unknown:
-        addresses = [hit.value("ip") for hit in unknown]
-        where = node_at(picture, unknown[0].place, unknown[0].host)
-        ips = picture.internal_ips()
-        # Without the nodes' addresses the unknown one may be a node's, and then it is another fault.
-        strength = STRONG if len(ips) > 1 else LIKELY if off or picture.commands("bgppeer") else POSSIBLE
-        why = Words(
-            f"{listed(addresses)} tries to connect{' to ' + where if where else ''} and no peer is configured for it.",
-            f"{listed(addresses)} 尝试连接{' ' + where if where else ''}，但没有为它配置对等体。",
-        )
-        return found(strength, why, (*addresses, "BGPPeer", where), (*unknown[:3],), peer=addresses[0])
-    if settled(picture) and picture.sessions():
-        return ruled_out(Words("sessions are established", "会话已建立"), picture.sessions()[:1])
-    if off and not picture.sessions():
-        why = Words("The node-to-node mesh is off; no peers are shown.", "node-to-node mesh 已关闭；未见任何对等体。")
-        return found(POSSIBLE, why, ("nodeToNodeMeshEnabled",), off[:1])
-    external = [s for s in picture.sessions_down() if is_external(s)]
-    if external:
-        why = Words(
-            f"The configured peer {listed([s.peer for s in external])} is not established.",
-            f"手工配置的对等体 {listed([s.peer for s in external])} 未建立会话。",
-        )
-        return found(HINT, why, [s.peer for s in external], external[:2])
-    return cannot_tell(Words("the BGPPeers and both ends' view of them", "BGPPeer 的定义以及两端的状态"))
+class Seen:
+    """What is configured (mesh, BGPPeers), and what BIRD says about peers."""
+
+    def __init__(self, picture: Picture) -> None:
+        self.picture = picture
+        self.down = picture.sessions_down()
+        self.off = mesh_off(picture)
+        self.defined = [setting for setting in picture.of(Setting) if setting.scope == "bgppeer"]
+
+    @cached_property
+    def same_id(self) -> list[Session]:
+        return [session for session in self.down if "bad bgp identifier" in session.info.lower()]
+
+    @cached_property
+    def unknown(self) -> list[Hit]:
+        """Strangers that call; one with a node's address is another cause."""
+        return [hit for hit in unknown_connects(self.picture) if not self.picture.owner_of(hit.value("ip"))]
+
+    @cached_property
+    def external(self) -> list[Session]:
+        return [session for session in self.down if is_external(session)]
+
+    @property
+    def names(self) -> list[str]:
+        return list(dict.fromkeys(setting.owner for setting in self.defined if setting.owner))
+
+    @property
+    def selectors(self) -> list[Setting]:
+        return [setting for setting in self.defined if "elector" in setting.name]
 
 
-def fix(_picture: Picture, finding: Finding) -> tuple[Step, ...]:
-    peer = finding.value("peer", "<address>")
-    document = (
-        "cat <<'EOF' | calicoctl apply -f -\napiVersion: projectcalico.org/v3\nkind: BGPPeer\nmetadata:\n"
-        f"  name: peer-{peer.replace('.', '-')}\nspec:\n  peerIP: {peer}\n  asNumber: <its AS>\nEOF"
+def same_router_id(seen: Seen) -> Finding | None:
+    said = seen.picture.hits(IDENTIFIER)
+    if not seen.same_id and not (said and not settled(seen.picture)):
+        return None
+    peers = [session.peer for session in seen.same_id]
+    who = culprits(named("peer", *peers), BGP_PEER)
+    return found(STRONG, who, (*seen.same_id[:3], *said[:2]), peers=few(peers), peer=next(iter(peers), ""))
+
+
+def no_peer_left(seen: Seen) -> Finding | None:
+    """The mesh is off, and nothing takes its place."""
+    none = no_peers(seen.picture)
+    if not seen.off or not none:
+        return None
+    selectors = seen.selectors
+    who = culprits(
+        named("setting", "nodeToNodeMeshEnabled"),
+        named("peer", *seen.names[:3]),
+        named("setting", *(setting.name for setting in selectors)),
+        BGP_PEER,
+        Culprit("resource", "BGPConfiguration"),
     )
-    return (
-        Step(
-            Words("Compare the definitions with the nodes", "对照定义与节点"),
-            "calicoctl get bgppeer -o wide; calicoctl get bgpconfig default -o yaml; calicoctl get node -o wide",
-        ),
-        Step(
-            Words(
-                "Define what is missing: peerIP and asNumber, or nodeSelector and peerSelector for reflectors; "
-                "a node must not peer with itself",
-                "补上缺失的定义：peerIP 与 asNumber，反射器则用 nodeSelector 与 peerSelector；节点不能与自己对等",
-            ),
-            document,
-            "disruptive",
-        ),
-        Step(
-            Words(
-                "If reflectors are not ready yet, turn the mesh on again until they are",
-                "反射器未就绪前，先恢复 node-to-node mesh",
-            ),
-            'calicoctl patch bgpconfig default -p \'{"spec":{"nodeToNodeMeshEnabled":true}}\'',
-            "disruptive",
-        ),
-    )
+    evidence = (*seen.off[:2], *selectors[:2], *none[:2])
+    if not seen.names:
+        return found(PROVEN, who, evidence, say="no-peer-defined")
+    last = selectors[-1] if selectors else None
+    return found(
+        PROVEN, who, evidence, bgppeers=few(seen.names), selector=f"{last.name}: {last.value}" if last else "",
+        label=_label(seen), say="no-peer-selected",
+    )  # fmt: skip
+
+
+def unknown_speaker(seen: Seen) -> Finding | None:
+    if not seen.unknown:
+        return None
+    first, picture = seen.unknown[0], seen.picture
+    strangers = [hit.value("ip") for hit in seen.unknown]
+    node = node_at(picture, first.place, first.host)
+    # Without the nodes' addresses the unknown one may be a node's, and then it is another fault.
+    told = seen.off or picture.commands("bgppeer")
+    strength = STRONG if len(picture.internal_ips()) > 1 else LIKELY if told else POSSIBLE
+    who = culprits(named("peer", *strangers), BGP_PEER, named("node", node))
+    return found(strength, who, seen.unknown[:3], strangers=few(strangers), stranger=strangers[0], node=node)
+
+
+def established(seen: Seen) -> Finding | None:
+    up = seen.picture.sessions()
+    return ruled_out(up[:1]) if up and settled(seen.picture) else None
+
+
+def mesh_is_off(seen: Seen) -> Finding | None:
+    if seen.off and not seen.picture.sessions():
+        return found(POSSIBLE, named("setting", "nodeToNodeMeshEnabled"), seen.off[:1])
+    return None
+
+
+def configured_peer_down(seen: Seen) -> Finding | None:
+    if not seen.external:
+        return None
+    peers = [session.peer for session in seen.external]
+    return found(HINT, named("peer", *peers), seen.external[:2], peers=few(peers), peer=peers[0])
+
+
+@cache
+def _equals() -> re.Pattern[str]:
+    return re.compile(r"(?P<key>[\w./-]+) *== *['\"](?P<value>[\w.-]+)['\"]")
+
+
+def _label(seen: Seen) -> str:
+    """The label that reflectors need for the peerSelector to match them; empty where the selector is more than that."""
+    selector = next((setting.value for setting in reversed(seen.selectors) if setting.name == "peerSelector"), "")
+    if match := _equals().fullmatch(selector.strip()):
+        return f"{match['key']}={match['value']}"
+    has = re.fullmatch(r"has\(([\w./-]+)\)", selector.strip())
+    return f"{has[1]}=true" if has else ""
+
+
+def fix(picture: Picture, finding: Finding) -> Iterator[Do]:
+    yield do("compare")
+    if finding.rule == "same-router-id":
+        yield do("not-itself", bgppeer=_defined_for(picture, finding.value("peer")))
+    elif finding.rule in ("no-peer-left", "mesh-is-off"):
+        if finding.say == "no-peer-selected":
+            yield do("label-reflectors")
+        yield do("mesh-on")
+    elif stranger := finding.value("stranger"):
+        yield _told_about(picture, stranger)
+    else:
+        yield do(
+            "define", slug=finding.value("peer").replace(".", "-").replace(":", "-"), address=finding.value("peer")
+        )
+
+
+def _told_about(picture: Picture, stranger: str) -> Do:
+    """One peer that never answers, and a stranger that calls: it is that one, with another address."""
+    down = {session.peer for session in picture.sessions_down() if is_external(session)}
+    name = _defined_for(picture, down.pop()) if len(down) == 1 else ""
+    if name:
+        return do("right-address", bgppeer=name, address=stranger)
+    return do("define", slug=stranger.replace(".", "-").replace(":", "-"), address=stranger)
+
+
+def _defined_for(picture: Picture, address: str) -> str:
+    names = [setting.owner for setting in picture.settings("peerIP", "bgppeer") if setting.value == address]
+    return names[-1] if names else ""
 
 
 CAUSE = Cause(
+    module=__name__,
     id="bgp-peer-misconfigured",
     code="TRT1012",
     severity="medium",
-    name=Words("BGP peers are configured wrongly", "BGP 对等体配置错"),
-    what=Words(
-        "A BGPPeer is missing on one side, names itself or a wrong address, selects nothing, or the mesh is off.",
-        "BGPPeer 只配了一端、指向自己或错误地址、选择器没有匹配，或过早关闭了 mesh。",
-    ),
     explains=("bgp-down", "bird-not-ready", "not-ready", "traffic-dead", "others-failing", "service-dead"),
-    look_alikes=(
-        ("autodetect-wrong-interface", Words("the unknown address is a node's own", "未知地址其实是某个节点的地址")),
-        ("bgp-as-mismatch", Words("the session is torn down with Bad peer AS", "会话因 Bad peer AS 断开")),
-        ("bird-config-invalid", Words("BIRD refuses its configuration", "BIRD 拒绝加载配置")),
-    ),
     signs=(IDENTIFIER, NO_PEERS, MESH_OFF, MESH_OFF_JSON, MESH_COLUMN, UNKNOWN_CONNECT, SESSION_UP),
-    judge=judge,
-    ask=Ask(
-        "calicoctl get bgppeer -o wide; calicoctl get bgpconfig default -o yaml; calicoctl get node -o wide",
-        Words("which peers each node was told", "每个节点被配置了哪些对等体"),
-    ),
+    look=Seen,
+    rules=(same_router_id, no_peer_left, unknown_speaker, established, mesh_is_off, configured_peer_down),
     fix=fix,
-    verify=(Step(Words("The session is Established", "会话为 Established"), "calicoctl node status"),),
-    prevent=(Words("Look at both ends after every change of peers.", "每次改动对等体后检查两端。"),),
 )

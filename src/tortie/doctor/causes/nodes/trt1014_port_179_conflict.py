@@ -2,114 +2,117 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import cached_property
 from typing import Final
 
-from tortie.doctor.causes.legacy import (
-    LIKELY,
-    PROVEN,
-    STRONG,
-    Ask,
-    Cause,
-    Finding,
-    Step,
-    cannot_tell,
-    found,
-    ruled_out,
-)
+from tortie.doctor.causes import ways
+from tortie.doctor.causes.cause import LIKELY, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
+from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.nodes.bgp_evidence import BGP_PORT, node_at
-from tortie.doctor.picture.facts import Listener
+from tortie.doctor.causes.steps import Step
+from tortie.doctor.picture.facts import Listener, Session, Unit
 from tortie.doctor.picture.picture import Picture
-from tortie.doctor.signs import Sign
-from tortie.doctor.words import Words
+from tortie.doctor.signs import Hit, Sign
 
 NO_SOCKET: Final = Sign("trt1014-no-socket", "No listening socket")
 CANNOT_OPEN: Final = Sign("trt1014-cannot-open", "Cannot open listening socket")
 IN_USE: Final = Sign("trt1014-in-use", "bind: Address (already )?in use")
 BIRD_IN_USE: Final = Sign("trt1014-bird-in-use", "BGP: bind: Address<rest>")
 LISTEN_PORT_SINCE: Final = (3, 16)
+OTHER_PORT: Final = "178"
+PORT: Final = Culprit("port", f"{BGP_PORT}/tcp")
+# Units that run a daemon of another name; the first one that is shown, else the first.
+UNITS: Final = {"bgpd": ("frr", "quagga", "bgpd", "openbgpd")}
+PODS: Final = ("speaker", "kube-router", "cilium-agent")  # these run in pods, not in units
 
 
-def judge(picture: Picture) -> Finding:
-    listeners = [listener for listener in picture.of(Listener) if listener.port == BGP_PORT]
-    foreign = [listener for listener in listeners if listener.program and not listener.program.startswith("bird")]
-    down = [s for s in picture.sessions_down() if "no listening socket" in s.info.lower()]
-    opened = [hit for hit in picture.hits(CANNOT_OPEN, IN_USE, BIRD_IN_USE) if "bird" in hit.line.lower()]
-    texts = [*picture.hits(NO_SOCKET), *opened]
-    agents = picture.agents_now()
-    if foreign and (down or texts or not (agents and all(pod.all_ready for pod in agents))):
-        owner = foreign[0]
-        where = owner.host or (node_at(picture, down[0].place, down[0].host) if down else "")
-        why = Words(
-            f"{owner.program} listens on TCP 179{' of ' + where if where else ''}, so BIRD cannot.",
-            f"{where + ' 上 ' if where else ''}TCP 179 被 {owner.program} 占用，BIRD 无法监听。",
-        )
-        strength = PROVEN if down or texts else LIKELY
-        objects = (owner.program, "179", where, "listenPort")
-        return found(strength, why, objects, (owner, *down[:2], *texts[:2]), program=owner.program, node=where)
-    if down or opened:
-        where = (
-            node_at(picture, down[0].place, down[0].host) if down else node_at(picture, opened[0].place, opened[0].host)
-        )
-        if any(listener.program.startswith("bird") for listener in listeners) and not opened:
-            return ruled_out(Words("the listener on 179 is bird", "179 端口的监听者就是 bird"), listeners)
-        why = Words(
-            f"BIRD{' on ' + where if where else ''} has no listening socket: something else has TCP 179.",
-            f"{where + ' 上的 ' if where else ''}BIRD 没有监听套接字：TCP 179 已被其他进程占用。",
-        )
-        return found(STRONG if opened else LIKELY, why, ("179", where), (*down[:2], *texts[:2]), node=where)
-    if listeners and all(listener.program.startswith("bird") for listener in listeners if listener.program):
-        return ruled_out(Words("the listener on 179 is bird", "179 端口的监听者就是 bird"), listeners[:1])
-    return cannot_tell(Words("who listens on TCP 179", "谁在监听 TCP 179"))
+class Seen:
+    """Who listens on 179, and what BIRD says about its socket."""
+
+    def __init__(self, picture: Picture) -> None:
+        self.picture = picture
+        self.listeners = [listener for listener in picture.of(Listener) if listener.port == BGP_PORT]
+        self.foreign = [one for one in self.listeners if one.program and not one.program.startswith("bird")]
+        self.down = [s for s in picture.sessions_down() if "no listening socket" in s.info.lower()]
+        self.opened = [hit for hit in picture.hits(CANNOT_OPEN, IN_USE, BIRD_IN_USE) if "bird" in hit.line.lower()]
+        self.texts = [*picture.hits(NO_SOCKET), *self.opened]
+
+    @property
+    def bird_listens(self) -> bool:
+        return any(listener.program.startswith("bird") for listener in self.listeners)
+
+    @property
+    def agents_ready(self) -> bool:
+        agents = self.picture.agents_now()
+        return bool(agents) and all(pod.all_ready for pod in agents)
+
+    @property
+    def some_up(self) -> bool:
+        return any(session.state == "up" for session in self.picture.sessions())
+
+    @cached_property
+    def node(self) -> str:
+        said: list[Session | Hit] = [*self.down, *self.opened]
+        return node_at(self.picture, said[0].place, said[0].host) if said else ""
 
 
-def fix(picture: Picture, finding: Finding) -> tuple[Step, ...]:
-    program = finding.value("program", "<daemon>")
+def foreign_listener(seen: Seen) -> Finding | None:
+    if not seen.foreign or not (seen.down or seen.texts or not seen.agents_ready):
+        return None
+    owner = seen.foreign[0]
+    node = owner.host or (seen.node if seen.down else "")
+    who = culprits(Culprit("program", owner.program), PORT, named("node", node), named("setting", "listenPort"))
+    evidence = (owner, *seen.down[:2], *seen.texts[:2])
+    return found(PROVEN if seen.down or seen.texts else LIKELY, who, evidence, program=owner.program, node=node)
+
+
+def bird_listens_now(seen: Seen) -> Finding | None:
+    """What BIRD once said about its socket is over: it listens, and sessions stand."""
+    said = seen.down or seen.opened
+    over = seen.bird_listens and (not seen.opened or (seen.some_up and not seen.down))
+    return ruled_out(seen.listeners) if said and over else None
+
+
+def no_socket(seen: Seen) -> Finding | None:
+    if not seen.down and not seen.opened:
+        return None
+    evidence = (*seen.down[:2], *seen.texts[:2])
+    return found(STRONG if seen.opened else LIKELY, culprits(PORT, named("node", seen.node)), evidence, node=seen.node)
+
+
+def bird_has_it(seen: Seen) -> Finding | None:
+    return ruled_out(seen.listeners[:1]) if seen.listeners and not seen.foreign else None
+
+
+def fix(picture: Picture, finding: Finding) -> Iterator[Do | Step]:
+    program = finding.value("program")
+    yield do("who")
+    if program in PODS:
+        yield do("stop-pod")
+    else:
+        yield do("stop", unit=_unit(picture, program))
     version = picture.version("calico")
-    steps = [
-        Step(Words("See who has the port", "查看端口被谁占用"), "ss -lntp 'sport = :179'"),
-        Step(
-            Words(
-                f"Stop {program} and keep it from starting again, if nobody needs it",
-                f"若无人使用，停掉 {program} 并禁止自启",
-            ),
-            f"systemctl disable --now {program}",
-            "disruptive",
-        ),
-    ]
     if version is None or version >= LISTEN_PORT_SINCE:
-        steps.append(
-            Step(
-                Words(
-                    "Or let Calico use another port on all nodes (from v3.16), and open it in the firewalls",
-                    "或让 Calico 在所有节点改用其他端口（v3.16 起），并在防火墙放行",
-                ),
-                'calicoctl patch bgpconfig default -p \'{"spec":{"listenPort":178}}\'',
-                "disruptive",
-            )
-        )
-    return tuple(steps)
+        yield do("other-port", other=OTHER_PORT)
+        yield from ways.open_port(picture, OTHER_PORT, "tcp")
+
+
+def _unit(picture: Picture, program: str) -> str:
+    names = UNITS.get(program, (program,))
+    shown = {unit.name.removesuffix(".service") for unit in picture.of(Unit)}
+    return next((name for name in names if name in shown), names[0])
 
 
 CAUSE = Cause(
+    module=__name__,
     id="port-179-conflict",
     code="TRT1014",
     severity="medium",
-    name=Words("port 179 is taken", "179 端口被占用"),
-    what=Words("Another BGP daemon on the host owns TCP 179.", "主机上另一个 BGP 进程占用了 TCP 179。"),
     explains=("bgp-down", "bird-not-ready", "not-ready", "traffic-dead"),
-    look_alikes=(
-        ("bgp-port-blocked", Words("the state is start, not down", "状态是 start 而不是 down")),
-        ("duplicate-calico-instance", Words("the owner is another bird", "占用者是另一个 bird")),
-    ),
     signs=(NO_SOCKET, CANNOT_OPEN, IN_USE, BIRD_IN_USE),
-    judge=judge,
-    ask=Ask("ss -lntp 'sport = :179'", Words("any owner but bird is the culprit", "占用者不是 bird 就是它")),
+    look=Seen,
+    rules=(foreign_listener, bird_listens_now, no_socket, bird_has_it),
     fix=fix,
-    verify=(Step(Words("bird listens", "监听者为 bird"), "ss -lntp 'sport = :179'"),),
-    prevent=(
-        Words(
-            "One BGP speaker per host, or fixed different ports.", "每台主机只运行一个 BGP 进程，或固定使用不同端口。"
-        ),
-    ),
     yields_to=("duplicate-calico-instance",),
 )

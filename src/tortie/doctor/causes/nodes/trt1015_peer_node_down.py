@@ -2,31 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import cached_property
 from typing import Final
 
-from tortie.doctor.causes.legacy import (
+from tortie.doctor.causes.cause import (
     HINT,
     LIKELY,
     POSSIBLE,
     PROVEN,
     STRONG,
-    Ask,
     Cause,
+    Do,
     Finding,
-    Step,
     cannot_tell,
+    do,
     found,
     ruled_out,
 )
+from tortie.doctor.causes.culprits import culprits, named
+from tortie.doctor.causes.nodes import bgp_evidence
 from tortie.doctor.causes.nodes.bgp_evidence import (
     SHARED_SIGNS,
-    Peer,
-    all_established,
     answers,
+    few,
     filtered,
     is_lost,
     is_ready,
-    listed,
     missing_peers,
     node_called,
     node_of,
@@ -34,102 +36,141 @@ from tortie.doctor.causes.nodes.bgp_evidence import (
     same_host,
     silent,
 )
-from tortie.doctor.causes.nodes.node_names import drain
 from tortie.doctor.causes.nodes.wrong_addresses import suspects
 from tortie.doctor.picture.facts import Session, Statement, Unit
 from tortie.doctor.picture.picture import Picture
-from tortie.doctor.words import Words
 
 NO_LOGIN: Final = "ssh: connect to host "  # somebody tried, and nothing was heard
 NO_NEIGHBOUR: Final = ("FAILED", "INCOMPLETE", "(incomplete)")
+ONE_PEER_IS_ENOUGH: Final = (3, 7)  # from here on an agent stays ready with one session
 
 
-def judge(picture: Picture) -> Finding:
-    # Sessions of the nodes that are left say nothing about one that Kubernetes has lost.
-    lost = any(is_lost(node) for node in picture.nodes_now().values())
-    standing = None if lost else all_established(picture)
-    if standing:
-        return standing
-    peers = missing_peers(picture)
-    # Sessions stay as they are until their hold time is over: a node that Kubernetes has lost is looked at as well.
-    lost_ips = [_ip(picture, name) for name, node in picture.nodes_now().items() if is_lost(node)]
-    gone = [ip for ip in lost_ips if ip and silent(picture, ip)]
-    if not peers and not gone:
-        return cannot_tell(
-            Words("which peer the nodes miss, and whether it answers", "节点缺少哪个对端，以及它是否应答")
-        )
-    wrong = {s.address for s in suspects(picture) if s.strength >= LIKELY and s.address}
-    for address in dict.fromkeys([*(peer.address for peer in peers), *gone]):
-        if address in wrong:
-            continue
-        verdict = _machine(picture, address, [peer for peer in peers if peer.address == address])
-        if verdict:
-            return verdict
-    if not peers:
-        return cannot_tell(Words("whether the lost node answers ping", "失联的节点能否 ping 通"))
-    alive = [item for peer in peers for item in answers(picture, peer.address)]
-    alive += [test for test in port_tests(picture) if test.result in ("open", "refused")]
-    up = [p for p in peers if is_ready(node_of(picture, picture.owner_of(p.address)))]
-    if alive or (up and len(up) == len(peers)):
-        return ruled_out(Words("the missing peers' machines are up", "缺失的对端机器都在线"), (*alive[:2], *up[:2]))
-    if wrong:
-        return ruled_out(Words("the missing peer has a wrong address", "缺失的对端注册了错误的地址"))
-    names = {peer.address for peer in peers}
-    if len(names) == 1 and len({peer.seen_from for peer in peers if peer.seen_from}) > 1:
-        address = peers[0].address
-        why = Words(
-            f"Several nodes miss the same single peer {address}; its machine may be off.",
-            f"多个节点都只缺同一个对端 {address}，该机器可能已宕机。",
-        )
-        return found(POSSIBLE, why, (address,), peers[:3], address=address)
-    if any(filtered(peer.info) for peer in peers):
-        why = Words("Peers cannot be reached; whether they are up is not shown.", "对端连不上；它们是否在线尚无证据。")
-        return found(HINT, why, sorted(names)[:3], peers[:2])
-    return cannot_tell(Words("whether the missing peer answers ping", "缺失的对端能否 ping 通"))
+class Seen:
+    """Peers that nodes miss, and nodes that Kubernetes has lost."""
+
+    def __init__(self, picture: Picture) -> None:
+        self.picture = picture
+        self.peers = missing_peers(picture)
+        self.lost = [name for name, node in picture.nodes_now().items() if is_lost(node)]
+
+    @cached_property
+    def gone(self) -> list[str]:
+        """Sessions stay as they are until their hold time is over: a lost node that is silent is looked at as well."""
+        ips = [self.picture.internal_ips().get(name, "") for name in self.lost]
+        return [ip for ip in ips if ip and silent(self.picture, ip)]
+
+    @cached_property
+    def wrong(self) -> set[str]:
+        """Addresses that nobody should have registered; that they are silent says nothing about a machine."""
+        return {one.address for one in suspects(self.picture) if one.strength >= LIKELY and one.address}
+
+    @cached_property
+    def machines(self) -> list[Machine]:
+        every = dict.fromkeys([*(peer.address for peer in self.peers), *self.gone])
+        return [Machine(self, address) for address in every if address not in self.wrong]
 
 
-def _only_recorded(picture: Picture, address: str) -> bool:
-    """Kubernetes shows its nodes, and none has this address."""
-    ips = picture.internal_ips().values()
-    return len(ips) > 1 and address not in ips
+class Machine:
+    """What is known of the machine behind a missing peer."""
 
+    def __init__(self, seen: Seen, address: str) -> None:
+        picture = seen.picture
+        self.address = address
+        self.name = picture.owner_of(address)
+        self.node = node_of(picture, self.name)
+        self.lost = is_lost(self.node)
+        self.peers = [peer for peer in seen.peers if peer.address == address]
+        self.neighbours = _unresolved(picture, address)
+        self.dead: list[object] = [*silent(picture, address), *self.neighbours]
+        self.said = _told(picture, self.name, address, lost=self.lost)
+        self.alive = bool(answers(picture, address)) or _spoke(picture, self.name)
+        ips = picture.internal_ips().values()
+        self.only_recorded = len(ips) > 1 and address not in ips  # Kubernetes shows its nodes, and none has it
 
-def _ip(picture: Picture, name: str) -> str:
-    return picture.internal_ips().get(name, "")
+    @property
+    def is_gone(self) -> bool:
+        told = bool(self.said) and self.node is None
+        return not self.alive and (bool(self.dead) or self.lost or told)
 
+    @property
+    def strength(self) -> float:
+        strength = self._of_lost() if self.lost else self._of_silent()
+        if is_ready(self.node) or (self.node is None and not self.said and self.only_recorded):
+            return min(strength, POSSIBLE)  # it is up, or it is only a record: Kubernetes has no such node any more
+        return strength
 
-def _machine(picture: Picture, address: str, peers: list[Peer]) -> Finding | None:
-    """What is known of the machine behind a missing peer; None when it is up or nothing is known."""
-    name = picture.owner_of(address)
-    node = node_of(picture, name)
-    neighbours = _unresolved(picture, address)
-    dead: list[object] = [*silent(picture, address), *neighbours]
-    said = _told(picture, name, address, lost=is_lost(node))
-    if answers(picture, address) or _spoke(picture, name):
-        return None
-    if not dead and not (is_lost(node) or (said and node is None)):
-        return None
-    if is_lost(node) and dead:
-        strength = PROVEN
-    elif is_lost(node) and said:
-        strength = STRONG
-    elif is_lost(node):
+    def _of_lost(self) -> float:
+        if self.dead:
+            return PROVEN
+        if self.said:
+            return STRONG
         # The API alone cannot tell a dead machine from a dead kubelet; sockets that nobody answers can.
-        strength = LIKELY if any(filtered(peer.info) for peer in peers) else POSSIBLE
-    elif said and dead:
-        strength = STRONG
-    else:
-        strength = LIKELY if neighbours or said else POSSIBLE
-    if is_ready(node) or (node is None and not said and _only_recorded(picture, address)):
-        strength = min(strength, POSSIBLE)  # it is up, or it is only a record: Kubernetes has no such node any more
-    who = name or address
-    speakers = [peer.seen_from for peer in peers if peer.seen_from]
-    why = Words(
-        f"{who} ({address}) does not answer; {listed(speakers) or 'the others'} only miss this peer.",
-        f"{who}（{address}）没有应答；{listed(speakers) or '其他节点'} 缺的只是这个对端。",
-    )
-    evidence = (node, *dead[:3], *said[:1], *peers[:2])
-    return found(strength, why, (who, address, name), evidence, address=address, node=name)
+        return LIKELY if any(filtered(peer.info) for peer in self.peers) else POSSIBLE
+
+    def _of_silent(self) -> float:
+        if self.said and self.dead:
+            return STRONG
+        return LIKELY if self.neighbours or self.said else POSSIBLE
+
+
+def all_established(seen: Seen) -> Finding | None:
+    """Sessions of the nodes that are left say nothing about one that Kubernetes has lost."""
+    return None if seen.lost else bgp_evidence.all_established(seen.picture)
+
+
+def nobody_missing(seen: Seen) -> Finding | None:
+    return None if seen.peers or seen.gone else cannot_tell()
+
+
+def machine_gone(seen: Seen) -> Finding | None:
+    gone = next((machine for machine in seen.machines if machine.is_gone), None)
+    if gone is None:
+        return None
+    who = culprits(named("node", gone.name), named("address", gone.address))
+    evidence = (gone.node, *gone.dead[:3], *gone.said[:1], *gone.peers[:2])
+    speakers = few(peer.seen_from for peer in gone.peers)
+    return found(
+        gone.strength, who, evidence,
+        node=gone.name, address=gone.address, speakers=speakers, say="node-gone" if gone.name else "machine-gone",
+    )  # fmt: skip
+
+
+def only_lost(seen: Seen) -> Finding | None:
+    return None if seen.peers else cannot_tell(address=seen.gone[0])
+
+
+def machines_up(seen: Seen) -> Finding | None:
+    picture = seen.picture
+    alive = [item for peer in seen.peers for item in answers(picture, peer.address)]
+    alive += [test for test in port_tests(picture) if test.result in ("open", "refused")]
+    up = [peer for peer in seen.peers if is_ready(node_of(picture, picture.owner_of(peer.address)))]
+    every = up and len(up) == len(seen.peers)
+    return ruled_out((*alive[:2], *up[:2])) if alive or every else None
+
+
+def wrong_address(seen: Seen) -> Finding | None:
+    return ruled_out() if seen.wrong else None
+
+
+def same_peer(seen: Seen) -> Finding | None:
+    """Several nodes miss one peer, always the same."""
+    addresses = {peer.address for peer in seen.peers}
+    speakers = {peer.seen_from for peer in seen.peers if peer.seen_from}
+    if len(addresses) != 1 or len(speakers) < 2:
+        return None
+    address = seen.peers[0].address
+    return found(POSSIBLE, named("address", address), seen.peers[:3], address=address)
+
+
+def unreachable(seen: Seen) -> Finding | None:
+    if not any(filtered(peer.info) for peer in seen.peers):
+        return None
+    addresses = sorted({peer.address for peer in seen.peers})[:3]
+    return found(HINT, named("address", *addresses), seen.peers[:2], address=addresses[0])
+
+
+def not_asked(seen: Seen) -> Finding | None:
+    return cannot_tell(address=seen.peers[0].address)
 
 
 def _told(picture: Picture, name: str, address: str, *, lost: bool) -> list[Statement]:
@@ -163,68 +204,29 @@ def _spoke(picture: Picture, name: str) -> bool:
     return any(same_host(host, name) and node_called(picture, host) == name for host in hosts)
 
 
-def fix(picture: Picture, finding: Finding) -> tuple[Step, ...]:
-    node, address = finding.value("node", "<node>"), finding.value("address", "<address>")
-    steps = [
-        Step(
-            Words("See whether the machine answers", "查看机器是否应答"), f"ping -c2 {address}; ip neigh show {address}"
-        ),
-        Step(Words("Bring the machine or its network back", "恢复该机器或其网络")),
-        Step(
-            Words("If it will not come back, take it out of the cluster", "若不再恢复，将其移出集群"),
-            f"{drain(picture, node)}; kubectl delete node {node}",
-            "disruptive",
-        ),
-        Step(
-            Words("Leave the complaining agents alone: they are healthy", "不要动报错的 calico-node，它们本身没有问题")
-        ),
-    ]
+def fix(picture: Picture, finding: Finding) -> Iterator[Do]:
+    yield do("answers")
+    yield do("bring-back")
+    yield do("remove")
+    if picture.value("DATASTORE_TYPE").startswith("etcd"):
+        yield do("forget")
+    yield do("leave-alone")
     version = picture.version("calico")
-    if version and version < (3, 7):
-        steps.append(
-            Step(
-                Words(
-                    "Upgrade Calico: later releases stay ready with one established peer",
-                    "升级 Calico：较新版本只要有一个会话建立即保持就绪",
-                ),
-                risk="disruptive",
-            )
-        )
-    return tuple(steps)
+    if version and version < ONE_PEER_IS_ENOUGH:
+        yield do("upgrade")
 
 
 CAUSE = Cause(
+    module=__name__,
     id="peer-node-down",
     code="TRT1015",
     severity="low",
-    name=Words("a peer's machine is down", "对端节点宕机"),
-    what=Words(
-        "Another machine is off or cut off; nodes that want a session with it report that it is missing.",
-        "另一台机器宕机或断网，需要与它建立会话的节点都报缺少该对端。",
-    ),
     explains=("bgp-down", "bird-not-ready", "not-ready", "node-not-ready", "status-stale"),
-    look_alikes=(
-        ("bgp-port-blocked", Words("the machine answers ping and 10250", "机器能 ping 通，10250 可达")),
-        ("kubelet-swap-on", Words("the machine is up, its kubelet is not", "机器在线，只是 kubelet 没起来")),
-        ("kubelet-not-running", Words("the machine is up, its kubelet is not", "机器在线，只是 kubelet 没起来")),
-        (
-            "autodetect-wrong-interface",
-            Words("the peer's address is nobody's InternalIP", "对端地址不是任何节点的 InternalIP"),
-        ),
-    ),
     signs=SHARED_SIGNS,
-    judge=judge,
-    ask=Ask(
-        "ping -c2 <peer>; ip neigh show <peer>; kubectl get node",
-        Words("no answer and FAILED mean that the machine is away", "无应答且为 FAILED 说明机器不在线"),
+    look=Seen,
+    rules=(
+        all_established, nobody_missing, machine_gone, only_lost, machines_up, wrong_address, same_peer, unreachable,
+        not_asked,
     ),
     fix=fix,
-    verify=(
-        Step(
-            Words("The peer is Established or gone from the list", "该对端已建立会话或已移除"), "calicoctl node status"
-        ),
-    ),
-    prevent=(
-        Words("Monitor machines, and delete dead nodes from the cluster.", "监控机器，及时把死掉的节点移出集群。"),
-    ),
-)
+)  # fmt: skip

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import cached_property
 from typing import Final
 
-from tortie.doctor.causes.legacy import (
-    LIKELY,
-    POSSIBLE,
-    STRONG,
-    Ask,
-    Cause,
-    Finding,
-    Step,
-    cannot_tell,
-    found,
-    ruled_out,
-)
-from tortie.doctor.causes.nodes.bgp_evidence import listed, missing_peers, node_at, settled
-from tortie.doctor.picture.facts import Event, LogLine, Setting, Workload
+from tortie.doctor.causes.cause import LIKELY, POSSIBLE, STRONG, Cause, Do, Finding, do, found, ruled_out
+from tortie.doctor.causes.culprits import Culprit, culprits, named
+from tortie.doctor.causes.nodes.bgp_evidence import agent_asked, complaints, few, missing_peers, node_at, settled
+from tortie.doctor.picture.facts import Event, LogLine, Workload
 from tortie.doctor.picture.picture import Picture, is_agent
-from tortie.doctor.signs import Hit, Sign
-from tortie.doctor.words import Words
+from tortie.doctor.signs import Sign
+from tortie.doctor.texts import Seconds
 
 IN_PROGRESS: Final = Sign("trt1017-in-progress", "graceful restart in progress")
 RECOVERY: Final = Sign("trt1017-recovery", "Graceful restart recovery in progress")
@@ -29,154 +21,154 @@ STARTED: Final = Sign("trt1017-started", "Graceful restart started")
 DONE: Final = Sign("trt1017-done", "Graceful restart done")
 LONGEST_S: Final = 240.0  # BIRD's own limit
 NOTICEABLE_S: Final = 30.0
+RESTART_TIME_SINCE: Final = (3, 23)  # of the mesh
+WAIT: Final = Culprit("message", "graceful restart")
+RESTART_TIME: Final = Culprit("setting", "nodeMeshMaxRestartTime")
 
 
-def judge(picture: Picture) -> Finding:
-    waiting, started, done = picture.hits(IN_PROGRESS, RECOVERY, RECOVERS), picture.hits(STARTED), picture.hits(DONE)
-    gap = _gap(picture, started, done)
-    healed = picture.said("heals-by-itself")
-    held = [state for state in picture.settings("waiting", "bird") if state.value == "wait"]
-    agents = picture.agents_now()
-    ready = bool(agents) and all(pod.all_ready for pod in agents)
-    seen = bool(waiting or held) and not ready
-    if gap > NOTICEABLE_S and (healed or seen or not settled(picture)):
-        why = Words(
-            f"BIRD waited {gap:.0f} s for its peers after the restart, and installed no routes until then.",
-            f"BIRD 重启后等待对端 {gap:.0f} 秒，期间没有下发路由。",
-        )
-        strength = STRONG if healed or held else POSSIBLE if missing_peers(picture) else LIKELY
-        named = ("graceful restart", "nodeMeshMaxRestartTime")
-        return found(strength, why, named, (*started[-1:], *done[-1:], *held[:1], *waiting[:1], *healed[:1]))
-    if held and not missing_peers(picture) and (healed or _still(picture, held) or picture.hits(RECOVERY)):
-        return _holding(picture, held, (*waiting[:1], *picture.settings("wait-timer", "bird")[-1:], *healed[:1]))
-    counted = [one for one in picture.of(Workload) if is_agent(one.name) and one.desired is not None]
-    if settled(picture) and agents and all(one.ready == one.desired for one in counted[-1:]):
-        well = Words("the agents shown are ready by now", "所示 calico-node 现已就绪")
-        return ruled_out(well, (*done[:1], *agents[:1]))
-    if not waiting:
-        if done and started:
-            return ruled_out(Words("the graceful restart is done", "平滑重启已完成"), done[-1:])
-        return cannot_tell(Words("what BIRD logs about a graceful restart", "BIRD 关于平滑重启的日志"))
-    if done and done[-1].place > waiting[-1].place and not _pending(started, done):
-        if missing_peers(picture):
-            return ruled_out(Words("it is done, and peers are still missing", "已完成，但对端仍然缺失"), done[-1:])
-        return ruled_out(Words("the graceful restart is done", "平滑重启已完成"), done[-1:])
-    lasting = _lasting(picture)
-    peers = list(dict.fromkeys(peer.address for peer in missing_peers(picture)))
-    node = node_at(picture, waiting[0].place, waiting[0].host)
-    why = Words(
-        "BIRD restarted and waits for its peers, up to four minutes"
-        + (f"; {listed(peers)} has not come." if peers else "; it heals by itself."),
-        "BIRD 重启后正在等待对端，最长四分钟" + (f"；{listed(peers)} 一直没有上来。" if peers else "；会自行恢复。"),
-    )
-    # Longer than BIRD ever waits: then it is restarted again and again, and something else is the cause.
-    strength = POSSIBLE if lasting > 2 * LONGEST_S else STRONG
-    objects = ("graceful restart", *peers[:3], node, "nodeMeshMaxRestartTime")
-    evidence = (*started[-1:], *waiting[:2], *missing_peers(picture)[:2])
-    return found(strength, why, objects, evidence, peer=peers[0] if peers else "")
+class Seen:
+    """What BIRD, its tables and people say about the wait."""
+
+    def __init__(self, picture: Picture) -> None:
+        self.picture = picture
+        self.waiting = picture.hits(IN_PROGRESS, RECOVERY, RECOVERS)
+        self.started, self.done = picture.hits(STARTED), picture.hits(DONE)
+        self.healed = picture.said("heals-by-itself")
+        # Sessions that stand while BIRD keeps their routes back.
+        self.held = [state for state in picture.settings("waiting", "bird") if state.value == "wait"]
+        self.agents = picture.agents_now()
+
+    @cached_property
+    def missing(self) -> list[str]:
+        return list(dict.fromkeys(peer.address for peer in missing_peers(self.picture)))
+
+    @cached_property
+    def gap(self) -> float:
+        """Seconds between the last start and the last end, where their lines have times."""
+        times = {(line.place.source, line.place.first): line.time for line in self.picture.of(LogLine) if line.time}
+        last = [hits[-1].place for hits in (self.started, self.done) if hits]
+        ends = [times.get((place.source, place.first)) for place in last]
+        return ends[1] - ends[0] if len(ends) == 2 and ends[0] and ends[1] else 0.0
+
+    @property
+    def waits_now(self) -> bool:
+        ready = bool(self.agents) and all(pod.all_ready for pod in self.agents)
+        return bool(self.waiting or self.held) and not ready
+
+    @property
+    def still_held(self) -> bool:
+        """No later table shows these sessions without the wait."""
+        last = {(session.host, session.peer): session.place for session in self.picture.sessions()}
+        return any(last.get((state.host, state.owner), state.place) == state.place for state in self.held)
+
+    @property
+    def pending(self) -> bool:
+        """Some log has a restart that it does not call done yet."""
+        ended = {hit.place.source: hit.place.first for hit in self.done}
+        return any(hit.place.first > ended.get(hit.place.source, 0) for hit in self.started)
+
+    @property
+    def lasting(self) -> float:
+        events = [one for one in self.picture.of(Event) if "graceful restart in progress" in one.message.lower()]
+        return max((event.over_s or 0.0 for event in events), default=0.0)
 
 
-def _pending(started: list[Hit], done: list[Hit]) -> list[Hit]:
-    """Restarts that their own log does not call done yet."""
-    ended = {hit.place.source: hit.place.first for hit in done}
-    return [hit for hit in started if hit.place.first > ended.get(hit.place.source, 0)]
+def waited_long(seen: Seen) -> Finding | None:
+    felt = seen.healed or seen.waits_now or not settled(seen.picture)
+    if seen.gap <= NOTICEABLE_S or not felt:
+        return None
+    strength = STRONG if seen.healed or seen.held else POSSIBLE if seen.missing else LIKELY
+    evidence = (*seen.started[-1:], *seen.done[-1:], *seen.held[:1], *seen.waiting[:1], *seen.healed[:1])
+    return found(strength, (WAIT, RESTART_TIME), evidence, gap=Seconds(seen.gap), peer=next(iter(seen.missing), ""))
 
 
-def _still(picture: Picture, held: list[Setting]) -> bool:
-    """No later table shows these sessions without the wait."""
-    last = {(session.host, session.peer): session.place for session in picture.sessions()}
-    return any(last.get((state.host, state.owner), state.place) == state.place for state in held)
-
-
-def _holding(picture: Picture, held: list[Setting], said: tuple[object, ...]) -> Finding:
+def routes_held_back(seen: Seen) -> Finding | None:
     """Sessions stand, and BIRD installs nothing until all of its peers are back or the timer ends."""
-    timer = picture.value("wait-timer", "bird")
-    peers = list(dict.fromkeys(state.owner for state in held))
-    why = Words(
-        f"The sessions with {listed(peers)} stand, but BIRD holds its routes back until the graceful restart is over"
-        + (f" (timer {timer})." if timer else "."),
-        f"与 {listed(peers)} 的会话已建立，但平滑重启结束前 BIRD 不下发路由"
-        + (f"（计时 {timer}）。" if timer else "。"),
-    )
-    node = node_at(picture, held[0].place, held[0].host)
-    objects = ("graceful restart", node, timer, "nodeMeshMaxRestartTime", *peers[:3])
-    return found(STRONG if said else LIKELY, why, objects, (*held[:2], *said), node=node)
+    recovery = seen.picture.hits(RECOVERY)
+    if not seen.held or seen.missing or not (seen.healed or seen.still_held or recovery):
+        return None
+    said = (*seen.waiting[:1], *seen.picture.settings("wait-timer", "bird")[-1:], *seen.healed[:1])
+    timer = seen.picture.value("wait-timer", "bird")
+    peers = list(dict.fromkeys(state.owner for state in seen.held))
+    node = node_at(seen.picture, seen.held[0].place, seen.held[0].host)
+    who = culprits(WAIT, named("node", node), named("message", timer), RESTART_TIME, named("peer", *peers[:3]))
+    return found(STRONG if said else LIKELY, who, (*seen.held[:2], *said), held=few(peers), timer=timer, node=node)
 
 
-def _gap(picture: Picture, started: list[Hit], done: list[Hit]) -> float:
-    times = {(line.place.source, line.place.first): line.time for line in picture.of(LogLine) if line.time}
-    begin = times.get((started[-1].place.source, started[-1].place.first)) if started else None
-    end = times.get((done[-1].place.source, done[-1].place.first)) if done else None
-    return end - begin if begin and end else 0.0
+def held_for_one_peer(seen: Seen) -> Finding | None:
+    """Sessions stand and are held back, since another peer never comes; no agent complains about that one."""
+    began = seen.healed or seen.started
+    if not seen.held or not seen.missing or seen.waiting or not began or not seen.still_held:
+        return None
+    if complaints(seen.picture):
+        return None
+    peers = list(dict.fromkeys(state.owner for state in seen.held))
+    node = node_at(seen.picture, seen.held[0].place, seen.held[0].host)
+    who = culprits(WAIT, named("peer", *seen.missing[:3]), named("node", node), RESTART_TIME)
+    evidence = (*seen.started[-1:], *seen.held[:2], *missing_peers(seen.picture)[:2], *seen.healed[:1])
+    return found(
+        STRONG if seen.healed else LIKELY, who, evidence,
+        held=few(peers), missing=few(seen.missing), peer=seen.missing[0], node=node,
+    )  # fmt: skip
 
 
-def _lasting(picture: Picture) -> float:
-    events = [event for event in picture.of(Event) if "graceful restart in progress" in event.message.lower()]
-    return max((event.over_s or 0.0 for event in events), default=0.0)
+def ready_now(seen: Seen) -> Finding | None:
+    counted = [one for one in seen.picture.of(Workload) if is_agent(one.name) and one.desired is not None]
+    every = all(one.ready == one.desired for one in counted[-1:])
+    return ruled_out((*seen.done[:1], *seen.agents[:1])) if seen.agents and every and settled(seen.picture) else None
 
 
-def fix(picture: Picture, finding: Finding) -> tuple[Step, ...]:
-    peer = finding.value("peer")
-    steps = [
-        Step(
-            Words("Wait four minutes and look again", "等四分钟再看"),
-            f"kubectl -n {picture.namespace} logs <calico-node pod> | grep -i graceful",
-        )
-    ]
-    if peer:
-        steps.append(
-            Step(
-                Words(
-                    f"Find out why {peer} never answers; delete its node if it is gone",
-                    f"查明 {peer} 为何不应答；若已下线则删除其节点",
-                ),
-                f"ping -c2 {peer}; kubectl get nodes -o wide",
-            )
-        )
-    steps.append(
-        Step(
-            Words("Shorten the wait, if routes must come sooner", "若需更快恢复路由，可缩短等待时间"),
-            'calicoctl patch bgpconfig default -p \'{"spec":{"nodeMeshMaxRestartTime":"60s"}}\'',
-            "disruptive",
-        )
-    )
-    return tuple(steps)
+def over(seen: Seen) -> Finding | None:
+    """Started and done, and nothing says that BIRD waits."""
+    return ruled_out(seen.done[-1:]) if seen.done and seen.started and not seen.waiting else None
+
+
+def over_since(seen: Seen) -> Finding | None:
+    """Done after the last word of waiting."""
+    if not seen.waiting or not seen.done or seen.done[-1].place <= seen.waiting[-1].place or seen.pending:
+        return None
+    return ruled_out(seen.done[-1:], say="over-but-missing" if seen.missing else "over")
+
+
+def waiting(seen: Seen) -> Finding | None:
+    if not seen.waiting:
+        return None
+    first, peers = seen.waiting[0], seen.missing
+    node = node_at(seen.picture, first.place, first.host)
+    # Longer than BIRD ever waits: then it is restarted again and again, and something else is the cause.
+    strength = POSSIBLE if seen.lasting > 2 * LONGEST_S else STRONG
+    who = culprits(WAIT, named("peer", *peers[:3]), named("node", node), RESTART_TIME)
+    evidence = (*seen.started[-1:], *seen.waiting[:2], *missing_peers(seen.picture)[:2])
+    return found(
+        strength, who, evidence,
+        missing=few(peers), peer=next(iter(peers), ""), node=node, say="waiting-for" if peers else "waiting",
+    )  # fmt: skip
+
+
+def fix(picture: Picture, finding: Finding) -> Iterator[Do]:
+    pod = agent_asked(picture, finding.evidence)
+    yield do("look-back" if finding.rule == "waited-long" else "wait", agent_pod=pod)
+    if peer := finding.value("peer"):
+        yield do("why-silent")
+        yield do("remove", gone=picture.owner_of(peer))
+    version = picture.version("calico")
+    if version is None or version >= RESTART_TIME_SINCE:
+        yield do("keep-routes")
 
 
 CAUSE = Cause(
+    module=__name__,
     id="graceful-restart-wait",
     code="TRT1017",
     severity="low",
-    name=Words("BIRD waits for a graceful restart", "平滑重启等待"),
-    what=Words(
-        "After a restart BIRD waits up to 240 s for its peers before it installs routes or reports ready.",
-        "BIRD 重启后最多等待对端 240 秒，期间不下发路由，也不报告就绪。",
-    ),
     explains=("bird-not-ready", "not-ready", "traffic-dead"),
-    look_alikes=(
-        ("peer-node-down", Words("the wait is over and one machine is away", "等待已结束，某台机器不在线")),
-        ("bgp-port-blocked", Words("the wait is over and no session comes up", "等待已结束，会话仍建立不了")),
-    ),
     signs=(IN_PROGRESS, RECOVERY, RECOVERS, STARTED, DONE),
-    judge=judge,
-    ask=Ask(
-        "kubectl -n <namespace> logs <calico-node pod> | grep -i graceful",
-        Words("started without done: it still waits", "只有 started 没有 done：仍在等待"),
-    ),
+    look=Seen,
+    rules=(waited_long, routes_held_back, held_for_one_peer, ready_now, over, over_since, waiting),
     fix=fix,
-    verify=(Step(Words("The pod is ready", "Pod 已就绪"), "kubectl -n <namespace> get pod -l k8s-app=calico-node"),),
-    prevent=(Words("Delete dead nodes from the mesh.", "及时从 mesh 中删除死掉的节点。"),),
     yields_to=(
-        "peer-node-down",
-        "bgp-port-blocked",
-        "bgp-filtered-in-path",
-        "bgp-as-mismatch",
-        "bgp-auth-mismatch",
-        "port-179-conflict",
-        "node-ip-changed",
-        "duplicate-node-ip",
-        "bird-overloaded",
-        "bird-config-invalid",
+        "peer-node-down", "bgp-port-blocked", "bgp-filtered-in-path", "bgp-as-mismatch", "bgp-auth-mismatch",
+        "port-179-conflict", "node-ip-changed", "duplicate-node-ip", "bird-overloaded", "bird-config-invalid",
         "autodetect-wrong-interface",
     ),
-)
+)  # fmt: skip
