@@ -74,6 +74,15 @@ HARMLESS: Final = re.compile(
 _MOST: Final = 400  # lines that are kept; who has more of them has trouble enough
 
 
+# A machine that has run out of something: what programs on it say of others may follow from that.
+_EXHAUSTED: Final = (
+    "table overflow",
+    "fork rejected by pids",
+    "failed to create new OS thread",
+    "pthread_create failed",
+)
+
+
 class Grave(NamedTuple):
     kind: str  # fatal, degraded, error, trial
     text: str
@@ -87,6 +96,16 @@ def grave_lines(picture: Picture) -> list[Grave]:
             found.append(grave)
             if len(found) >= _MOST:
                 return found
+    return found
+
+
+def exhausted(picture: Picture) -> list[Place]:
+    """Where a machine says that it has run out of processes, threads or entries of a table."""
+    found = []
+    for exhibit in picture.exhibits:
+        if not exhibit.prose and any(words in line for words in _EXHAUSTED for line in exhibit.lines):
+            told = (index for index, line in enumerate(exhibit.lines) if any(words in line for words in _EXHAUSTED))
+            found += [exhibit.place(index) for index in told]
     return found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.support.doctor import picture
 from tests.unit.doctor.judgement.test_healthy import WELL
-from tests.unit.doctor.judgement.test_judge import SICK, cause, claim
+from tests.unit.doctor.judgement.test_judge import SICK, cause, claim, judged
 
 from tortie.doctor.causes.cause import POSSIBLE
 from tortie.doctor.causes.legacy import Ask, Cause
@@ -62,14 +62,13 @@ def test_the_question_that_separates_most_candidates_comes_first() -> None:
     first = ask("a", "ask a")
     second = ask("b", "ask b", "a", "c")
     third = ask("c", "ask c")
-    (question,) = judge(picture(SICK), (first, second, third)).next
+    (question,) = judged(SICK, first, second, third).next
     assert (question.cause, question.command) == ("b", "ask b")
 
 
 def test_a_question_that_was_answered_gives_way_to_the_next_best() -> None:
     first, second = ask("a", "uptime", "b"), ask("b", "df -h /", "a")
-    seen = picture(SICK + "\n" + ANSWERS["uptime"])
-    (question,) = judge(seen, (first, second)).next
+    (question,) = judged(SICK + "\n" + ANSWERS["uptime"], first, second).next
     assert question.command == "df -h /"
 
 
