@@ -9,10 +9,10 @@ from tortie.doctor.diagnosis import Diagnosis, Question, Symptom
 from tortie.doctor.judgement.breadth import broad
 from tortie.doctor.judgement.breadth import seen as looked_at
 from tortie.doctor.judgement.evidence import Quotes
+from tortie.doctor.judgement.pods import ELSEWHERE
 from tortie.doctor.judgement.questions import next_question
 from tortie.doctor.judgement.seconds import Found
 from tortie.doctor.judgement.standing import Standing, about_a_cluster
-from tortie.doctor.judgement.symptoms import ELSEWHERE
 from tortie.doctor.judgement.unexplained import unexplained
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.words import Words

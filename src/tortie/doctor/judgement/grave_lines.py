@@ -7,6 +7,7 @@ calling a cluster healthy, and gives it something to quote: nothing here names a
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
@@ -16,7 +17,7 @@ from tortie.doctor.reading.exhibit import Exhibit, Place
 _FATAL: Final = re.compile(
     r"(?:^|[\s:|])panic: |^\s*fatal error: |\[(?:FATAL|PANIC)\]|\blevel=(?:fatal|panic)\b"
     r"|\"level\": ?\"(?:fatal|panic)\""
-    r"|^F\d{4} \d\d:\d\d:|fork rejected by pids|failed to create new OS thread|pthread_create failed"
+    r"|^F\d{4} \d\d:\d\d:|^FATAL: |fork rejected by pids|failed to create new OS thread|pthread_create failed"
     r"|[Ss]egmentation fault|\bSIGSEGV\b|\bSIGABRT\b|[Kk]ernel panic|\bcore dumped\b"
     r"|Traceback \(most recent call last\)"
     r"|\bsoft lockup\b|\btable overflow\b|[Oo]ut of memory: Kill|\boom-kill(?:er|:)|Memory cgroup out of memory"
@@ -29,7 +30,9 @@ _DEGRADED: Final = re.compile(
     r"|^\s*(?:- )?[Mm]essage: +.*(?:\b[Uu]nable to|\b[Ff]ailed\b|\b[Ee]rror\b|\b[Ii]nvalid\b|\bunavailable\b)"
 )
 _ERROR: Final = re.compile(
-    r"^libbpf: (?!.*Retrying without BTF).*(?:failed|[Ee]rror)|^(?:E\d{4} \d\d:\d\d:)|Unable to connect to the server"
+    r"^libbpf: (?!.*Retrying without BTF).*(?:failed|[Ee]rror)|^(?:E\d{4} \d\d:\d\d:)|^\[ERROR\] |^ERROR: "
+    r"|\blevel=error\b"
+    r"|Unable to connect to the server"
     r"|The connection to the server \S+ was refused|Error from server \((?:Timeout|InternalError|ServiceUnavailable)\)"
     r"|^RTNETLINK answers: (?!File exists)|^(?:iptables|ip6tables|nft|ipset)(?:-\w+)*(?: v[\d.]+)?(?: \(\w+\))?: .*"
     r"(?:[Ff]ailed|[Ee]rror|[Cc]ould not|can't|holding)|Argument list too long|admin prohibited|\[UFW BLOCK\]"
@@ -39,19 +42,27 @@ _TRIAL: Final = re.compile(
     r"|^(?:nc|ncat|Ncat|telnet): .*(?:refused|timed|"
     r"unreachable|route)|^;; connection timed out|^;; no servers could be reached|\*\* server can't find"
     r"|^nslookup: |^\S+: bad address '|Temporary failure in name resolution|[Cc]ould not resolve host"
-    r"|[, ]100(?:\.0)?% packet loss|^From \S+ icmp_seq=\d+ (?:Destination|Packet filtered)|^upstream connect error"
+    r"|[, ](?!0(?:\.0+)?%)\d+(?:\.\d+)?% packet loss"
+    r"|^From \S+ icmp_seq=\d+ (?:Destination|Packet filtered)|^upstream connect error"
     r"|^command terminated with exit code (?:1$|6$|7$|28$|56$|124$|143$)"
     r"|^(?:iperf3?|ssh): .*(?:refused|timed|unable|route)"
 )
-# Cheap test first: one of these is in every line that could match.
-_ANY: Final = re.compile(
-    r"essage: |panic|fatal|FATAL|PANIC|fork|thread|egmentation|SIG|core dumped|Traceback|lockup|overflow|memory|"
-    r"space left|open files|"
-    r"shared lib|exec format|symbol lookup|GLIBC|FailedDisc|False \(|Degraded|libbpf|^[EF]\d{4} |Unable to "
-    r"connect|connection to the server|Error from server|RTNETLINK|tables|nft|ipset|too long|prohibited|UFW|^curl: |"
-    r"^wget: |^ping: |^nc|^Ncat|^telnet|^;; |server can|^nslookup|bad address|resol|packet loss|^From |^upstream|"
-    r"^command terminated|^iperf|^ssh: |oom-kill"
-)
+# Each line that could match has one of these; they are looked for first, in the whole text at once.
+_NEEDLES: Final = (
+    "panic: ", "fatal error: ", "[FATAL]", "[PANIC]", "\nFATAL: ", "=fatal", "=panic", '"fatal"', '"panic"', "\nF",
+    "\nE",
+    "fork rejected", "OS thread", "pthread_create", "egmentation fault", "SIGSEGV", "SIGABRT", "ernel panic",
+    "core dumped", "Traceback", "soft lockup", "table overflow", "emory: Kill", "oom-kill", "out of memory",
+    "pace left on", "open files", "allocate memory", "Resource temporarily", "shared libraries", "exec format",
+    "symbol lookup", "GLIBC_", "FailedDiscovery", "False (", "Degraded", "essage: ", "libbpf: ",
+    "\n[ERROR", "\nERROR: ", "level=error",
+    "Unable to connect", "connection to the server", "Error from server", "RTNETLINK", "\niptables", "\nip6tables",
+    "\nnft", "\nipset", "list too long", "admin prohibited", "[UFW BLOCK]", "\ncurl: ", "\nwget: ", "\nping: ",
+    "\nnc: ", "\nncat: ", "\nNcat: ", "\ntelnet: ", "\n;; ", "server can't find", "\nnslookup: ", "bad address '",
+    "failure in name", "ould not resolve", "% packet loss", "\nFrom ", "\nupstream", "\ncommand term", "\niperf",
+    "\nssh: ",
+)  # fmt: skip
+_OFTEN: Final = 2000  # lines of one exhibit with the same needle that are looked at
 _KINDS: Final = (("fatal", _FATAL), ("degraded", _DEGRADED), ("error", _ERROR), ("trial", _TRIAL))
 # What clusters that are well print, too.
 HARMLESS: Final = re.compile(
@@ -61,6 +72,15 @@ HARMLESS: Final = re.compile(
     r"|too old resource version"
 )
 _MOST: Final = 400  # lines that are kept; who has more of them has trouble enough
+
+
+# A machine that has run out of something: what programs on it say of others may follow from that.
+_EXHAUSTED: Final = (
+    "table overflow",
+    "fork rejected by pids",
+    "failed to create new OS thread",
+    "pthread_create failed",
+)
 
 
 class Grave(NamedTuple):
@@ -79,11 +99,41 @@ def grave_lines(picture: Picture) -> list[Grave]:
     return found
 
 
+def exhausted(picture: Picture) -> list[Place]:
+    """Where a machine says that it has run out of processes, threads or entries of a table."""
+    found = []
+    for exhibit in picture.exhibits:
+        if not exhibit.prose and any(words in line for words in _EXHAUSTED for line in exhibit.lines):
+            told = (index for index, line in enumerate(exhibit.lines) if any(words in line for words in _EXHAUSTED))
+            found += [exhibit.place(index) for index in told]
+    return found
+
+
 def _of(exhibit: Exhibit, left_out: set[int]) -> Iterator[Grave]:
-    for index, line in enumerate(exhibit.lines):
-        if _ANY.search(line) and exhibit.number(index) not in left_out and not HARMLESS.search(line):
-            text = line.strip()
-            for kind, pattern in _KINDS:
-                if pattern.search(text):
-                    yield Grave(kind, text, exhibit.place(index))
-                    break
+    for index in _suspicious(exhibit.lines):
+        line = exhibit.lines[index]
+        if exhibit.number(index) in left_out or HARMLESS.search(line):
+            continue
+        text = line.strip()
+        kind = next((kind for kind, pattern in _KINDS if pattern.search(text)), "")
+        if kind:
+            yield Grave(kind, text, exhibit.place(index))
+
+
+def _suspicious(lines: tuple[str, ...]) -> list[int]:
+    """The numbers of lines with a needle; indentation does not hide the beginning of a line."""
+    text = "\n" + "\n".join(line.strip() for line in lines)
+    places: list[int] = []
+    for needle in _NEEDLES:
+        at = text.find(needle)
+        count = 0
+        while at >= 0 and count < _OFTEN:
+            places.append(at + 1 if needle[0] == "\n" else at)
+            at = text.find(needle, at + 1)
+            count += 1
+    if not places:
+        return []
+    starts = [0]
+    for line in lines:
+        starts.append(starts[-1] + len(line.strip()) + 1)
+    return sorted({bisect_right(starts, place - 1) - 1 for place in places})

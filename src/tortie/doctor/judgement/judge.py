@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from tortie.doctor.causes.catalogue import all_causes
-from tortie.doctor.causes.cause import LIKELY, Cause, Finding
+from tortie.doctor.causes.cause import LIKELY, PROVEN, Cause, Finding
 from tortie.doctor.causes.legacy import is_plain
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.diagnosis import Answer, Diagnosis, Excluded, Question, Symptom, Verdict
@@ -14,7 +14,8 @@ from tortie.doctor.judgement.answered import left_of
 from tortie.doctor.judgement.doubts import Doubts
 from tortie.doctor.judgement.evidence import Quotes, not_understood
 from tortie.doctor.judgement.filling import asked, common_values, filled
-from tortie.doctor.judgement.seconds import Found, explained, sorted_out
+from tortie.doctor.judgement.grave_lines import exhausted
+from tortie.doctor.judgement.seconds import Found, explained, share_a_line, sorted_out
 from tortie.doctor.judgement.standing import Standing, about_a_cluster, standing
 from tortie.doctor.judgement.symptoms import SAID, symptoms
 from tortie.doctor.picture.picture import Picture
@@ -53,6 +54,7 @@ def judge(picture: Picture, causes: Iterable[Cause] | None = None) -> Diagnosis:
     asides = [pair for pair in found if pair[1].aside]
     claims = [pair for pair in found if pair[1].strength >= LIKELY and not pair[1].aside]
     claims = _without_consequences(claims if _complaint(picture) else _fitting(claims, seen, now))
+    claims = _on_a_sound_machine(claims, picture)
     claims.sort(key=lambda pair: _rank(pair, seen))
     quotes = Quotes(picture)
     answer = _Answers(picture, seen, quotes)
@@ -77,6 +79,18 @@ def _fitting(claims: list[Found], seen: list[Symptom], now: Standing) -> list[Fo
         (cause, finding)
         for cause, finding in claims
         if _explains_current(cause, seen) or (_hidden(cause, seen) and not _seen_absent(cause, now))
+    ]
+
+
+def _on_a_sound_machine(claims: list[Found], picture: Picture) -> list[Found]:
+    """Where a machine has run out of something, only what is proven, or accounts for that, stays a claim."""
+    if all(finding.strength >= PROVEN for _, finding in claims):
+        return claims
+    lines = exhausted(picture)
+    return [
+        (cause, finding)
+        for cause, finding in claims
+        if not lines or finding.strength >= PROVEN or any(share_a_line(p, q) for p in finding.evidence for q in lines)
     ]
 
 

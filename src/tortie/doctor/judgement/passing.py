@@ -23,7 +23,7 @@ _LONG_AGO_S: Final = 3600.0  # as long as an API server keeps events: what was n
 _COMES_UP_S: Final = 120.0  # that a new agent may need to pull its images and start
 _NODE_EVENTS: Final = ("NodeNotReady", "NodeNotSchedulable", "Rebooted", "Starting", "InvalidDiskCapacity")
 # Programs inside the agent's pod: what they complained about is over when the pod is ready.
-_OWN: Final = ("", "startup", "felix", "confd", "bird", "bird6", "calico-node", "tunnel-ip-allocator",
+OWN: Final = ("", "startup", "felix", "confd", "bird", "bird6", "calico-node", "tunnel-ip-allocator",
                "monitor-addresses", "cni-installer", "install-cni", "ipam", "upgrade-ipam", "cni-config-monitor",
                "status-reporter")  # fmt: skip
 
@@ -32,7 +32,7 @@ def is_settled(line: LogLine, picture: Picture, standing: Standing) -> bool:
     """Whether the program that complained is shown to have got past it: its pod is ready, its work is done."""
     if line.program == "operator":
         return operator_content(picture)
-    return standing.agents_well and line.program in _OWN
+    return standing.agents_well and line.program in OWN
 
 
 def operator_content(picture: Picture) -> bool:
@@ -53,6 +53,10 @@ class Passing:
         for event in picture.events("Started"):
             if event.object and event.age_s is not None:
                 self._started[event.object] = min(event.age_s, self._started.get(event.object, event.age_s))
+        self._starts_told: dict[str, list[float]] = {}  # by source, when a log told that a container was started
+        for line in self._lines:
+            if line.time is not None and line.message.startswith(_STARTED):
+                self._starts_told.setdefault(line.place.source, []).append(line.time)
         self._youngest_s = min((pod.age_s for pod in picture.agents_now() if pod.age_s is not None), default=None)
 
     def pod(self, event: Event) -> Pod | None:
@@ -96,28 +100,32 @@ class Passing:
 
     def started_since(self, place: Place) -> bool:
         """A log that told of a pod without network goes on to tell that its container was started."""
-        told = next((line for line in self._lines if line.place == place), None)
-        if told is None or not self._standing.well:
+        if not self._standing.well or not self._starts_told:
             return False
-        later = (
-            line for line in self._lines if line.place.source == place.source and line.message.startswith(_STARTED)
-        )
-        return any(
-            told.time is not None and line.time is not None and 0 <= line.time - told.time <= _LONG_AGO_S
-            for line in later
-        )
+        told = next((line for line in self._lines if line.place == place), None)
+        if told is None or told.time is None:
+            return False
+        return any(0 <= time - told.time <= _LONG_AGO_S for time in self._starts_told.get(place.source, ()))
 
     def is_history(self, places: Iterable[Place]) -> bool:
         """Only said in logs, and some probes ago: whoever collects logs collects what was before it was mended, too.
 
         Told only where the logs' machine shows its clock, and everything else is well.
         """
-        now = self._standing
-        if not (now.well and now.agents_shown and now.nodes_ready and self._clocks):
+        if not self._knows_history:
             return False
         wanted = set(places)
         lines = [line for line in self._lines if line.place in wanted]
         return len({line.place for line in lines}) == len(wanted) and all(self._is_old(line) for line in lines)
+
+    def is_old(self, line: LogLine) -> bool:
+        """The same of one line."""
+        return self._knows_history and self._is_old(line)
+
+    @property
+    def _knows_history(self) -> bool:
+        now = self._standing
+        return now.well and now.agents_shown and now.nodes_ready and bool(self._clocks)
 
     def _is_old(self, line: LogLine) -> bool:
         clock = self._clocks.get(line.host, min(self._clocks.values()))

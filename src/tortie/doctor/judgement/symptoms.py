@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from typing import Protocol
+from collections.abc import Iterator
 
 from tortie.doctor.causes.nodes.bgp_evidence import Complaint, complaints, mesh_off, no_peers, session_node
 from tortie.doctor.causes.shared import DIAL_FAILED, SYMPTOMS, TERMINATING
 from tortie.doctor.diagnosis import Symptom
 from tortie.doctor.judgement.grave_lines import HARMLESS
-from tortie.doctor.judgement.passing import Passing, is_settled
+from tortie.doctor.judgement.passing import OWN, Passing, is_settled
+from tortie.doctor.judgement.pods import ELSEWHERE, containers, elsewhere, few, kind_of, pod_symptoms, trouble_of
 from tortie.doctor.judgement.quoting import condensed
-from tortie.doctor.judgement.standing import Standing, live, ready
-from tortie.doctor.picture.facts import Condition, Container, Event, LogLine, Pod, Setting, Workload
-from tortie.doctor.picture.picture import Picture, is_agent
+from tortie.doctor.judgement.standing import Standing
+from tortie.doctor.picture.facts import Condition, Event, LogLine, Setting
+from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Place
+from tortie.doctor.signs import Hit
 from tortie.doctor.words import Words
 
-ELSEWHERE = "elsewhere"  # seen, and no business of the network
-_SYSTEM = ("kube-system", "calico-system", "calico-apiserver", "tigera-operator")
-_MANY, _A_DAY = 10, 3.0  # restarts that are more than history
-_FILTERS = ("grep", "field-selector", "head", "tail", "awk", "sed")
 _POD_OF_KUBELET = re.compile(r"\b([a-z0-9][a-z0-9.-]*)_[a-z0-9-]+\([0-9a-f-]{36}\)")  # name_namespace(uid)
-_PULL = ("ImagePullBackOff", "ErrImagePull", "InvalidImageName")
 SAID = {
     "cross-node-dead": ("traffic-dead", Words("pods on different nodes cannot reach each other", "跨节点的 Pod 不通")),
     "ping-works-tcp-not": ("traffic-dead", Words("ping crosses nodes, TCP does not", "跨节点 ping 通，TCP 不通")),
@@ -41,114 +37,17 @@ SAID = {
 def symptoms(picture: Picture, standing: Standing) -> list[Symptom]:
     """In the order a person would tell them: pods, nodes, sessions, messages, complaints."""
     return [
-        *_pods(picture, standing),
-        *_workloads(picture),
-        *_restless(picture),
-        *_uncovered(picture),
+        *pod_symptoms(picture, standing),
         *_operator(picture),
         *_nodes(picture),
         *_sessions(picture, standing),
-        *_containers(picture, standing),
+        *containers(picture, standing),
         *_events(picture, standing),
         *_logs(picture, standing),
         *_messages(picture, standing),
         *_members(picture),
         *_said(picture),
     ]
-
-
-def kind_of(pod: Pod) -> str:
-    """What a pod's row complains about; empty when it does not."""
-    status = pod.status
-    if any(word in status for word in _PULL):
-        return "image-pull"
-    if status.startswith("Init:"):
-        return "init-crash" if "Error" in status or "CrashLoop" in status else "init-stuck"
-    if "CrashLoopBackOff" in status or status in ("Error", "RunContainerError", "OOMKilled"):
-        return "crash-loop"
-    if status == "Evicted":
-        return "evicted"
-    if status == "Terminating":
-        return "terminating-stuck"
-    if status == "Pending":
-        return "pod-pending"
-    if status == "ContainerCreating":
-        return "sandbox-failed"
-    if status == "Running" and pod.ready is not None and not pod.all_ready:
-        return "not-ready"
-    return ""
-
-
-def _pods(picture: Picture, standing: Standing) -> Iterator[Symptom]:
-    by_kind: dict[tuple[str, bool], list[Pod]] = {}
-    for pod in live(picture.pods_now()):
-        kind = _told(pod, standing)
-        if kind:
-            by_kind.setdefault((kind, is_agent(pod.name)), []).append(pod)
-    for (kind, _), pods in sorted(by_kind.items(), key=lambda item: not item[0][1]):
-        names = ", ".join(pod.name for pod in pods[:4]) + (" …" if len(pods) > 4 else "")
-        state = pods[0].status + (f" {pods[0].ready}/{pods[0].containers}" if pods[0].containers is not None else "")
-        text = Words(f"{names}: {state}", f"{names}：{state}")
-        yield Symptom(kind, text, _few(pods), tuple(pod.name for pod in pods))
-
-
-def _told(pod: Pod, standing: Standing) -> str:
-    """The same, by whose pod it is: trouble of an application may have nothing to do with its network.
-
-    An application that ends by itself while all that was shown of the network is well is one of those.
-    """
-    kind = kind_of(pod)
-    if is_agent(pod.name) or not kind:
-        return kind
-    applications = ("pod-pending", "image-pull", "evicted", *(("crash-loop",) if standing.well else ()))
-    if pod.namespace and pod.namespace not in _SYSTEM and kind in applications:
-        return ELSEWHERE
-    if kind in ("crash-loop", "not-ready"):
-        return "controllers-failing" if "calico" in pod.name else "others-failing"
-    return kind
-
-
-def _workloads(picture: Picture) -> Iterator[Symptom]:
-    for workload in picture.of(Workload):
-        current, desired = workload.current, workload.desired
-        if is_agent(workload.name) and desired is not None and workload.ready is not None and workload.ready < desired:
-            ready_ones = f"{workload.ready}/{desired}"
-            text = Words(f"{workload.name}: {ready_ones} ready", f"{workload.name}：{ready_ones} 就绪")
-            yield Symptom("not-ready", text, (workload.place,), (workload.name,))
-        if is_agent(workload.name) and current is not None and desired is not None and current < desired:
-            short = f"{current}/{desired}"
-            text = Words(f"{workload.name}: {short} pods exist", f"{workload.name}：只有 {short} 个 Pod")
-            yield Symptom("pod-not-created", text, (workload.place,), (workload.name,))
-
-
-def _restless(picture: Picture) -> Iterator[Symptom]:
-    """Agents that are ready at this moment, and are restarted all the time."""
-    for pod in live(picture.agents_now()):
-        count, age_s = pod.restarts or 0, pod.age_s or 0.0
-        if ready(pod) and age_s and count >= _MANY and count / age_s * 86_400 > _A_DAY:
-            text = Words(f"{pod.name}: {count} restarts", f"{pod.name}：重启 {count} 次")
-            yield Symptom("restarts", text, (pod.place,), (pod.name, pod.node))
-
-
-def _uncovered(picture: Picture) -> Iterator[Symptom]:
-    """Ready nodes on which a whole list of agents has none."""
-    agents = [pod for pod in picture.agents_now() if pod.node]
-    filtered = {
-        place.source: exhibit
-        for exhibit in picture.exhibits
-        for place in (pod.place for pod in agents)
-        if place.source == exhibit.source and exhibit.number(0) <= place.first <= exhibit.number(0) + len(exhibit.lines)
-        if any(word in exhibit.command for word in _FILTERS)
-    }
-    nodes = [node for node in picture.nodes_now().values() if node.status == "Ready"]
-    if len(agents) < 2 or filtered or len(nodes) <= len(agents):
-        return
-    served = {pod.node for pod in agents}
-    missing = [node for node in nodes if node.name not in served]
-    if missing and len(missing) < len(nodes) / 2:
-        names = ", ".join(node.name for node in missing[:4])
-        text = Words(f"no agent is shown on {names}", f"{names} 上没有 calico-node")
-        yield Symptom("pod-not-created", text, _few(missing), tuple(node.name for node in missing))
 
 
 def _operator(picture: Picture) -> Iterator[Symptom]:
@@ -164,7 +63,7 @@ def _nodes(picture: Picture) -> Iterator[Symptom]:
     bad = [node for node in picture.nodes_now().values() if "NotReady" in node.status]
     if bad:
         names = ", ".join(node.name for node in bad[:4])
-        yield Symptom("node-not-ready", Words(f"{names}: NotReady", f"{names}：NotReady"), _few(bad),
+        yield Symptom("node-not-ready", Words(f"{names}: NotReady", f"{names}：NotReady"), few(bad),
                       tuple(node.name for node in bad))  # fmt: skip
     for condition in picture.of(Condition):
         wrong = condition.kind == "Ready" and condition.status in ("False", "Unknown")
@@ -183,15 +82,15 @@ def _sessions(picture: Picture, standing: Standing) -> Iterator[Symptom]:
         where = next((s.host for s in down if s.host), "")
         text = Words(f"BGP sessions not established: {told}", f"BGP 会话未建立：{told}")
         peers = tuple(s.peer for s in down) + ((where,) if where else ())
-        yield Symptom("bgp-down", text, _few(down), peers, since=min((s.since for s in down if s.since), default=""))
+        yield Symptom("bgp-down", text, few(down), peers, since=min((s.since for s in down if s.since), default=""))
     elif not picture.sessions() and mesh_off(picture) and (none := no_peers(picture)):
         text = Words("no node has a BGP peer, and the mesh is off", "没有任何节点有 BGP 对等体，且 mesh 已关闭")
-        yield Symptom("bgp-down", text, _few(none))
+        yield Symptom("bgp-down", text, few(none))
     elif hits := picture.hits("bgp-not-established"):
         told_of = complaints(picture)
         over = standing.agents_well or (bool(picture.sessions()) and all(_up_now(picture, one) for one in told_of))
         told = hits[-1].text
-        yield Symptom("bgp-down", Words(told, told), _few(hits), (hits[-1].value("peers"),), current=not over)
+        yield Symptom("bgp-down", Words(told, told), few(hits), (hits[-1].value("peers"),), current=not over)
 
 
 def _up_now(picture: Picture, complaint: Complaint) -> bool:
@@ -208,27 +107,6 @@ def _up_now(picture: Picture, complaint: Complaint) -> bool:
     )
 
 
-def elsewhere(picture: Picture, standing: Standing) -> set[str]:
-    """Names of pods whose trouble is their own."""
-    return {pod.name for pod in live(picture.pods_now()) if _told(pod, standing) == ELSEWHERE}
-
-
-def _containers(picture: Picture, standing: Standing) -> Iterator[Symptom]:
-    others = elsewhere(picture, standing)
-    for container in picture.of(Container):
-        if container.pod in others:
-            continue
-        if (container.last_reason and container.last_reason != "Completed") or container.reason == "CrashLoopBackOff":
-            told = container.last_reason or container.reason
-            code = f" ({container.last_exit_code})" if container.last_exit_code is not None else ""
-            text = Words(f"{container.name} ended before: {told}{code}", f"{container.name} 上次退出：{told}{code}")
-            kind = "crash-loop" if container.reason == "CrashLoopBackOff" else "restarts"
-            yield Symptom(kind, text, (container.place,), (container.pod, container.name), current=not container.ready)
-        elif container.init and container.state == "Running" and not container.ready:
-            text = Words(f"init container {container.name} is still running", f"初始化容器 {container.name} 仍在运行")
-            yield Symptom("init-stuck", text, (container.place,), (container.pod, container.name))
-
-
 def _events(picture: Picture, standing: Standing) -> Iterator[Symptom]:
     seen: dict[str, list[Place]] = {}
     words: dict[str, str] = {}
@@ -238,7 +116,7 @@ def _events(picture: Picture, standing: Standing) -> Iterator[Symptom]:
     for event in picture.events():
         kind = _event_kind(event.reason, event.message)
         pod = passing.pod(event)
-        if kind and pod is not None and _told(pod, standing) == ELSEWHERE:
+        if kind and pod is not None and trouble_of(pod, standing) == ELSEWHERE:
             kind = ELSEWHERE
         if kind:
             if not passing.is_past(event):
@@ -290,13 +168,15 @@ def _logs(picture: Picture, standing: Standing) -> Iterator[Symptom]:
     ended = [hit for hit in picture.hits(TERMINATING) if hit.line.rstrip().endswith("Terminating")]
     if ended:
         text = Words("start-up gave up (Terminating)", "启动流程自行终止（Terminating）")
-        yield Symptom("start-terminated", text, _few(ended), current=not standing.agents_well)
+        yield Symptom("start-terminated", text, few(ended), current=not standing.agents_well)
     dials = [hit for hit in picture.hits(DIAL_FAILED) if hit.value("port") in ("443", "6443")]
     if dials:
         failing = any(kind_of(pod) for pod in picture.pods_now() if "calico" in pod.name)
-        over = standing.agents_well and not failing and not any(hit.command.startswith("curl") for hit in dials)
+        foreign = {line.place for line in picture.of(LogLine) if line.program not in OWN}
+        asked = any(hit.command.startswith("curl") or hit.place in foreign or _by_dns(hit) for hit in dials)
+        over = standing.agents_well and not failing and not asked
         told = dials[-1].text
-        yield Symptom("api-unreachable", Words(told, told), _few(dials), (dials[-1].value("ip"),), current=not over)
+        yield Symptom("api-unreachable", Words(told, told), few(dials), (dials[-1].value("ip"),), current=not over)
     others = elsewhere(picture, standing)
     fatal = [
         line
@@ -311,6 +191,11 @@ def _logs(picture: Picture, standing: Standing) -> Iterator[Symptom]:
         settled = all(is_settled(line, picture, standing) for line in worst[-3:])
         over = settled or Passing(picture, standing).is_history(line.place for line in worst)
         yield Symptom("log-errors", Words(told, told), (worst[-1].place,), current=not over)
+
+
+def _by_dns(hit: Hit) -> bool:
+    """CoreDNS has a form of its own; that agents are ready says nothing of it."""
+    return hit.line.lstrip().startswith("[ERROR] plugin/")
 
 
 def _of_another_life(line: LogLine, picture: Picture, standing: Standing) -> bool:
@@ -330,7 +215,7 @@ def _messages(picture: Picture, standing: Standing) -> Iterator[Symptom]:
             left = [hit.place for hit in hits if not _in_the_past(hit.place, past)]
             left = [place for place in left if not passing.started_since(place)]
             over = over or not left or passing.is_history(left)
-            yield Symptom(kind, Words(told, told), _few(hits), current=not over)
+            yield Symptom(kind, Words(told, told), few(hits), current=not over)
 
 
 def _members(picture: Picture) -> Iterator[Symptom]:
@@ -339,7 +224,7 @@ def _members(picture: Picture) -> Iterator[Symptom]:
     sick = [setting for setting in latest.values() if setting.value != "healthy"]
     if sick:
         told = ", ".join(f"{setting.name} is {setting.value}" for setting in sick[:3])
-        yield Symptom("datastore-error", Words(told, told), _few(sick), tuple(setting.name for setting in sick[:3]))
+        yield Symptom("datastore-error", Words(told, told), few(sick), tuple(setting.name for setting in sick[:3]))
 
 
 def _in_the_past(place: Place, past: list[Place]) -> bool:
@@ -350,18 +235,9 @@ def _said(picture: Picture) -> Iterator[Symptom]:
     for kind, (symptom, text) in SAID.items():
         statements = picture.said(kind)
         if statements:
-            yield Symptom(symptom, text, _few(statements))
+            yield Symptom(symptom, text, few(statements))
 
 
 def _cut(text: str, most: int) -> str:
     """Of a long message what failed, and why."""
     return condensed(text, most)
-
-
-class _Placed(Protocol):
-    @property
-    def place(self) -> Place: ...
-
-
-def _few(facts: Sequence[_Placed]) -> tuple[Place, ...]:
-    return tuple(fact.place for fact in facts[:3])

@@ -11,8 +11,8 @@ from tortie.doctor.diagnosis import Unexplained
 from tortie.doctor.judgement.components import NODE, PATH, PERSON, POD, POOLS, Owners, look_at
 from tortie.doctor.judgement.grave_lines import HARMLESS, grave_lines
 from tortie.doctor.judgement.passing import Passing, is_settled
+from tortie.doctor.judgement.pods import elsewhere
 from tortie.doctor.judgement.standing import Standing, live, ready
-from tortie.doctor.judgement.symptoms import elsewhere
 from tortie.doctor.picture.facts import Event, LogLine, Ping, Pod, PortTest, Setting
 from tortie.doctor.picture.picture import Picture, is_agent
 from tortie.doctor.reading.exhibit import Exhibit, Place
@@ -39,6 +39,7 @@ def unexplained(picture: Picture, now: Standing, accounted: Iterable[Place] = ()
     found = [
         *_lines(picture, now, owners),
         *_errors(picture, now),
+        *_ended_starts(picture, now),
         *_trials(picture),
         *_degraded(picture, owners),
         *_events(picture, now),
@@ -92,6 +93,19 @@ def _errors(picture: Picture, now: Standing) -> Iterator[Unexplained]:
             yield Unexplained(kind, line.message, line.place, line.program, look_at(line.program))
 
 
+def _ended_starts(picture: Picture, now: Standing) -> Iterator[Unexplained]:
+    """The warning before a start gave up is its reason, though it is only a warning."""
+    last: dict[tuple[str, str], LogLine] = {}
+    for line in picture.of(LogLine):
+        key = (line.place.source, line.pod)
+        if line.message.strip() == "Terminating":
+            reason = last.pop(key, line)
+            if not is_settled(line, picture, now):
+                yield Unexplained("fatal", reason.message, reason.place, reason.program, look_at(reason.program))
+        elif line.level in ("WARNING", "ERROR", "FATAL") and not HARMLESS.search(line.message):
+            last[key] = line
+
+
 def _grave_log(picture: Picture, now: Standing) -> list[LogLine]:
     others = elsewhere(picture, now)
     return [
@@ -112,7 +126,7 @@ def _settled_lines(picture: Picture, now: Standing) -> set[Place]:
     passing = Passing(picture, now)
     repeated = _still_said(picture, grave)
     done = {line.place for line in grave if is_settled(line, picture, now) and line.place not in repeated}
-    return done | {line.place for line in grave if passing.is_history((line.place,))}
+    return done | {line.place for line in grave if passing.is_old(line)}
 
 
 def _still_said(picture: Picture, grave: list[LogLine]) -> set[Place]:

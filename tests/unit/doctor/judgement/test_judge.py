@@ -192,3 +192,11 @@ def test_commands_are_filled_from_the_evidence() -> None:
     diagnosis = judged(SICK, cause("a", claim(STRONG), fix=lambda *_: (step,), verify=(step,)))
     (answer,) = diagnosis.causes
     assert answer.fix[0].command == answer.verify[0].command == "kubectl -n kube-system logs calico-node-aaaaa"
+
+
+def test_on_a_machine_that_has_run_out_of_something_only_proof_is_a_claim() -> None:
+    text = SICK + "$ dmesg | tail -1\n[99.1] neighbour: arp_cache: neighbor table overflow!\n"
+    assert judged(text, cause("a", claim(STRONG))).verdict == "undetermined"
+    assert judged(text, cause("a", claim(PROVEN))).verdict == "cause-found"
+    about = cause("a", found(STRONG, same("because"), (), (Place("evidence.txt", 6, 6),)))
+    assert judged(text, about).verdict == "cause-found"

@@ -14,19 +14,27 @@ _CANNOT = (
 RULES: Final = (
     Rule(
         "suffers",
-        "not|n't|unable|no |never|fail",
+        "not|n't|unable|no |never|fail|only|stopped",
         rf"{_CANNOT} (?:\w+ ){{0,3}}?(?:reach(?:able)?|talk|connect|ping|resolve|access|communicate|be reached|start|"
         r"come up|proceed|progress|continue|respond|answer|work|join|finish|complete|recover|"
         r"get (?:an? )?(?:ip|address)|pull|schedule|leave|converge)\b|"
         r"\b(?:is|are|was|were|stays?|remains?|still) (?:\w+ )?not (?:reachable|"
         r"working|responding)\b|\b(?:have|has|got|get|with) no (?:network|connectivity|route|"
-        r"internet|endpoints?)\b|stopped (?:working|responding)",
+        r"internet|endpoints?)\b|stopped (?:working|responding)|"
+        r"\b(?:is|are|was|were|being) (?:\w+ )?not (?:being )?(?:advertised|announced|propagated|synced|assigned|"
+        r"scheduled|resolved|routed|programmed|applied|enforced|installed|created|updated|accessible|available|forwarded)\b|"
+        r"\bonly (?:works?|reachable|answers?|responds?)\b~\b(?:on|from|within|inside)\b",
         False,
     ),
     Rule(
         "suffers",
         "",
         r"\btim(?:es?|ed|ing) ?out\b|\btimeouts\b|\bstuck\b|\bhangs?\b|\bunreachable\b|\bpacket loss\b|\bflapping\b|"
+        r"\b(?:connections?|packets?|requests?|traffic|pods?|sessions?)\b~\b(?:resets?|reset by peer|dropped|"
+        r"drops?|lost|refused|rejected|blocked|denied|interrupted)\b|"
+        r"\b(?:gets?|sees?|with|many|lots of) (?:\w+ )?(?:resets|drops|50[234]s?|disconnects)\b|"
+        r"\bintermittent(?:ly)?\b|\b(?:very|too|extremely|really|so) slow\b|"
+        r"\bslow(?:ed)? down\b|\b(?:extremely )?high latency\b|\bbad gateway\b|\bcan ?not be (?:\w+ed)\b|"
         r"\boutage\b|\bcrash(?:es|ing|looping)\b|keeps? (?:on )?(?:re-?starting|crashing|failing|dying|dropping|"
         r"losing)|\b(?:is|are|goes|went) (?:\w+ )?(?:down|dead|broken|offline|unreachable)\b|"
         r"\blos(?:es?|t|ing) (?:all |their |"
@@ -44,7 +52,13 @@ RULES: Final = (
         r"没有(?:任何)?进展|不可达|不可用|断网|时通时不通|时断时续|频繁(?:重启|掉线|断开)|(?:业务|服务|网络)(?:都|全)?(?:中断|断了|挂了|受影响)",
         False,
     ),
-    Rule("suffers", "丢包", r"丢包"),
+    Rule(
+        "suffers",
+        "",
+        r"丢包|偶发|(?:很|太|变|特别|非常|越来越)慢|延迟(?:很|特别|非常)?(?:高|大)|(?:报|返回|出现|大量|偶尔)[^，。；,;]{0,4}50[234]|"
+        r"(?:连接|会话)(?:被|经常|频繁)?(?:重置|断开|中断)|(?:没有?|不|未)(?:生效|起作用)|被(?:拦截|丢弃|拒绝|阻断)|"
+        r"只(?:有|在|能)[^，。；,;]{0,12}(?:能通|才通|可以访问|能访问)",
+    ),
     Rule(  # something is away for a stretch of time, though it comes back
         "suffers",
         "for |分钟|秒",

@@ -54,7 +54,7 @@ _CONDITION = re.compile(
     re.IGNORECASE,
 )
 _NEGATED_BEFORE = re.compile(
-    r"(?:\b(?:no|not|never|without|neither|nor|cannot)|n't|没有?|未|并未|不是?|无|并非|并不)\s*(?:\w+\s+)?$",
+    r"(?:\b(?:no|not|never|without|neither|nor|cannot|nothing|none|nobody)|n't|没有?|未|并未|不是?|无|并非|并不)\s*(?:\w+\s+)?$",
     re.IGNORECASE,
 )
 _NEGATION = re.compile(

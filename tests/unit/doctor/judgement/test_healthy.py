@@ -1,0 +1,129 @@
+"""`healthy` is a claim: enough of the cluster was seen, and nothing in the evidence is left unexplained."""
+
+from __future__ import annotations
+
+import pytest
+from tests.support.doctor import picture
+
+from tortie.doctor.diagnosis import Diagnosis
+from tortie.doctor.judgement.judge import judge
+
+AGENTS = """
+$ kubectl get pods -n kube-system -o wide
+NAME                READY   STATUS    RESTARTS   AGE   IP          NODE
+calico-node-6fjt4   1/1     Running   0          52m   10.3.9.11   hm-1
+calico-node-q8l9c   1/1     Running   0          52m   10.3.9.12   hm-2
+"""
+OTHERS = """calico-kube-controllers-78d6f96c7b-8tbgd   1/1   Running   0   52m   10.42.17.65   hm-2
+coredns-558bd4d5db-7j2px   1/1   Running   0   60m   10.42.17.66   hm-2
+"""
+NODES = """$ kubectl get nodes
+NAME   STATUS   ROLES    AGE   VERSION
+hm-1   Ready    <none>   9d    v1.27.4
+hm-2   Ready    <none>   9d    v1.27.4
+"""
+WELL = AGENTS + OTHERS + NODES
+SICK = {
+    "ping": "$ kubectl exec a -- ping -c3 10.42.99.1\n3 packets transmitted, 0 packets received, 100% packet loss\n",
+    "some loss": "$ kubectl exec a -- ping -c10 10.42.9.1\n10 packets transmitted, 6 received, 40% packet loss\n",
+    "wget": "$ kubectl exec a -- wget -qO- -T2 http://web\nwget: bad address 'web'\n",
+    "curl": "$ kubectl exec a -- curl -m3 http://10.96.4.4\ncurl: (28) Connection timed out after 3001 milliseconds\n",
+    "nslookup": "/ # nslookup kubernetes\n;; connection timed out; no servers could be reached\n",
+    "telnet": "$ telnet 10.3.9.12 5473\ntelnet: connect to address 10.3.9.12: No route to host\n",
+    "fatal": "$ kubectl logs -n kube-system calico-typha-abc\nfatal error: concurrent map writes\n",
+    "pids": "$ dmesg | tail -1\n[123.1] cgroup: fork rejected by pids controller in /kubepods/pod1\n",
+    "degraded": "$ kubectl get tigerastatus\nNAME AVAILABLE PROGRESSING DEGRADED SINCE\nippools False False True 3d\n",
+    "apiservice": "$ kubectl get apiservice\nNAME SERVICE AVAILABLE AGE\n"
+    "v3.projectcalico.org a/b False (FailedDiscoveryCheck) 3d\n",
+    "oom": "$ kubectl get events -A | grep Warning\n"
+    "default   4m   Warning   SystemOOM   node/hm-1   System OOM encountered\n",
+    "dns log": "$ kubectl -n kube-system logs coredns-558bd4d5db-7j2px | tail -1\n"
+    "[ERROR] plugin/kubernetes: Get https://10.96.0.1:443/version: dial tcp 10.96.0.1:443: i/o timeout\n",
+    "same error to the end": "$ kubectl logs -n kube-system calico-node-6fjt4 | tail -3\n"
+    + "".join(
+        f"2024-05-0{day} 09:30:12.220 [ERROR][8] felix/table.go 105: Failed to execute iptables-restore error=exit 4\n"
+        for day in (1, 2, 3)
+    ),
+    "outside of the pools": "$ kubectl get ippools -o jsonpath='{.items[*].spec.cidr}'\n192.168.0.0/16\n",
+}  # fmt: skip
+COMPLAINTS = (
+    "Pods on hm-1 cannot be reached from outside since this morning.",
+    "new pods cannot talk to coredns, lookups time out.",
+    "We see about 30% packet loss between pods of the two nodes.",
+    "The migration does not proceed since 9 days.",
+    "Our application gets connection resets when it talks to the database.",
+    "NodePort 30080 only works on hm-2.",
+    "Egress traffic from pods is dropped.",
+    "LoadBalancer addresses are not advertised to our routers.",
+    "从 hm-1 上的 pod 访问外网时通时不通，节点本身没问题。",
+    "所有 pod 都 Running，但是业务访问数据库经常超时。",
+    "服务访问很慢，偶发 502，请帮忙看下。",
+    "新建的 pod 拿到了地址，但是连不上 coredns。",
+)
+NO_COMPLAINTS = (
+    "Is this cluster OK? No problems so far, just checking.",
+    "no timeouts, no packet loss, nothing is stuck. Pre-upgrade check.",
+    "Yesterday pods could not reach each other; we fixed the firewall and now all works. Anything left to do?",
+    "巡检一下，业务正常，没有报错，请帮忙确认。",
+    "昨天跨节点不通，已经修复，现在正常了，请确认。",
+    "刚全部起来，重启次数好多，是不是还有问题啊",
+)
+
+
+def judged(text: str) -> Diagnosis:
+    return judge(picture(text))
+
+
+def test_a_cluster_seen_broadly_is_healthy_and_the_answer_says_how_broadly() -> None:
+    diagnosis = judged(WELL)
+    assert diagnosis.verdict == "healthy"
+    assert [area.key for area in diagnosis.covers] == ["agents", "nodes", "pods"]
+    assert {"sessions", "addresses", "api", "traffic"} <= {area.key for area in diagnosis.not_shown}
+
+
+@pytest.mark.parametrize("text", [AGENTS, NODES, AGENTS.replace("calico-node-q8l9c", "nothing-else")])
+def test_one_part_of_a_cluster_is_no_proof(text: str) -> None:
+    assert judged(text.replace("nothing-else   1/1", "nothing-else   0/1")).verdict == "undetermined"
+
+
+def test_too_little_is_said_to_be_too_little() -> None:
+    diagnosis = judged(AGENTS)
+    assert diagnosis.remark is not None
+    assert "too little" in diagnosis.remark.en
+    assert [area.key for area in diagnosis.covers] == ["agents"]
+
+
+def test_sessions_from_both_ends_confirm_each_other() -> None:
+    row = "| {peer} | node-to-node mesh | up | 07:11:05 | Established |\n"
+    one = "n1$ calicoctl node status\n" + row.format(peer="10.0.0.2")
+    other = "n2$ calicoctl node status\n" + row.format(peer="10.0.0.1")
+    assert judged(one).verdict == "undetermined"
+    assert judged(one + other).verdict == "healthy"
+
+
+@pytest.mark.parametrize("what", SICK)
+def test_a_line_that_nothing_explains_keeps_a_cluster_from_being_healthy(what: str) -> None:
+    diagnosis = judged(WELL + SICK[what])
+    assert diagnosis.verdict == "undetermined"
+    assert diagnosis.unexplained or diagnosis.causes
+
+
+@pytest.mark.parametrize("words", COMPLAINTS)
+def test_nobody_is_told_that_what_they_suffer_from_is_healthy(words: str) -> None:
+    assert judged(f"{words}\n{WELL}").verdict == "undetermined"
+
+
+@pytest.mark.parametrize("words", NO_COMPLAINTS)
+def test_a_question_or_what_is_over_is_no_complaint(words: str) -> None:
+    assert judged(f"{words}\n{WELL}").verdict == "healthy"
+
+
+def test_trouble_of_an_application_is_no_complaint_about_the_network() -> None:
+    pending = "$ kubectl get po -A\nNAMESPACE NAME READY STATUS RESTARTS AGE\nstorage minio-0 0/1 Pending 0 2d\n"
+    assert judged(f"minio cannot start, is it the network or not.\n{WELL}{pending}").verdict == "healthy"
+
+
+def test_a_pod_of_the_system_that_restarts_all_the_time_is_not_well() -> None:
+    restless = WELL.replace("8tbgd   1/1   Running   0   52m", "8tbgd   1/1   Running   240   9d")
+    diagnosis = judged(restless)
+    assert (diagnosis.verdict, [line.kind for line in diagnosis.unexplained]) == ("undetermined", ["restarts"])
