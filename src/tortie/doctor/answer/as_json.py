@@ -5,7 +5,9 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
+from tortie.doctor.answer.holes import holes_of
 from tortie.doctor.answer.labels import label
+from tortie.doctor.causes.steps import Step
 from tortie.doctor.diagnosis import Answer, Diagnosis, Unexplained
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.words import Language
@@ -96,7 +98,9 @@ def _cause(answer: Answer, language: Language) -> dict[str, Any]:
         "summary": answer.finding.why.to(language),
         "because": list(answer.because),
         "explains": list(answer.explains),
-        "fix": [{"text": step.text.to(language), "command": step.command, "risk": step.risk} for step in answer.fix],
+        "rule": answer.finding.rule,
+        "culprits": [{"kind": one.kind, "name": one.name} for one in answer.finding.culprits],
+        "fix": [_step(step, language) for step in answer.fix],
         "verify": [
             f"{step.text.to(language)}{label('colon', language)}{step.command}"
             if step.command
@@ -105,6 +109,11 @@ def _cause(answer: Answer, language: Language) -> dict[str, Any]:
         ],
         "prevent": [text.to(language) for text in answer.prevent],
     }
+
+
+def _step(step: Step, language: Language) -> dict[str, Any]:
+    holes = [{"name": hole.name, "why": hole.why, "refused": hole.refused} for hole in holes_of(step, language)]
+    return {"text": step.text.to(language), "command": step.command, "risk": step.risk, "holes": holes}
 
 
 def _unrelated(answer: Answer, language: Language) -> dict[str, Any]:

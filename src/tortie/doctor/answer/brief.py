@@ -50,7 +50,7 @@ class _Brief:
         causes = self._diagnosis.causes
         what = self._label("semicolon").join(self._named(answer) for answer in causes)
         first = causes[0]
-        objects = _as_fit(first.finding.objects, _WHERE)
+        objects = _as_fit(tuple(dict.fromkeys(one.name for one in first.finding.culprits)), _WHERE)
         quote = next((self._quotes[id_] for id_ in first.because), None)
         parts = [objects, self._quoted(quote)] if quote else [objects]
         return what, self._line("where", self._label("semicolon").join(filter(None, parts))), self._fix(first.fix)

@@ -36,6 +36,13 @@ LABELS: Final = {
     "disruptive": Words("disruptive", "有影响"),
     "verify": Words("Verify", "验证"),
     "prevent": Words("Prevent", "预防"),
+    "rule": Words("rule", "判据"),
+    "hole": Words("{hole} is left open: {why}", "{hole} 需自行填写：{why}"),
+    "refused": Words(
+        "“{value}” in the evidence is not a valid {kind}, so it is not put into a command",
+        "证据中的“{value}”不是合法的{kind}，不会写进命令",
+    ),
+    "not-named": Words("the evidence does not name the {kind}", "证据中没有给出{kind}"),
     "unrelated": Words("Unrelated, but worth fixing", "与本次故障无关，但值得修复"),
     "candidates": Words("Candidates, most probable first", "候选原因（按可能性排序）"),
     "next": Words("Run this next", "下一步请执行"),

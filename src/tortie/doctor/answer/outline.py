@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, Literal, NamedTuple
 
+from tortie.doctor.answer.holes import OpenHole, holes_of
 from tortie.doctor.answer.labels import label, since_label, sure_label
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.diagnosis import Answer, Diagnosis, Quote, Symptom
@@ -100,13 +101,15 @@ class _Parts:
     def _cause(self, answer: Answer, *, second: bool) -> Iterator[Section]:
         language, cause, finding = self._language, answer.cause, answer.finding
         head = [Line("plain", finding.why.to(language))]
-        if finding.objects:
-            head.append(Line("plain", ", ".join(finding.objects), self._label("objects")))
+        if finding.culprits:
+            names = dict.fromkeys(culprit.name for culprit in finding.culprits)
+            head.append(Line("plain", ", ".join(names), self._label("objects")))
         since = next((s.since for s in self._explained(answer) if s.since), "")
         if since:
             head.append(Line("plain", since, since_label(since, self._language)))
         sure = f"{sure_label(answer.confidence, language)}{self._label('comma')}{self._label('severity')}"
-        head.append(Line("plain", f"{sure} {self._label(cause.severity)}", tone="dim"))
+        rule = f"{self._label('comma')}{self._label('rule')} {finding.rule}" if finding.rule else ""
+        head.append(Line("plain", f"{sure} {self._label(cause.severity)}{rule}", tone="dim"))
         title = ""
         if second:
             title = f"{self._label('also')}{self._colon}{cause.code} {cause.id}{self._colon}{cause.name.to(language)}"
@@ -125,12 +128,17 @@ class _Parts:
             yield _quoted(quote)
 
     def _steps(self, steps: tuple[Step, ...], *, numbered: bool) -> Iterator[Line]:
+        told: set[OpenHole] = set()
         for step in steps:
             tag = self._label(step.risk) if numbered else ""
             yield Line("number" if numbered else "item", step.text.to(self._language), tag,
                        "bad" if step.risk == "disruptive" else "good")  # fmt: skip
             if step.command:
                 yield Line("command", step.command)
+            for hole in holes_of(step, self._language):
+                if hole.refused and hole not in told:  # once is enough
+                    told.add(hole)
+                    yield Line("plain", self._label("hole", hole=hole.name, why=hole.why), tone="dim", deep=True)
 
     def _candidates(self) -> Section:
         lines = []

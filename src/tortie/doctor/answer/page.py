@@ -8,6 +8,7 @@ from typing import Final
 
 from tortie import __version__
 from tortie.doctor.answer import outline, records
+from tortie.doctor.answer.holes import holes_of
 from tortie.doctor.answer.labels import label, since_label, sure_label
 from tortie.doctor.answer.markup import command, escaped, listed, quoted, section, table
 from tortie.doctor.answer.pictures import draw_topology, draw_window
@@ -70,7 +71,10 @@ class Page:
             first = self._diagnosis.causes[0]
             rows.append(f"<h1>{self._code(first.cause)} {escaped(first.cause.name.to(self._language))}</h1>")
             rows.append(f"<p>{escaped(first.finding.why.to(self._language))}</p>")
-            chips = "".join(f'<span class="chip">{escaped(text)}</span>' for text in first.finding.objects)
+            chips = "".join(
+                f'<span class="chip">{escaped(text)}</span>'
+                for text in dict.fromkeys(c.name for c in first.finding.culprits)
+            )
             rows.append(f'<p class="chips">{chips}</p>' if chips else "")
             rows.append(f'<p class="soft">{escaped(self._sure(first))}</p>')
         else:
@@ -178,7 +182,9 @@ class Page:
         rows = []
         for step in steps:
             badge = f'<span class="badge {step.risk}">{escaped(self.say(step.risk))}</span>' if marked else ""
-            rows.append(f"<li>{badge}{escaped(step.text.to(self._language))}{command(step.command)}</li>")
+            left = [hole for hole in holes_of(step, self._language) if hole.refused]
+            notes = "".join(f'<p class="soft">{escaped(self.say("hole", hole=h.name, why=h.why))}</p>' for h in left)
+            rows.append(f"<li>{badge}{escaped(step.text.to(self._language))}{command(step.command)}{notes}</li>")
         return f'<ol class="steps">{"".join(rows)}</ol>' if rows else ""
 
     def _next(self) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final, NamedTuple
 
 from tortie.doctor.causes.cause import HINT, LIKELY, POSSIBLE, PROVEN, STRONG, Finding, Severity, places
+from tortie.doctor.causes.culprits import Culprit
 from tortie.doctor.commands.risk import Risk
 from tortie.doctor.commands.shell import Refused
 from tortie.doctor.picture.picture import Picture
@@ -29,6 +30,10 @@ class Step(NamedTuple):
     @property
     def refused(self) -> tuple[Refused, ...]:
         return ()
+
+    @property
+    def shell(self) -> None:
+        return None
 
     def fill(self, values: Mapping[str, str]) -> Step:
         command = self.command
@@ -77,7 +82,8 @@ def found(
     """Evidence may be places, hits or facts; empty and repeated objects, and sentences among them, are dropped."""
     named = tuple(dict.fromkeys(text for text in objects if text and len(text) <= NAME_MAX and "。" not in text))
     usable = tuple((name, value) for name, value in values.items() if is_plain(value))
-    return Finding("found", why, strength, named, places(evidence), aside, usable)
+    who = tuple(Culprit("resource", name) for name in named)
+    return Finding("found", why, strength, named, places(evidence), aside, usable, culprits=who)
 
 
 def is_plain(value: str) -> bool:
