@@ -1,0 +1,67 @@
+"""Output of another cluster, pasted for comparison: nothing in it is about the cluster that is asked about. Pure.
+
+A person has to say both that it is another cluster and why it is shown; from there on everything counts as foreign until
+the person turns back, or a prompt of the own machines stands there again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+from tortie.doctor.reading.exhibit import Exhibit
+from tortie.doctor.reading.readers.host_patterns import Pattern
+
+_SENTENCE: Final = Pattern(r"[.!?] +(?=[A-Z])|[。！？]+(?=.)")
+_LONGEST: Final = 300  # letters of a line that announces it
+_ANOTHER: Final = Pattern(
+    r"\b(?:other|another|different|second|separate|unrelated|staging|test|dev|qa|lab|demo|old) (?:\w+ ){0,2}?cluster\b"
+    r"|^\W{0,6}(?:staging|test|dev|qa|lab|demo)\b"
+    r"|(?:另外?[一二两几]?[套个]?|别的|其[他它]|隔壁|测试|预发|开发|老)的?[^，。：]{0,6}集群",
+    re.IGNORECASE,
+)
+_FOR: Final = Pattern(
+    r"\bcompar|\bfor reference\b|\bas (?:a )?reference\b|\bunrelated\b|\bnot related\b|\bnothing to do with\b"
+    r"|\bdifferent (?:problem|issue|bug)\b|\bwhere (?:it|everything|all) (?:works|is fine)\b"
+    r"|参考|对比|对照|比较一下|没关系|无关|没有关系|别的问题|另一个问题",
+    re.IGNORECASE,
+)
+_BACK: Final = Pattern(
+    r"\bprod(?:uction)?\b|\bin question\b|\bthe (?:broken|sick|affected|failing) (?:one|cluster)\b|\bthis cluster\b"
+    r"|\bback to\b|\bour cluster\b|生产|本集群|出问题的|有问题的|故障集群|回到|言归正传",
+    re.IGNORECASE,
+)
+
+
+def lines_of_others(exhibits: Iterable[Exhibit]) -> set[int]:
+    """The numbers of lines of one source that belong to another cluster."""
+    shown = tuple(exhibits)
+    if not any(_announces(exhibit, line) for exhibit in shown for line in exhibit.lines):
+        return set()
+    own: set[str] = set()
+    others: set[str] = set()
+    foreign = False
+    lines: set[int] = set()
+    for exhibit in shown:
+        if foreign and exhibit.host in own:
+            foreign = False
+        elif exhibit.host and exhibit.host not in others:
+            (others if foreign else own).add(exhibit.host)
+        for index, line in enumerate(exhibit.lines):
+            foreign = _announces(exhibit, line) or (foreign and not (_speaks(exhibit, line) and _BACK.search(line)))
+            if foreign and not exhibit.prose:
+                lines.add(exhibit.number(index))
+    return lines
+
+
+def _announces(exhibit: Exhibit, line: str) -> bool:
+    if not 8 < len(line) <= _LONGEST or not _speaks(exhibit, line):
+        return False
+    last = _SENTENCE.split(line.strip())[-1]  # what stands right before the output
+    return _ANOTHER.search(last) is not None and _FOR.search(last) is not None
+
+
+def _speaks(exhibit: Exhibit, line: str) -> bool:
+    """A person's line: prose, or a heading between two pieces of output."""
+    return exhibit.prose or line.lstrip().startswith(("---", "===", "###", "***", "【"))

@@ -1,0 +1,57 @@
+"""What another cluster printed says nothing of the one that is asked about."""
+
+from __future__ import annotations
+
+import pytest
+from tests.support.doctor import picture
+
+from tortie.doctor.picture.facts import Pod, Session
+
+OWN = """
+[root@prod-1 ~]# kubectl get pods -n kube-system
+NAME                READY   STATUS             RESTARTS   AGE
+calico-node-aaaaa   0/1     CrashLoopBackOff   9          24m
+"""
+OTHER = """
+[root@test-1 ~]# calicoctl node status
+| 172.18.0.1   | node-to-node mesh | start | 03:10:11 | Passive |
+"""
+
+
+@pytest.mark.parametrize(
+    "announced",
+    [
+        "For comparison, this is our other cluster:",
+        "The staging cluster had a different problem last spring:",
+        "对了，我们另外一套测试集群之前也有个怪问题，贴出来参考：",
+        "--- STAGING (only for comparison) ---",
+    ],
+)
+def test_what_is_shown_for_comparison_does_not_count(announced: str) -> None:
+    seen = picture(f"{OWN}\n{announced}\n{OTHER}")
+    assert [pod.name for pod in seen.of(Pod)] == ["calico-node-aaaaa"]
+    assert not seen.of(Session)
+
+
+@pytest.mark.parametrize("back", ["Back to production:", "--- PROD (the one in question) ---", "回到出问题的集群："])
+def test_it_ends_where_the_person_turns_back(back: str) -> None:
+    assert picture(f"The test cluster, for reference:\n{OTHER}\n{back}\n{OWN}").of(Pod)
+
+
+def test_it_ends_at_a_prompt_of_the_own_machines() -> None:
+    again = OWN.replace("aaaaa", "bbbbb")
+    seen = picture(f"{OWN}\nAnother cluster, for comparison:\n{OTHER}\n{again}")
+    assert [pod.name for pod in seen.of(Pod)] == ["calico-node-aaaaa", "calico-node-bbbbb"]
+
+
+@pytest.mark.parametrize(
+    "plain",
+    [
+        "This is our test cluster:",
+        "We have another cluster, too.",
+        "I compared it with our other cluster. There is no tunnel here:",
+        "测试集群里出现了这个问题：",
+    ],
+)
+def test_a_cluster_that_is_only_named_is_the_one_asked_about(plain: str) -> None:
+    assert picture(f"{plain}\n{OTHER}").of(Session)
