@@ -13,10 +13,10 @@ from tortie.doctor.causes.catalogue import all_signs
 from tortie.doctor.picture.facts import Fact
 from tortie.doctor.reading import large
 from tortie.doctor.reading.archives import Skipped
+from tortie.doctor.reading.asides import lines_aside
 from tortie.doctor.reading.cut import cut
 from tortie.doctor.reading.exhibit import Exhibit, Input, Source, input_of
 from tortie.doctor.reading.hearsay import around, lines_told, only_spoken_of, spoken_of_in
-from tortie.doctor.reading.other_clusters import lines_of_others
 from tortie.doctor.reading.readers import read
 from tortie.doctor.reading.sieve import Sieve
 from tortie.doctor.reading.sources import File, Opened, long_log, node_of
@@ -66,7 +66,7 @@ def understood(source: Source) -> Understood:
     if source.quiet:
         return Understood([], [], [], input_of(source))
     exhibits = list(cut(source))
-    told = lines_told(exhibits) | lines_of_others(exhibits)
+    told = lines_told(exhibits) | lines_aside(exhibits)
     read_by_readers, left_out = _of_bearable_length(source, exhibits)
     facts = [fact for exhibit in read_by_readers for fact in read(exhibit) if fact.place.first not in told]
     searchable = Searchable(exhibits)

@@ -1,4 +1,4 @@
-"""What another cluster printed says nothing of the one that is asked about."""
+"""What another cluster printed, or what was before a repair, says nothing of the cluster as it is."""
 
 from __future__ import annotations
 
@@ -55,3 +55,15 @@ def test_it_ends_at_a_prompt_of_the_own_machines() -> None:
 )
 def test_a_cluster_that_is_only_named_is_the_one_asked_about(plain: str) -> None:
     assert picture(f"{plain}\n{OTHER}").of(Session)
+
+
+@pytest.mark.parametrize(
+    ("past", "present"), [("Before the fix:", "Now:"), ("当时的现象（已经是过去式）：", "现在（早上）的检查：")]
+)
+def test_what_was_before_a_repair_does_not_count(past: str, present: str) -> None:
+    seen = picture(f"{past}\n{OTHER}\n{present}\n{OWN}")
+    assert [len(seen.of(Session)), len(seen.of(Pod))] == [0, 1]
+
+
+def test_the_past_counts_where_nothing_shows_the_present() -> None:
+    assert picture(f"At that time:\n{OTHER}").of(Session)

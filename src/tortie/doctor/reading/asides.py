@@ -1,13 +1,15 @@
-"""Output of another cluster, pasted for comparison: nothing in it is about the cluster that is asked about. Pure.
+"""Output that is not about the cluster as it is: of another one, shown for comparison, or of how it was. Pure.
 
-A person has to say both that it is another cluster and why it is shown; from there on everything counts as foreign until
-the person turns back, or a prompt of the own machines stands there again.
+Another cluster: a person has to say both that it is another one and why it is shown; from there on everything counts as
+foreign until the person turns back, or a prompt of the own machines stands there again. The past: what stands below a
+heading that speaks of it, where a later heading shows the present.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from itertools import pairwise
 from typing import Final
 
 from tortie.doctor.reading.exhibit import Exhibit
@@ -32,6 +34,44 @@ _BACK: Final = Pattern(
     r"|\bback to\b|\bour cluster\b|生产|本集群|出问题的|有问题的|故障集群|回到|言归正传",
     re.IGNORECASE,
 )
+
+_PAST: Final = Pattern(
+    r"\bbefore (?:the |that |my |our )?(?:fix|repair|change|reboot)|\bat (?:that|the) time\b"
+    r"|\bback then\b|\bused to look\b"
+    r"|当时的?(?:现象|报错|状态|日志|情况|输出)|修复前|处理前|解决前|过去式|故障时|出问题时",
+    re.IGNORECASE,
+)
+_PRESENT: Final = Pattern(
+    r"\bnow\b|\bafter (?:the |that |my |our )?(?:fix|repair|change|reboot)|\bcurrent(?:ly)?\b|\btoday\b"
+    r"|现在|目前|修复后|处理后|解决后|恢复后|今天",
+    re.IGNORECASE,
+)
+
+
+def lines_aside(exhibits: Iterable[Exhibit]) -> set[int]:
+    """The numbers of lines of one source that say nothing of this cluster as it is."""
+    shown = tuple(exhibits)
+    return lines_of_others(shown) | lines_of_the_past(shown)
+
+
+def lines_of_the_past(exhibits: tuple[Exhibit, ...]) -> set[int]:
+    rows = [(exhibit, index) for exhibit in exhibits for index in range(len(exhibit.lines))]
+    heads = [(at, _tense(*row)) for at, row in enumerate(rows) if row[0].prose]
+    heads = [(at, tense) for at, tense in heads if tense]
+    lines: set[int] = set()
+    for (at, tense), (end, then) in pairwise(heads):
+        if (tense, then) == ("past", "present"):
+            lines.update(exhibit.number(index) for exhibit, index in rows[at + 1 : end])
+    return lines
+
+
+def _tense(exhibit: Exhibit, index: int) -> str:
+    """Of a heading, a line that ends in a colon."""
+    line = exhibit.lines[index].strip()
+    if not line.endswith((":", "：")) or len(line) > _LONGEST:
+        return ""
+    last = _SENTENCE.split(line)[-1]
+    return "past" if _PAST.search(last) else "present" if _PRESENT.search(last) else ""
 
 
 def lines_of_others(exhibits: Iterable[Exhibit]) -> set[int]:
