@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.picture.since import only_what_counts
+from tortie.doctor.picture.whose import only_of_nodes
 from tortie.doctor.reading.exhibit import Source
 from tortie.doctor.shares import all_understood
 
@@ -17,4 +18,4 @@ def picture_of(sources: Iterable[Source]) -> Picture:
         picture.add(part.facts)
         picture.add_hits(part.hits)
     picture.skipped = tuple(getattr(sources, "skipped", ()))
-    return only_what_counts(picture)
+    return only_of_nodes(only_what_counts(picture))
