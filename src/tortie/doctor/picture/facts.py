@@ -146,6 +146,15 @@ class Probe(NamedTuple):
     owner: str = ""  # pod or workload
     container: str = ""
 
+    @property
+    def checks(self) -> frozenset[str]:
+        """Parts of the agent that it asks, whatever release: `calico-node -bird-live`, `calico component node health
+        --bird-live`; felix alone where the page of Felix is asked."""
+        parts = {part for part in ("felix", "bird", "bird6") if f"-{part}-live" in self.action}
+        parts |= {part for part in ("felix", "bird", "bird6") if f"-{part}-ready" in self.action}
+        page = ":9099/" in self.action and self.action.endswith(("/liveness", "/readiness"))
+        return frozenset(parts or ({"felix"} if page else ()))
+
 
 class Event(NamedTuple):
     """A Kubernetes event, from describe, get events, YAML, JSON, or a bare pasted message of kubelet's."""

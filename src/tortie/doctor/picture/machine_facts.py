@@ -81,6 +81,23 @@ class Process(NamedTuple):
     cpu: float | None = None
     host: str = ""
 
+    @property
+    def part(self) -> str:
+        """The part of Calico's agent that it runs: felix, confd, monitor-addresses, bird ...; empty for other programs.
+        Old releases say `calico-node -felix`, new ones `calico component felix` or `calico component node confd`."""
+        words = self.command.split()
+        name = words[0].rpartition("/")[2].rstrip(":") if words else ""
+        if name in ("bird", "bird6", "confd"):
+            return name
+        if name in ("calico-felix", "felix"):
+            return "felix"
+        rest = words[1:]
+        if name == "calico" and rest[:1] == ["component"]:
+            rest = rest[2:] if rest[1:2] == ["node"] else rest[1:]
+        elif name != "calico-node":
+            return ""
+        return rest[0].lstrip("-") if rest else "node"
+
 
 class Load(NamedTuple):
     """Load averages, with the number of cores where it is shown."""

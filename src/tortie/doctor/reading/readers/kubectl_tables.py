@@ -136,6 +136,7 @@ def _reader_of(header: Header, asked: str, command: str) -> Callable[[Place, Row
         ({"CLUSTER-IP"}, rows.service_row),
         ({"AVAILABLE", "PROGRESSING", "DEGRADED"}, rows.tigera_row),
         ({"SERVICE", "AVAILABLE"}, rows.apiservice_row),
+        ({"APIVERSION", "KIND"}, rows.api_row),
         ({"CIDR", "NAME"}, rows.pool_row),
     ):
         if columns <= names:
