@@ -44,5 +44,7 @@ def readers() -> tuple[Reader, ...]:
 
 
 def read(exhibit: Exhibit) -> Iterator[Fact]:
+    if exhibit.form and not exhibit.command:
+        exhibit = exhibit._replace(command=exhibit.form)
     for reader in readers():
         yield from reader(exhibit)

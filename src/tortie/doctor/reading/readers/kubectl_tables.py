@@ -18,7 +18,7 @@ from tortie.doctor.reading.readers import kubectl_rows as rows
 from tortie.doctor.reading.readers.bare_rows import bare_row, bare_top, missing, of_name
 from tortie.doctor.reading.readers.bounds import bounded
 from tortie.doctor.reading.readers.jsonpath import column_names
-from tortie.doctor.reading.readers.kubectl_words import asked_for, namespace_of
+from tortie.doctor.reading.readers.kubectl_words import asked_for, bare_name, namespace_of
 from tortie.doctor.reading.readers.rows import NONE, event_row, node_row, pod_row
 from tortie.doctor.reading.readers.tables import Header, header_of
 from tortie.doctor.reading.readers.times import is_cut
@@ -146,5 +146,5 @@ def _reader_of(header: Header, asked: str, command: str) -> Callable[[Place, Row
     if "CREATED_AT" in names:
         return lambda place, row: rows.created_row(place, row, asked)
     if asked and "NAME" in names:
-        return lambda place, row: of_name(place, row.get("NAME", ""), asked)
+        return lambda place, row: of_name(place, bare_name(row.get("NAME", "")), asked)
     return None
