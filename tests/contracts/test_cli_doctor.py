@@ -24,6 +24,9 @@ HEALTHY = """\
 $ kubectl get pods -n kube-system
 NAME                READY   STATUS    RESTARTS   AGE
 calico-node-aaaaa   1/1     Running   0          9d
+$ kubectl get nodes
+NAME   STATUS   ROLES    AGE   VERSION
+w1     Ready    <none>   9d    v1.27.4
 """
 OPEN = """\
 $ kubectl get pods -n kube-system

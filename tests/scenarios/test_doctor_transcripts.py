@@ -73,7 +73,7 @@ def test_the_cause_of_the_tutorial_passes_its_test_and_is_right_about_its_case(c
 
 
 def test_the_module_of_the_tutorial_keeps_the_rules_of_the_house(checkout: Path) -> None:
-    module = "src/tortie/doctor/causes/trt7099_inotify_exhausted.py"
+    module = "src/tortie/doctor/causes/kernel/trt7099_inotify_exhausted.py"
     test = "tests/unit/doctor/causes/test_trt7099_inotify_exhausted.py"
     shutil.copy(ROOT / "pyproject.toml", checkout)
     _run(checkout, "-m", "ruff", "check", "--no-cache", module, test)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-from tortie.doctor.causes.cause import Cause, Finding, Step
+from tortie.doctor.causes.cause import Cause, Finding
+from tortie.doctor.causes.steps import Step
 from tortie.doctor.reading.archives import Skipped
 from tortie.doctor.reading.exhibit import Place
+from tortie.doctor.texts import Told
 from tortie.doctor.words import Words
 
 Verdict = Literal["cause-found", "healthy", "undetermined"]
@@ -24,11 +26,12 @@ class Symptom(NamedTuple):
 
 
 class Quote(NamedTuple):
-    """Evidence with its words."""
+    """Evidence with its words; long lines are shortened around what decided."""
 
     id: str
     place: Place
     text: str
+    decisive: tuple[tuple[int, int], ...] = ()  # where in the text stands what decided, as far as it is known
 
 
 class Answer(NamedTuple):
@@ -41,11 +44,12 @@ class Answer(NamedTuple):
     explains: tuple[str, ...]  # ids of symptoms
     fix: tuple[Step, ...]
     verify: tuple[Step, ...] = ()
+    prevent: tuple[Words, ...] = ()  # only what fits here
 
 
 class Excluded(NamedTuple):
     cause: Cause
-    why: Words
+    why: Told
     evidence: tuple[Place, ...] = ()
 
 
@@ -53,7 +57,7 @@ class Question(NamedTuple):
     """What to run next, and what it decides."""
 
     command: str
-    why: Words
+    why: Told
     cause: str
 
 
@@ -62,6 +66,24 @@ class Checked(NamedTuple):
 
     text: Words
     evidence: tuple[Place, ...] = ()
+
+
+class Area(NamedTuple):
+    """A part of a cluster that can be looked at: what a verdict of `healthy` covers, or does not."""
+
+    key: str  # agents, nodes, sessions, addresses, api, events, pods, traffic, start
+    text: Words
+
+
+class Unexplained(NamedTuple):
+    """A line that says that something is wrong, and that no cause accounts for."""
+
+    kind: str  # fatal, degraded, error, trial, event, restarts, address, complaint
+    text: str  # the line itself
+    place: Place
+    component: str  # who printed it; empty where nothing says
+    phase: Words  # where to look: that component's part, and when in a start it runs
+    count: int = 1  # type: ignore[assignment] # a tuple has a method of that name, and nobody needs it here
 
 
 class Diagnosis(NamedTuple):
@@ -75,6 +97,10 @@ class Diagnosis(NamedTuple):
     checked: tuple[Checked, ...]
     not_understood: tuple[Place, ...]
     skipped: tuple[Skipped, ...] = ()  # files that were not read, and why
+    covers: tuple[Area, ...] = ()  # what was seen in order; empty when a cause was found
+    not_shown: tuple[Area, ...] = ()  # what nobody looked at
+    unexplained: tuple[Unexplained, ...] = ()  # the worst first
+    remark: Words | None = None  # why nothing is claimed: none of the known causes, or too little was shown
 
     @property
     def exit_code(self) -> int:

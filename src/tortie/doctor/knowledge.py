@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 from tortie.doctor.causes.catalogue import cause_named
-from tortie.doctor.causes.cause import Cause, Finding, Step
+from tortie.doctor.causes.cause import Cause, Finding
+from tortie.doctor.causes.steps import Step
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.words import Language, Words
 

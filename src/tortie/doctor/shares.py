@@ -14,16 +14,22 @@ from tortie.doctor.picture.facts import Fact
 from tortie.doctor.reading import large
 from tortie.doctor.reading.archives import Skipped
 from tortie.doctor.reading.cut import cut
-from tortie.doctor.reading.exhibit import Exhibit, Source
+from tortie.doctor.reading.exhibit import Exhibit, Input, Source, input_of
 from tortie.doctor.reading.hearsay import around, lines_told, only_spoken_of, spoken_of_in
 from tortie.doctor.reading.readers import read
 from tortie.doctor.reading.sieve import Sieve
 from tortie.doctor.reading.sources import File, Opened, long_log, node_of
 from tortie.doctor.signs import Hit, Searchable, Sign
+from tortie.doctor.words import Words
 
 PAYS_FROM: Final = 1 << 20  # bytes in all
 _BATCH: Final = 4 << 20  # bytes of small files that are one job
 _BATCH_FILES: Final = 64
+PROSE_MAX: Final = 1_000  # lines; no person writes so many
+_TOO_MUCH_PROSE: Final = Words(
+    "after {count} lines of prose, sentences were only searched for known messages",
+    "自然语言超过 {count} 行，其后的句子只搜索了已知消息",
+)
 
 
 class Understood(NamedTuple):
@@ -32,6 +38,8 @@ class Understood(NamedTuple):
     exhibits: list[Exhibit]
     facts: list[Fact]
     hits: list[Hit]
+    input: Input
+    left_out: tuple[Skipped, ...] = ()
 
 
 class Range(NamedTuple):
@@ -55,13 +63,29 @@ Outcome = Read | list[Understood | Skipped | File]  # a file comes back unread w
 
 def understood(source: Source) -> Understood:
     if source.quiet:
-        return Understood([], [], [])
+        return Understood([], [], [], input_of(source))
     exhibits = list(cut(source))
     told = lines_told(exhibits)
-    facts = [fact for exhibit in exhibits for fact in read(exhibit) if not told or fact.place.first not in told]
+    read_by_readers, left_out = _of_bearable_length(source, exhibits)
+    facts = [fact for exhibit in read_by_readers for fact in read(exhibit) if fact.place.first not in told]
     searchable = Searchable(exhibits)
     hits = list(searchable.hits(_likely(searchable.low)))
-    return Understood(exhibits, facts, _seen(hits, exhibits, told))
+    return Understood(exhibits, facts, _seen(hits, exhibits, told), input_of(source), left_out)
+
+
+def _of_bearable_length(source: Source, exhibits: list[Exhibit]) -> tuple[list[Exhibit], tuple[Skipped, ...]]:
+    """The exhibits without what is too much prose to be a person's; it is still searched for signs."""
+    if sum(len(exhibit.lines) for exhibit in exhibits if exhibit.prose) <= PROSE_MAX:
+        return exhibits, ()
+    kept: list[Exhibit] = []
+    room = PROSE_MAX
+    for exhibit in exhibits:
+        if not exhibit.prose:
+            kept.append(exhibit)
+        elif room:
+            kept.append(exhibit._replace(lines=exhibit.lines[:room], numbers=exhibit.numbers[:room]))
+            room = max(0, room - len(exhibit.lines))
+    return kept, (Skipped(source.name, _TOO_MUCH_PROSE.fill(count=PROSE_MAX)),)
 
 
 def _seen(hits: list[Hit], exhibits: list[Exhibit], told: frozenset[int]) -> list[Hit]:
@@ -113,7 +137,8 @@ def _shared(opened: Opened, files: list[File]) -> Iterator[Understood]:
             file = outcome.job.file
             if outcome.job.stop == file.size:
                 if len(portions) == len(large.ranges(file.size)):
-                    yield understood(large.put_together(file.name, node_of(file.name), portions))
+                    whole = large.put_together(file.name, node_of(file.name), portions)
+                    yield understood(whole._replace(size=file.size))
                 else:
                     yield from map(understood, opened.open(file))  # it is no more what it was: what is left of it
                 portions.clear()

@@ -63,6 +63,7 @@ Exit codes: 0 healthy, 3 a cause was found, 4 only things worth fixing, 5 undete
     arguments=(Argument("paths", "PATH", required=False, repeated=True),),
     options=(
         output_option("text", *FORMS),
+        Option(("--brief",), "brief", "Three lines of text: what it is, where, and the fix."),
         Option(("--here",), "here", "Collect from this machine's own agent and judge that."),
         Option(("--root",), "root", "With --here: the folder below which the agent's files are.", "DIR"),
         Option(("--lab",), "lab", "Collect from every node of the running lab and judge that."),

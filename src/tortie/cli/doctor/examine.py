@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
+from datetime import datetime
 
+from tortie.cli.doctor.working import tell_how_to_end, told_to_wait
 from tortie.cli.language import choose_language, may_colour
 from tortie.doctor.answer import forms
 from tortie.doctor.causes.catalogue import needles
@@ -21,6 +23,7 @@ def examine(
     *,
     paths: tuple[str, ...],
     output: str,
+    brief: bool = False,
     here: bool,
     root: str | None,
     lab: bool = False,
@@ -29,7 +32,7 @@ def examine(
     color: str,
 ) -> int:
     language = choose_language(lang, os.environ)
-    render = forms.form(output)
+    render = forms.form(output, brief=brief)
     if root is not None and not here:
         raise UsageError("--root without --here", "it says where this machine's files are", "add --here")
     if name is not None and not lab:
@@ -42,10 +45,13 @@ def examine(
     opened = open_sources(paths, sys.stdin.buffer, needles())
 
     def answer(collected: list[Source]) -> int:
-        picture = picture_of(_Together(collected, opened) if collected else opened)
-        diagnosis = judge(picture)
+        tell_how_to_end(language, paths)
+        with told_to_wait(language, lambda: opened.reading):
+            picture = picture_of(_Together(collected, opened) if collected else opened)
+            diagnosis = judge(picture)
         colour = may_colour(color, os.environ, sys.stdout)
-        sys.stdout.write(render(diagnosis, picture, language, colour=colour))
+        now = datetime.now().astimezone()
+        sys.stdout.write(render(diagnosis, picture, language, colour=colour, when=now))
         return diagnosis.exit_code
 
     collected: list[Source] = []

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 from tortie.doctor.answer.labels import label
-from tortie.doctor.diagnosis import Answer, Diagnosis
+from tortie.doctor.diagnosis import Answer, Diagnosis, Unexplained
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.words import Language
 
 
-def render(diagnosis: Diagnosis, picture: Picture, language: Language, *, colour: bool) -> str:
+def render(
+    diagnosis: Diagnosis, picture: Picture, language: Language, *, colour: bool, when: datetime | None = None
+) -> str:
     import json
 
     return json.dumps(as_json(diagnosis, language), ensure_ascii=False, indent=2) + "\n"
@@ -46,6 +49,7 @@ def as_json(diagnosis: Diagnosis, language: Language) -> dict[str, Any]:
                 "source": quote.place.source,
                 "lines": [quote.place.first, quote.place.last],
                 "quote": quote.text,
+                "decisive": [quote.text[begin:end] for begin, end in quote.decisive],
             }
             for quote in diagnosis.evidence
         ],
@@ -55,6 +59,21 @@ def as_json(diagnosis: Diagnosis, language: Language) -> dict[str, Any]:
             {"source": place.source, "lines": [place.first, place.last]} for place in diagnosis.not_understood
         ],
         "skipped": [{"source": one.name, "why": one.why.to(language)} for one in diagnosis.skipped],
+        "covers": [{"area": area.key, "text": area.text.to(language)} for area in diagnosis.covers],
+        "not_shown": [{"area": area.key, "text": area.text.to(language)} for area in diagnosis.not_shown],
+        "unexplained": [_unexplained(line, diagnosis, language) for line in diagnosis.unexplained],
+        "remark": diagnosis.remark.to(language) if diagnosis.remark else "",
+    }
+
+
+def _unexplained(line: Unexplained, diagnosis: Diagnosis, language: Language) -> dict[str, Any]:
+    return {
+        "kind": line.kind,
+        "text": line.text,
+        "component": line.component,
+        "phase": line.phase.to(language),
+        "count": line.count,
+        "evidence": [quote.id for quote in diagnosis.evidence if quote.place == line.place],
     }
 
 
@@ -84,7 +103,7 @@ def _cause(answer: Answer, language: Language) -> dict[str, Any]:
             else step.text.to(language)
             for step in answer.verify
         ],
-        "prevent": [text.to(language) for text in cause.prevent],
+        "prevent": [text.to(language) for text in answer.prevent],
     }
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from tortie.doctor.answer.labels import label
 from tortie.doctor.diagnosis import Answer, Diagnosis
 from tortie.doctor.picture.picture import Picture
@@ -9,7 +11,9 @@ from tortie.doctor.words import Language
 from tortie.model.measure import plain
 
 
-def render(diagnosis: Diagnosis, picture: Picture, language: Language, *, colour: bool) -> str:
+def render(
+    diagnosis: Diagnosis, picture: Picture, language: Language, *, colour: bool, when: datetime | None = None
+) -> str:
     from xml.sax.saxutils import escape, quoteattr
 
     colon = label("colon", language)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from tortie.doctor.words import Words
+from tortie.doctor.words import Language, Words
 
 LABELS: Final = {
     "cause-found": Words("Cause found", "已找到原因"),
     "healthy": Words("Healthy", "健康"),
     "undetermined": Words("Undetermined", "尚无法确定"),
-    "confidence": Words("confidence", "置信度"),
+    "sure": Words("confidence {number} ({words})", "置信度 {number}（{words}）"),
     "severity": Words("severity", "严重程度"),
     "critical": Words("critical", "致命"),
     "high": Words("high", "高"),
@@ -24,6 +24,9 @@ LABELS: Final = {
     "why": Words("Why", "依据"),
     "also": Words("A second cause, independent of the first", "另有一个独立的原因"),
     "symptoms": Words("What is seen", "现象"),
+    "explained-all": Words("What it explains", "可由此解释的现象"),
+    "open-all": Words("Not explained by it", "无法由此解释的现象"),
+    "over-all": Words("Over by now", "已恢复的现象"),
     "explained": Words("consequence", "由此引起"),
     "over": Words("over", "已过去"),
     "open": Words("not explained", "尚未解释"),
@@ -37,6 +40,10 @@ LABELS: Final = {
     "candidates": Words("Candidates, most probable first", "候选原因（按可能性排序）"),
     "next": Words("Run this next", "下一步请执行"),
     "checked": Words("Checked", "已检查"),
+    "unexplained": Words("Unexplained, the worst first", "无法解释的内容（最严重的在前）"),
+    "look": Words("look at", "排查方向"),
+    "covers": Words("This covers", "结论覆盖"),
+    "not-shown": Words("Not shown, so nothing is said of it", "未展示，不作判断"),
     "evidence": Words("Evidence", "证据"),
     "not-understood": Words("Not understood", "未能识别"),
     "skipped": Words("Not read", "未读取"),
@@ -53,12 +60,41 @@ LABELS: Final = {
     "report": Words("Tortie's diagnosis", "Tortie 诊断报告"),
     "colon": Words(": ", "："),
     "comma": Words(", ", "，"),
+    "gap": Words(" ", ""),  # between two sentences
+    "semicolon": Words("; ", "；"),
+    "where": Words("Where", "位置"),
+    "if-still": Words("If something still fails", "如仍有异常"),
+    "first-candidate": Words("First candidate", "首要怀疑"),
+    "open-line": Words("Not explained", "尚未解释"),
     "more": Words("{count} more", "另有 {count} 处"),
     "none": Words("none", "无"),
     "timeline": Words("Timeline", "时间线"),
     "topology": Words("Topology", "拓扑"),
+    "leads-to": Words("and from that follows", "由此导致"),
+    "about": Words("The causes named here", "本页提到的原因"),
+    "inputs": Words("What was read", "已读取的输入"),
+    "one-input": Words("1 input", "1 个输入"),
+    "inputs-read": Words("{count} inputs", "{count} 个输入"),
+    "more-inputs": Words("and {count} more", "另有 {count} 个"),
+    "copy": Words("Copy", "复制"),
+    "copied": Words("Copied", "已复制"),
     "window": Words("The start against the liveness window", "启动过程与存活探测窗口"),
 }
+
+
+# How sure a number is, in words; docs/explanation/judgement.md says how the numbers are held against cases.
+_SURE: Final = (
+    (0.95, Words("proven", "已证实")),
+    (0.9, Words("well supported", "证据充分")),
+    (0.8, Words("likely", "很可能")),
+    (0.4, Words("possible", "有可能")),
+    (0.0, Words("only a hint", "仅为线索")),
+)
+
+
+def sure_label(confidence: float, language: Language) -> str:
+    words = next(words for least, words in _SURE if confidence >= least)
+    return label("sure", language, number=f"{confidence:.2f}", words=words.to(language))
 
 
 def since_label(since: str, language: str) -> str:

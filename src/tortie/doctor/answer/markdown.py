@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from tortie.doctor.answer.labels import label
 from tortie.doctor.answer.outline import Line, Section, outline
 from tortie.doctor.diagnosis import Diagnosis
@@ -12,7 +14,9 @@ from tortie.model.measure import indented, plain
 _SPECIAL = "\\`*_{}[]<>|~"
 
 
-def render(diagnosis: Diagnosis, picture: Picture, language: Language, *, colour: bool) -> str:
+def render(
+    diagnosis: Diagnosis, picture: Picture, language: Language, *, colour: bool, when: datetime | None = None
+) -> str:
     told = outline(diagnosis, language)
     verdict = f"**{told.verdict}**{label('colon', language)}"
     parts = [f"# {label('report', language)}", f"{verdict}{_escaped(told.headline)}"]

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, Literal, NamedTuple
 
-from tortie.doctor.answer.labels import label, since_label
-from tortie.doctor.causes.cause import Step
+from tortie.doctor.answer.labels import label, since_label, sure_label
+from tortie.doctor.causes.steps import Step
 from tortie.doctor.diagnosis import Answer, Diagnosis, Quote, Symptom
+from tortie.doctor.judgement.quoting import Span
 from tortie.doctor.reading.exhibit import Place
 from tortie.doctor.words import Language
 
@@ -15,6 +16,8 @@ Kind = Literal["plain", "item", "number", "quote", "command"]
 
 PLACES_SHOWN: Final = 6
 SYMPTOMS_SHOWN: Final = 10
+COLUMNS_QUOTED: Final = 400
+EXCLUDED_SHOWN: Final = 5
 
 
 class Line(NamedTuple):
@@ -25,6 +28,7 @@ class Line(NamedTuple):
     tag: str = ""  # a place, a mark such as `safe`, a code
     tone: str = ""  # good, bad, dim
     deep: bool = False  # belongs to the item above it
+    spans: tuple[Span, ...] = ()  # of a quote: where stands what decided
 
 
 class Section(NamedTuple):
@@ -62,6 +66,8 @@ class _Parts:
         if diagnosis.verdict == "healthy":
             return self._label("nothing")
         if diagnosis.verdict == "undetermined":
+            if diagnosis.remark:
+                return self._sentence(diagnosis.remark.to(self._language))
             seen = diagnosis.causes or diagnosis.symptoms or diagnosis.checked
             return self._label("no-claim" if seen else "no-evidence")
         first = diagnosis.causes[0]
@@ -73,10 +79,12 @@ class _Parts:
             for number, answer in enumerate(diagnosis.causes):
                 yield from self._cause(answer, second=number > 0)
         elif diagnosis.verdict == "undetermined":
+            yield self._unexplained()
             yield self._candidates()
             yield self._next()
-        yield self._symptoms()
+        yield from self._symptoms()
         yield self._checked()
+        yield self._breadth()
         yield self._ruled_out()
         yield self._unrelated()
         if diagnosis.verdict == "cause-found":
@@ -92,7 +100,7 @@ class _Parts:
         since = next((s.since for s in self._explained(answer) if s.since), "")
         if since:
             head.append(Line("plain", since, since_label(since, self._language)))
-        sure = f"{self._label('confidence')} {answer.confidence:.2f}{self._label('comma')}{self._label('severity')}"
+        sure = f"{sure_label(answer.confidence, language)}{self._label('comma')}{self._label('severity')}"
         head.append(Line("plain", f"{sure} {self._label(cause.severity)}", tone="dim"))
         title = ""
         if second:
@@ -101,7 +109,7 @@ class _Parts:
         yield Section(self._label("why"), tuple(self._evidence(answer)))
         yield Section(self._label("fix"), tuple(self._steps(answer.fix, numbered=True)))
         yield Section(self._label("verify"), tuple(self._steps(answer.verify, numbered=False)))
-        yield Section(self._label("prevent"), tuple(Line("item", text.to(language)) for text in cause.prevent))
+        yield Section(self._label("prevent"), tuple(Line("item", text.to(language)) for text in answer.prevent))
 
     def _explained(self, answer: Answer) -> list[Symptom]:
         return [self._diagnosis.symptoms[int(id_[1:]) - 1] for id_ in answer.explains]
@@ -109,7 +117,7 @@ class _Parts:
     def _evidence(self, answer: Answer) -> Iterator[Line]:
         for id_ in answer.because:
             quote = self._quotes[id_]
-            yield Line("quote", quote.text, str(quote.place))
+            yield _quoted(quote)
 
     def _steps(self, steps: tuple[Step, ...], *, numbered: bool) -> Iterator[Line]:
         for step in steps:
@@ -123,11 +131,12 @@ class _Parts:
         lines = []
         for answer in self._diagnosis.causes:
             cause = answer.cause
+            sure = sure_label(answer.confidence, self._language)
             lines.append(Line("number", f"{cause.id}{self._colon}{cause.name.to(self._language)}", cause.code))
-            lines.append(Line("plain", answer.finding.why.to(self._language), f"{answer.confidence:.2f}", deep=True))
+            lines.append(Line("plain", answer.finding.why.to(self._language), sure, deep=True))
             quote = next((self._quotes[id_] for id_ in answer.because), None)
             if quote:
-                lines.append(Line("quote", _first(quote), str(quote.place), deep=True))
+                lines.append(_quoted(best_line(quote), deep=True))
         return Section(self._label("candidates"), tuple(lines))
 
     def _next(self) -> Section:
@@ -136,19 +145,20 @@ class _Parts:
             lines += [Line("plain", ask.why.to(self._language)), Line("command", ask.command)]
         return Section(self._label("next"), tuple(lines))
 
-    def _symptoms(self) -> Section:
+    def _symptoms(self) -> Iterator[Section]:
+        """By what they are to the cause: what it explains, what it does not, and what is over."""
         explained = {id_ for answer in self._diagnosis.causes for id_ in answer.explains}
         claimed = self._diagnosis.verdict == "cause-found"
-        lines = []
+        groups: dict[str, list[Line]] = {"open-all": [], "explained-all": [], "symptoms": [], "over-all": []}
         for number, symptom in enumerate(self._diagnosis.symptoms, 1):
-            mark, tone = "", ""
-            if not symptom.current:
-                mark, tone = self._label("over"), "dim"
-            elif claimed:
-                mark = self._label("explained" if f"s{number}" in explained else "open")
-            where = next((str(place) for place in symptom.evidence), "")
-            lines.append(Line("item", symptom.text.to(self._language), " · ".join(filter(None, (mark, where))), tone))
-        return Section(self._label("symptoms"), tuple(self._capped(lines, SYMPTOMS_SHOWN)))
+            group = "over-all" if not symptom.current else "symptoms"
+            if claimed and symptom.current:
+                group = "explained-all" if f"s{number}" in explained else "open-all"
+            where = next((f" ({place})" for place in symptom.evidence), "")
+            tone = "" if symptom.current else "dim"
+            groups[group].append(Line("item", symptom.text.to(self._language).strip() + where, tone=tone))
+        for title, lines in groups.items():
+            yield Section(self._label(title), tuple(self._capped(lines, SYMPTOMS_SHOWN)))
 
     def _capped(self, lines: list[Line], most: int) -> list[Line]:
         if len(lines) <= most:
@@ -162,17 +172,43 @@ class _Parts:
             tuple(Line("item", checked.text.to(self._language), tone="good") for checked in diagnosis.checked),
         )
 
+    def _sentence(self, text: str) -> str:
+        return f"{text[:1].upper()}{text[1:]}{'.' if text.isascii() else '。'}"
+
+    def _unexplained(self) -> Section:
+        lines: list[Line] = []
+        for item in self._diagnosis.unexplained:
+            phase = item.phase.to(self._language)
+            named = not item.component or item.component.lower() in phase.lower()
+            who = "" if named else f"{item.component}{self._label('comma')}"
+            times = f" (x{item.count})" if item.count > 1 else ""
+            lines.append(Line("quote", item.text[:COLUMNS_QUOTED] + times, str(item.place)))
+            lines.append(Line("plain", f"{who}{phase}", self._label("look"), "dim", deep=True))
+        return Section(self._label("unexplained"), tuple(lines))
+
+    def _breadth(self) -> Section:
+        """What a verdict of healthy speaks of, and what it does not."""
+        diagnosis, comma = self._diagnosis, self._label("comma")
+        parts = (("covers", diagnosis.covers), ("not-shown", diagnosis.not_shown))
+        lines = [
+            Line("plain", comma.join(area.text.to(self._language) for area in areas), self._label(key))
+            for key, areas in parts
+            if areas and (diagnosis.verdict == "healthy" or (diagnosis.remark and not diagnosis.unexplained))
+        ]
+        return Section("", tuple(lines))
+
     def _ruled_out(self) -> Section:
+        """What somebody would think of first comes first; a long list of what it is not helps nobody."""
         lines = [
             Line("item", excluded.why.to(self._language), excluded.cause.id) for excluded in self._diagnosis.ruled_out
         ]
-        return Section(self._label("ruled-out"), tuple(lines))
+        return Section(self._label("ruled-out"), tuple(lines[:EXCLUDED_SHOWN]))
 
     def _unrelated(self) -> Section:
         lines: list[Line] = []
         for answer in self._diagnosis.unrelated:
             lines.append(Line("item", answer.finding.why.to(self._language), f"{answer.cause.code} {answer.cause.id}"))
-            lines += [Line("quote", quote.text, str(quote.place)) for quote in self._few(answer)]
+            lines += [_quoted(quote) for quote in self._few(answer)]
             lines += [Line("command", step.command) for step in answer.fix[:1] if step.command]
         return Section(self._label("unrelated"), tuple(lines))
 
@@ -184,18 +220,31 @@ class _Parts:
         return Section(self._label("skipped"), tuple(self._capped(lines, SYMPTOMS_SHOWN)))
 
     def _not_understood(self) -> Section:
-        places = self._diagnosis.not_understood
-        if not places:
-            return Section("", ())
-        count = sum(place.last - place.first + 1 for place in places)
-        shown = ", ".join(str(place) for place in _largest(places))
-        more = f", {self._label('more', count=len(places) - PLACES_SHOWN)}" if len(places) > PLACES_SHOWN else ""
-        text = f"{self._label('lines', count=count)} ({shown}{more})"
-        return Section(self._label("not-understood"), (Line("plain", text, tone="dim"),))
+        text = unread_lines(self._diagnosis.not_understood, self._language)
+        return Section(self._label("not-understood"), (Line("plain", text, tone="dim"),) if text else ())
 
 
-def _first(quote: Quote) -> str:
-    return quote.text.split("\n", 1)[0]
+def unread_lines(places: tuple[Place, ...], language: Language) -> str:
+    """How many lines nobody understood, and where most of them are."""
+    if not places:
+        return ""
+    count = sum(place.last - place.first + 1 for place in places)
+    shown = ", ".join(str(place) for place in _largest(places))
+    more = f", {label('more', language, count=len(places) - PLACES_SHOWN)}" if len(places) > PLACES_SHOWN else ""
+    return f"{label('lines', language, count=count)} ({shown}{more})"
+
+
+def _quoted(quote: Quote, *, deep: bool = False) -> Line:
+    return Line("quote", quote.text, str(quote.place), deep=deep, spans=quote.decisive)
+
+
+def best_line(quote: Quote) -> Quote:
+    """The quote as one line: the one in which stands what decided, else the first."""
+    at = quote.decisive[0][0] if quote.decisive else 0
+    begin = quote.text.rfind("\n", 0, at) + 1
+    text = quote.text[begin:].split("\n", 1)[0]
+    spans = tuple((first - begin, min(last - begin, len(text))) for first, last in quote.decisive[:1])
+    return quote._replace(text=text, decisive=spans)
 
 
 def _largest(places: tuple[Place, ...]) -> list[Place]:

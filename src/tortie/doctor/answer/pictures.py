@@ -6,14 +6,17 @@ import math
 from typing import Final
 
 from tortie.doctor.answer.labels import label
+from tortie.doctor.answer.markup import escaped
 from tortie.doctor.picture.timeline import Start
 from tortie.doctor.picture.topology import Edge, Member, Topology
 from tortie.doctor.words import Language, Words
-from tortie.model.measure import cut_to_ems, plain
+from tortie.model.measure import cut_to_ems
 
 WIDTH: Final = 720
 NODES_DRAWN: Final = 24
 _BOX: Final = (168, 58)
+_WORDS: Final = (70, 16)  # what the words on an edge take
+Point = tuple[float, float]
 
 _TEXTS: Final = {
     "registered": Words("registered", "登记为"),
@@ -30,17 +33,14 @@ def _say(key: str, language: Language, **values: object) -> str:
     return _TEXTS[key].to(language).format(**values)
 
 
-def escaped(text: str) -> str:
-    return plain(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
-
-
 def draw_topology(seen: Topology, culprits: frozenset[str], language: Language) -> str:
-    """Members around a circle, foreign addresses too; empty when there is nothing to see."""
+    """Members around a circle, foreign addresses too; empty when there is nothing to see: boxes alone are a list."""
     members = sorted(seen.nodes, key=lambda member: _dull(member, seen, culprits))[:NODES_DRAWN]
-    if len(members) < 2 and not seen.edges:
-        return ""
     height, at = _positions(members)
-    rows = [_edge(edge, at) for edge in seen.edges if edge.one in at and edge.other in at]
+    written: list[Point] = []
+    rows = [_edge(edge, at, written) for edge in seen.edges if edge.one in at and edge.other in at]
+    if not rows and not any(map(_is_wrong, members)):
+        return ""
     rows += [_member(member, at[member.name], culprits, language) for member in members]
     left = len(seen.nodes) - len(members)
     if left > 0:
@@ -74,15 +74,19 @@ def _positions(members: list[Member]) -> tuple[int, dict[str, tuple[float, float
     return total, at
 
 
-def _edge(edge: Edge, at: dict[str, tuple[float, float]]) -> str:
+def _edge(edge: Edge, at: dict[str, Point], written: list[Point]) -> str:
+    """The line, and above it what a session that is down says; `written` are the places of such words so far."""
     (x1, y1), (x2, y2) = at[edge.one], at[edge.other]
     kind = "up" if edge.up else "down"
     line = f'<line class="session {kind}" x1="{x1:.0f}" y1="{y1:.0f}" x2="{x2:.0f}" y2="{y2:.0f}"/>'
     if edge.up:
         return line
-    # Off the middle, so that two edges that cross do not write over each other.
-    share = 0.5 if y1 == y2 else 0.58
-    x, y = x1 * share + x2 * (1 - share), y1 * share + y2 * (1 - share)
+    # Off the middle, where edges cross, and never over another one's words.
+    shares = (0.5, 0.36, 0.64) if y1 == y2 else (0.58, 0.42, 0.68, 0.32)
+    points = [(x1 * share + x2 * (1 - share), y1 * share + y2 * (1 - share)) for share in shares]
+    free = [(x, y) for x, y in points if not any(abs(x - a) < _WORDS[0] and abs(y - b) < _WORDS[1] for a, b in written)]
+    x, y = (free or points)[0]
+    written.append((x, y))
     text = escaped(cut_to_ems(edge.info, 17))
     return f'{line}<text class="info" x="{x:.0f}" y="{y - 5:.0f}">{text}</text>'
 
@@ -90,7 +94,7 @@ def _edge(edge: Edge, at: dict[str, tuple[float, float]]) -> str:
 def _member(member: Member, at: tuple[float, float], culprits: frozenset[str], language: Language) -> str:
     x, y = at
     width, height = _BOX
-    wrong = bool(member.registered and member.internal and member.registered != member.internal)
+    wrong = _is_wrong(member)
     classes = ["member"]
     if member.foreign:
         classes.append("foreign")
@@ -114,9 +118,13 @@ def _member(member: Member, at: tuple[float, float], culprits: frozenset[str], l
     return f'<g class="{" ".join(classes)}"><title>{escaped(member.name)}</title>{box}{texts}</g>'
 
 
+def _is_wrong(member: Member) -> bool:
+    return bool(member.registered and member.internal and member.registered != member.internal)
+
+
 def draw_window(start: Start, language: Language) -> str:
     """Seconds from left to right: what the log shows above, the probes and the kill below."""
-    if start.window is None:
+    if start.window is None or start.seconds <= 0:
         return ""
     kill = start.window.kill_after_s
     span = max(start.seconds, kill) * 1.12 or 1.0

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any, Final
 
 from tortie import __version__
 from tortie.doctor.answer.labels import label
-from tortie.doctor.causes.cause import Step
+from tortie.doctor.causes.steps import Step
 from tortie.doctor.diagnosis import Answer, Diagnosis, Quote
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.words import Language
@@ -14,7 +15,9 @@ from tortie.doctor.words import Language
 _LEVELS: Final = {"critical": "error", "high": "error", "medium": "warning", "low": "note"}
 
 
-def render(diagnosis: Diagnosis, picture: Picture, language: Language, *, colour: bool) -> str:
+def render(
+    diagnosis: Diagnosis, picture: Picture, language: Language, *, colour: bool, when: datetime | None = None
+) -> str:
     import json
 
     quotes = {quote.id: quote for quote in diagnosis.evidence}

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Final
 
 from tortie.doctor.answer.labels import label
+from tortie.doctor.answer.marks import quoted_rows
 from tortie.doctor.answer.outline import Line, Outline, Section, outline
 from tortie.doctor.diagnosis import Diagnosis
+from tortie.doctor.judgement.quoting import Span, shortened
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.words import Language
-from tortie.model.measure import columns, indented, plain, wrapped
+from tortie.model.measure import columns, plain, wrapped
 
 WIDTH: Final = 80
 _COLOURS: Final = {"good": "32", "bad": "31", "dim": "2", "title": "1", "command": "36", "warn": "33"}
 _VERDICTS: Final = {"cause-found": "bad", "healthy": "good", "undetermined": "warn"}
 _WRAPS: Final = 12
+_QUOTE_ROWS: Final = 3
 _DEEP: Final = "   "  # as wide as the number of an item
 
 
-def render(diagnosis: Diagnosis, picture: Picture, language: Language, *, colour: bool) -> str:
+def render(
+    diagnosis: Diagnosis, picture: Picture, language: Language, *, colour: bool, when: datetime | None = None
+) -> str:
     return _Text(label("colon", language), colour=colour).whole(
         outline(diagnosis, language), _VERDICTS[diagnosis.verdict]
     )
@@ -63,10 +69,9 @@ class _Text:
 
     def _quote(self, line: Line, lead: str) -> list[str]:
         rows = [self._in(f"{lead}  {plain(line.tag)}", "dim")] if line.tag else []
-        for text in line.text.splitlines():
-            blanks, rest = indented(text)
-            before = f"{lead}    {blanks}"
-            rows += [before + part for part in wrapped(rest, WIDTH - len(before), 3)]
+        for shown in quoted_rows(line.text, line.spans):
+            before = f"{lead}    {shown.blanks}"
+            rows += [before + part for part in _few_rows(shown.text, WIDTH - len(before), shown.span)]
         return rows
 
     def _tagged(self, line: Line, lead: str, rest: str) -> list[str]:
@@ -86,3 +91,13 @@ class _Text:
         room = WIDTH - columns(rest)
         parts = wrapped(plain(text), room, _WRAPS) or [""]
         return [self._in((lead if index == 0 else rest) + part, tone) for index, part in enumerate(parts)]
+
+
+def _few_rows(text: str, room: int, span: Span | None) -> list[str]:
+    """At most three rows; of a longer text the part that decided."""
+    budget = _QUOTE_ROWS * room
+    while True:
+        rows = wrapped(shortened(text, budget, span).text, room, _QUOTE_ROWS + 1)
+        if len(rows) <= _QUOTE_ROWS or budget <= room:
+            return rows[:_QUOTE_ROWS]
+        budget -= room // 8

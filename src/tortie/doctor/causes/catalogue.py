@@ -1,4 +1,4 @@
-"""All causes, found by their modules: `trt1001_autodetect_wrong_interface` holds CAUSE of that code and id."""
+"""All causes, found by their modules: `nodes/trt1001_autodetect_wrong_interface` holds CAUSE of that code and id."""
 
 from __future__ import annotations
 
@@ -6,18 +6,27 @@ import importlib
 import os
 from collections.abc import Iterator
 from functools import cache
+from typing import Final
 
 from tortie.doctor import causes as package
 from tortie.doctor.causes.cause import Cause
 from tortie.doctor.causes.shared import SYMPTOMS
 from tortie.doctor.signs import Sign
 
+# The first digit of a code is the place of its family here.
+FAMILIES: Final = ("release", "nodes", "datastore", "agent", "kubelet", "ipam", "cni", "kernel", "firewall", "underlay")
+
 
 @cache
 def all_causes() -> tuple[Cause, ...]:
     """In the order of their codes."""
-    names = {name.partition(".")[0] for name in os.listdir(package.__path__[0]) if name.startswith("trt")}
-    return tuple(importlib.import_module(f"{package.__name__}.{name}").CAUSE for name in sorted(names))
+    modules = sorted((name, family) for family in FAMILIES for name in _modules(family))
+    return tuple(importlib.import_module(f"{package.__name__}.{family}.{name}").CAUSE for name, family in modules)
+
+
+def _modules(family: str) -> set[str]:
+    names = os.listdir(os.path.join(package.__path__[0], family))
+    return {name.partition(".")[0] for name in names if name.startswith("trt")}
 
 
 @cache

@@ -1,20 +1,27 @@
-"""What a cause is: a judgement over the picture, and what to tell people, in two languages."""
+"""What a cause is: what it looks at, an ordered tuple of small rules, and what to do. Its texts lie beside it.
+
+`look` gathers once what the rules ask about. The first rule that answers decides, and the finding keeps its name. Texts
+are sections of the `.txt` file beside the module: `name`, `what`, `missing`, `why <rule>`, `alike <cause>`, `ask`, `fix
+<step>`, `verify <step>`, `prevent <key>`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Final, Literal, NamedTuple
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
+from typing import Any, Final, Literal, NamedTuple
 
+from tortie.doctor.causes.culprits import Culprit, objects
+from tortie.doctor.causes.steps import Ask, Step, plain, step_of
+from tortie.doctor.commands.shell import Shell
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Place
 from tortie.doctor.signs import Hit, Sign
+from tortie.doctor.texts import Section, Text, Told, Value, sections
 from tortie.doctor.words import Words
 
-SHELL: Final = frozenset(";&|$<>()`'\"\\!{}\n")  # with these a name would be more than a name to a shell
-NAME_MAX: Final = 120  # a longer object is a sentence, not a name
 State = Literal["found", "ruled-out", "cannot-tell"]
 Severity = Literal["critical", "high", "medium", "low"]
-Risk = Literal["safe", "disruptive"]
 
 # How sure a judgement is. Claims begin at LIKELY; what is below stays a candidate. docs/explanation/judgement.md says
 # how these are held against cases.
@@ -24,83 +31,154 @@ LIKELY: Final = 0.8  # fits better than everything that looks alike, though the 
 POSSIBLE: Final = 0.45  # fits, and so do others
 HINT: Final = 0.2  # a reason to ask
 
+_NOT_SAID: Final = Words("", "")
+
 
 class Finding(NamedTuple):
     """What a cause says about a picture."""
 
     state: State
-    why: Words  # one or two sentences: the reason, with the names and values that carry it
+    why: Told = _NOT_SAID  # one or two sentences: the reason, with the names and values that carry it
     strength: float = 0.0
-    objects: tuple[str, ...] = ()  # the culprit first: addresses, interfaces, files, ports, resources, nodes
+    objects: tuple[str, ...] = ()  # the culprits' names and their other spellings
     evidence: tuple[Place, ...] = ()  # in the order of the chain, from cause to symptom
     aside: bool = False  # true, worth fixing, but not what makes the symptoms
-    values: tuple[tuple[str, str], ...] = ()  # for the texts of the fix: address, interface, node ...
+    values: tuple[tuple[str, Value], ...] = ()  # for the texts and commands: address, interface, node ...
+    rule: str = ""  # the rule that decided
+    culprits: tuple[Culprit, ...] = ()  # the one at fault first
+    say: str = ""  # the sentence, where it is not the rule's own
 
     def value(self, name: str, otherwise: str = "") -> str:
-        return dict(self.values).get(name) or otherwise
+        found = dict(self.values).get(name)
+        return found if isinstance(found, str) and found else otherwise
 
 
-class Step(NamedTuple):
-    """One thing to do. The command is empty where there is none."""
+class Do(NamedTuple):
+    """A step of the cause's own texts, chosen by its key, with values beside those of the finding."""
 
-    text: Words
-    command: str = ""
-    risk: Risk = "safe"
-
-
-class Ask(NamedTuple):
-    """The one command that decides, and what it decides."""
-
-    command: str
-    why: Words
+    key: str
+    values: tuple[tuple[str, Value], ...] = ()
 
 
-class Cause(NamedTuple):
-    id: str
-    code: str
-    severity: Severity
-    name: Words
-    what: Words  # what is wrong, in general
-    explains: tuple[str, ...]  # kinds of symptoms, see judgement/symptoms.py
-    look_alikes: tuple[tuple[str, Words], ...]  # (id, what separates the two)
-    signs: tuple[Sign, ...]
-    judge: Callable[[Picture], Finding]
-    ask: Ask
-    fix: Callable[[Picture, Finding], tuple[Step, ...]]  # right for the version in the picture; most important first
-    verify: tuple[Step, ...]
-    prevent: tuple[Words, ...]
-    yields_to: tuple[str, ...] = ()  # when one of these is found too, this one is its consequence
+Rule = Callable[[Any], Finding | None]  # given what `look` gathered
+
+
+def do(key: str, **values: Value) -> Do:
+    return Do(key, tuple(values.items()))
 
 
 def found(
     strength: float,
-    why: Words,
-    objects: Iterable[str] = (),
+    culprits: Iterable[Culprit] = (),
     evidence: Iterable[Place | Hit | object] = (),
     *,
+    say: str = "",
     aside: bool = False,
-    **values: str,
+    **values: Value,
 ) -> Finding:
-    """Evidence may be places, hits or facts; empty and repeated objects, and sentences among them, are dropped."""
-    named = tuple(dict.fromkeys(text for text in objects if text and len(text) <= NAME_MAX and "。" not in text))
-    usable = tuple((name, value) for name, value in values.items() if is_plain(value))
-    return Finding("found", why, strength, named, places(evidence), aside, usable)
+    """Evidence may be places, hits or facts; what is None is dropped."""
+    some = tuple(dict.fromkeys(one for one in culprits if one.name))
+    return Finding("found", _NOT_SAID, strength, objects(some), places(evidence), aside, tuple(values.items()),
+                   culprits=some, say=say)  # fmt: skip
 
 
-def is_plain(value: str) -> bool:
-    """Whether a value can stand in a command: no shell would take anything in it for more than a word."""
-    return not SHELL.intersection(value)
+def ruled_out(evidence: Iterable[Place | Hit | object] = (), *, say: str = "", **values: Value) -> Finding:
+    return Finding("ruled-out", evidence=places(evidence), values=tuple(values.items()), say=say)
 
 
-def ruled_out(why: Words, evidence: Iterable[Place | Hit | object] = ()) -> Finding:
-    return Finding("ruled-out", why, evidence=places(evidence))
-
-
-def cannot_tell(missing: Words) -> Finding:
-    """Nothing for it and nothing against it; `missing` says what would show it."""
-    return Finding("cannot-tell", missing)
+def cannot_tell(*, say: str = "", **values: Value) -> Finding:
+    return Finding("cannot-tell", values=tuple(values.items()), say=say)
 
 
 def places(evidence: Iterable[Place | Hit | object]) -> tuple[Place, ...]:
     got = (item if isinstance(item, Place) else getattr(item, "place", None) for item in evidence)
     return tuple(dict.fromkeys(place for place in got if place is not None))
+
+
+class Cause:
+    """One cause. `module` is the module's `__name__`: its texts lie beside it."""
+
+    def __init__(
+        self,
+        *,
+        module: str,
+        id: str,
+        code: str,
+        severity: Severity,
+        explains: tuple[str, ...],  # kinds of symptoms, see judgement/symptoms.py
+        signs: tuple[Sign, ...],
+        rules: tuple[Rule, ...],
+        look: Callable[[Picture], object] = lambda picture: picture,
+        fix: Callable[[Picture, Finding], Iterable[Do | Step]] | None = None,  # without it: all steps, in their order
+        prevents: Mapping[str, Callable[[Picture, Finding], bool]] | None = None,  # when a `prevent` fits; else always
+        yields_to: tuple[str, ...] = (),  # when one of these is found too, this one is its consequence
+    ) -> None:
+        self.module, self.id, self.code, self.severity = module, id, code, severity
+        self.explains, self.signs, self.yields_to = explains, signs, yields_to
+        self.rules = rules
+        self._look, self._fix, self._prevents = look, fix, prevents or {}
+
+    def judge(self, picture: Picture) -> Finding:
+        seen = self._look(picture)
+        for rule in self.rules:
+            finding = rule(seen)
+            if finding is not None:
+                name = rule.__name__.strip("_").replace("_", "-")
+                own = Text(self.module, f"why {finding.say or name}", finding.values)
+                # A finding that several causes share brings its sentence along.
+                return finding._replace(why=own if finding.why is _NOT_SAID else finding.why, rule=name)
+        return Finding("cannot-tell", Text(self.module, "missing"), rule="missing")
+
+    # Texts
+
+    @property
+    def texts(self) -> dict[str, Section]:
+        return sections(self.module)
+
+    @property
+    def name(self) -> Words:
+        return self.texts["name"].words
+
+    @property
+    def what(self) -> Words:
+        return self.texts["what"].words
+
+    @cached_property
+    def look_alikes(self) -> tuple[tuple[str, Words], ...]:
+        """(id, what separates the two)"""
+        return tuple((key, self.texts[f"alike {key}"].words) for key in self._keys("alike"))
+
+    @property
+    def ask(self) -> Ask:
+        section = self.texts["ask"]
+        return Ask(Shell(section.sh), section.words)
+
+    def fix(self, picture: Picture, finding: Finding) -> tuple[Step, ...]:
+        """Right for the version and the owner in the picture; most important first."""
+        chosen = self._fix(picture, finding) if self._fix else map(Do, self._keys("fix"))
+        known = dict(finding.values)
+        made = (
+            self._step(f"fix {one.key}", known | dict(one.values)) if isinstance(one, Do) else one for one in chosen
+        )
+        return tuple(step.fill(plain(known)) for step in made)
+
+    @property
+    def verify(self) -> tuple[Step, ...]:
+        return tuple(self._step(f"verify {key}", {}) for key in self._keys("verify"))
+
+    @property
+    def prevent(self) -> tuple[Words, ...]:
+        return tuple(self.texts[f"prevent {key}"].words for key in self._keys("prevent"))
+
+    def prevent_for(self, picture: Picture, finding: Finding) -> tuple[Words, ...]:
+        """Only what fits here."""
+        fits = [
+            key for key in self._keys("prevent") if key not in self._prevents or self._prevents[key](picture, finding)
+        ]
+        return tuple(self.texts[f"prevent {key}"].words for key in fits)
+
+    def _step(self, key: str, values: Mapping[str, Value]) -> Step:
+        return step_of(self.module, key, values)
+
+    def _keys(self, part: str) -> list[str]:
+        return [key.partition(" ")[2] for key in self.texts if key.startswith(f"{part} ")]

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Final
 
 from tortie.doctor.diagnosis import Quote
+from tortie.doctor.judgement.quoting import Part, Span, joined, place_of, place_of_name, shortened
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Exhibit, Place
+from tortie.doctor.signs import Hit, Sign
 
 # Frames and heads of tables, and lines that only announce what follows: nothing to understand.
 _FRAME: Final = re.compile(
@@ -42,41 +45,85 @@ _TELLING: Final = re.compile(
 )
 LINES_QUOTED: Final = 6
 COLUMNS_QUOTED: Final = 400
+COLUMNS_JOINED: Final = 160  # messages of one line that are no farther apart are quoted as one
 
 
 class Quotes:
     def __init__(self, picture: Picture) -> None:
         self.picture = picture
         self._ids: dict[Place, str] = {}
+        self._decided: dict[Place, tuple[frozenset[str], tuple[str, ...]]] = {}  # keys of signs, and names
         self._lines: dict[str, dict[int, str]] = {}
         for exhibit in picture.exhibits:
             lines = self._lines.setdefault(exhibit.source, {})
             for index, line in enumerate(exhibit.lines):
                 lines[exhibit.number(index)] = line
 
-    def id_of(self, place: Place) -> str:
-        return self._ids.setdefault(place, f"e{len(self._ids) + 1}")
+    def id_of(self, place: Place, signs: Iterable[Sign] = (), names: Iterable[str] = ()) -> str:
+        """`signs` and `names` say what mattered to whoever quotes it: messages of a cause, culprits."""
+        known = self._ids.setdefault(place, f"e{len(self._ids) + 1}")
+        keys, named = frozenset(sign.key for sign in signs), tuple(names)
+        if keys or named:
+            self._decided.setdefault(place, (keys, named))
+        return known
 
     def all(self) -> tuple[Quote, ...]:
-        return tuple(Quote(id_, place, self.text(place)) for place, id_ in self._ids.items())
+        hits: dict[Place, list[Hit]] = {}
+        for hit in self.picture.all_hits():
+            if hit.place in self._ids:
+                hits.setdefault(hit.place, []).append(hit)
+        return tuple(self._quote(id_, place, hits.get(place, [])) for place, id_ in self._ids.items())
 
-    def text(self, place: Place) -> str:
+    def _quote(self, id_: str, place: Place, hits: list[Hit]) -> Quote:
         lines = self._lines.get(place.source, {})
         wanted = [lines[number] for number in range(place.first, place.last + 1) if lines.get(number, "").strip()]
-        shown = wanted if len(wanted) <= LINES_QUOTED else _chosen(wanted)
-        return "\n".join(line[:COLUMNS_QUOTED] + ("…" if len(line) > COLUMNS_QUOTED else "") for line in shown)
+        span = self._span(place, hits, "\n".join(wanted))
+        parts = _parts(wanted, span)
+        shown = parts if len(parts) <= LINES_QUOTED else _chosen(parts)
+        spans, offset = [], 0
+        for part in shown:
+            if part.span:
+                spans.append((offset + part.span[0], offset + part.span[1]))
+            offset += len(part.text) + 1
+        return Quote(id_, place, "\n".join(part.text for part in shown), tuple(spans))
+
+    def _span(self, place: Place, hits: list[Hit], text: str) -> Span | None:
+        """What decided: the message of the cause that quotes it, else a culprit's name, else any known message."""
+        keys, names = self._decided.get(place, (frozenset(), ()))
+        own = [place_of(hit.text, text) for hit in hits if hit.sign in keys]
+        named = [place_of_name(name, text) for name in names]
+        other = [place_of(hit.text, text) for hit in hits]
+        for found in (own, named, other):
+            span = joined((span for span in found if span), COLUMNS_JOINED)
+            if span:
+                return span
+        return None
 
 
-def _chosen(lines: list[str]) -> list[str]:
-    """The first line, and of the others those that tell most; what is left out is marked."""
-    telling = [number for number, line in enumerate(lines) if number and _TELLING.search(line)][: LINES_QUOTED - 1]
-    kept = [0, *(telling or range(1, LINES_QUOTED - 1))]
-    shown: list[str] = []
+def _parts(lines: list[str], span: Span | None) -> list[Part]:
+    """Each line by itself, with what of the span stands in it."""
+    parts: list[Part] = []
+    offset = 0
+    for line in lines:
+        own = (max(0, span[0] - offset), min(len(line), span[1] - offset)) if span else None
+        parts.append(shortened(line, COLUMNS_QUOTED, own if own and own[0] < own[1] else None))
+        offset += len(line) + 1
+    return parts
+
+
+def _chosen(lines: list[Part]) -> list[Part]:
+    """The first line, and of the others those that decided or tell most; what is left out is marked."""
+    rest = range(1, len(lines))
+    decisive = [number for number in rest if lines[number].span]
+    telling = [number for number in rest if _TELLING.search(lines[number].text)]
+    best = list(dict.fromkeys([*decisive, *telling]))[: LINES_QUOTED - 1]
+    kept = [0, *(sorted(best) or range(1, LINES_QUOTED - 1))]
+    shown: list[Part] = []
     for index, number in enumerate(kept):
         if index and number != kept[index - 1] + 1:
-            shown.append("…")
+            shown.append(Part("…"))
         shown.append(lines[number])
-    return shown if kept[-1] == len(lines) - 1 else [*shown, "…"]
+    return shown if kept[-1] == len(lines) - 1 else [*shown, Part("…")]
 
 
 def not_understood(picture: Picture) -> tuple[Place, ...]:

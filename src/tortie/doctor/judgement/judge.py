@@ -6,21 +6,26 @@ from collections.abc import Iterable
 from typing import Final
 
 from tortie.doctor.causes.catalogue import all_causes
-from tortie.doctor.causes.cause import HINT, LIKELY, Cause, Finding, Step, is_plain
+from tortie.doctor.causes.cause import LIKELY, Cause, Finding
+from tortie.doctor.causes.legacy import is_plain
+from tortie.doctor.causes.steps import Step
 from tortie.doctor.diagnosis import Answer, Diagnosis, Excluded, Question, Symptom, Verdict
+from tortie.doctor.judgement.answered import left_of
+from tortie.doctor.judgement.doubts import Doubts
 from tortie.doctor.judgement.evidence import Quotes, not_understood
-from tortie.doctor.judgement.filling import filled
-from tortie.doctor.judgement.questions import first_question
+from tortie.doctor.judgement.filling import asked, common_values, filled
+from tortie.doctor.judgement.seconds import Found, explained, sorted_out
 from tortie.doctor.judgement.standing import Standing, about_a_cluster, standing
-from tortie.doctor.judgement.symptoms import ELSEWHERE, symptoms
+from tortie.doctor.judgement.symptoms import SAID, symptoms
 from tortie.doctor.picture.picture import Picture
-from tortie.doctor.reading.exhibit import Place
+from tortie.doctor.reading.hearsay import asks_inside
 from tortie.doctor.words import Words
 
 SEVERITIES: Final = ("critical", "high", "medium", "low")
 CANDIDATES_SHOWN: Final = 5
 EXCLUDED_SHOWN: Final = 10
 SYMPTOMS_IN_CHAIN: Final = 1
+SURE: Final = 0.9  # what is claimed with less is worth a question
 NEAR: Final = 0.06  # two claims closer than this are not told apart by their strength
 
 # What agents and sessions that are shown to be well exclude; dead traffic behind them is not excluded.
@@ -32,8 +37,9 @@ VISIBLE: Final = frozenset(
     )
 )  # fmt: skip
 
-Found = tuple[Cause, Finding]
 _ASKING: Final = ("?", "？", "吗", "么")
+# What people say to be broken, in general or by kind.
+_BROKEN: Final = ("suffers", *SAID)
 
 
 def judge(picture: Picture, causes: Iterable[Cause] | None = None) -> Diagnosis:
@@ -51,36 +57,47 @@ def judge(picture: Picture, causes: Iterable[Cause] | None = None) -> Diagnosis:
     quotes = Quotes(picture)
     answer = _Answers(picture, seen, quotes)
     if claims and not _tied(claims):
-        beside = [pair for pair in claims[1:] if not _explains_current(pair[0], seen)]
-        causes_found = [pair for pair in claims if pair not in beside]
-        return _diagnosis("cause-found", causes_found, beside + asides, findings, seen, now, quotes, answer, claims[0])
+        causes_found, beside = sorted_out(claims, seen)
+        return _diagnosis("cause-found", causes_found, beside + asides, findings, seen, now, quotes, answer)
     candidates = claims or [
         pair for pair in found if not pair[1].aside and (not now.well or _explains_current(pair[0], seen))
     ]
     candidates.sort(key=lambda pair: _rank(pair, seen))
-    if not candidates and now.well and not any(symptom.current and symptom.kind != ELSEWHERE for symptom in seen):
-        return _diagnosis("healthy", [], asides, findings, seen, now, quotes, answer, None)
-    first = candidates[0] if candidates else None
+    doubts = Doubts(picture, now, candidates, seen, len(catalogue))
+    verdict: Verdict = "healthy" if doubts.healthy else "undetermined"
     shown = candidates[:CANDIDATES_SHOWN]
-    return _diagnosis("undetermined", shown, asides, findings, seen, now, quotes, answer, first)
+    return doubts.added(_diagnosis(verdict, shown, asides, findings, seen, now, quotes, answer), quotes)
 
 
 def _fitting(claims: list[Found], seen: list[Symptom], now: Standing) -> list[Found]:
     """Where agents and sessions are well, a cause needs a symptom that is still there, or one that would not show."""
     if not now.well:
         return claims
-    return [(cause, finding) for cause, finding in claims if _explains_current(cause, seen) or _hidden(cause, seen)]
+    return [
+        (cause, finding)
+        for cause, finding in claims
+        if _explains_current(cause, seen) or (_hidden(cause, seen) and not _seen_absent(cause, now))
+    ]
 
 
 def _complaint(picture: Picture) -> bool:
     """Somebody says that something is broken, and does not only ask whether it is."""
-    told = [said for said in picture.said("complains") if not said.text.rstrip().endswith(_ASKING)]
+    told = [
+        said
+        for said in picture.said(*_BROKEN)
+        if not said.text.rstrip().endswith(_ASKING) and not asks_inside(said.text)
+    ]
     return bool(told) and not picture.said("asks-if-normal")
 
 
 def _hidden(cause: Cause, seen: list[Symptom]) -> bool:
     """What it does is not seen on agents and sessions, and nothing it does was seen and is over."""
     return not VISIBLE.issuperset(cause.explains) and not any(symptom.kind in cause.explains for symptom in seen)
+
+
+def _seen_absent(cause: Cause, now: Standing) -> bool:
+    """What it would do is shown not to be so: sessions that are up are not kept down."""
+    return now.sessions_up and "bgp-down" in cause.explains
 
 
 def _without_consequences(claims: list[Found]) -> list[Found]:
@@ -107,29 +124,6 @@ def _tied(claims: list[Found]) -> bool:
     return first.strength - second.strength < NEAR and first.strength < 0.9 and {one.id, other.id} <= alike
 
 
-def _explained(symptom: Symptom, pair: Found) -> bool:
-    """A kind that the cause explains, or the very lines that prove it."""
-    cause, finding = pair
-    if symptom.kind in cause.explains or (symptom.kind in _FOLLOWS and _FATAL.intersection(cause.explains)):
-        return True
-    return any(_share_a_line(one, other) for one in symptom.evidence for other in finding.evidence)
-
-
-# Who cannot start, or cannot speak, makes others fail, too.
-_FATAL: Final = frozenset(
-    ("crash-loop", "start-terminated", "init-stuck", "init-crash", "killed-by-liveness", "image-pull",
-     "pod-not-created", "not-ready", "traffic-dead", "sandbox-failed", "api-unreachable", "datastore-error")
-)  # fmt: skip
-_FOLLOWS: Final = frozenset(
-    ("others-failing", "controllers-failing", "restarts", "not-ready", "start-terminated", "sandbox-failed",
-     "node-not-ready", "pod-pending", "log-errors")
-)  # fmt: skip
-
-
-def _share_a_line(one: Place, other: Place) -> bool:
-    return one.source == other.source and one.first <= other.last and other.first <= one.last
-
-
 class _Answers:
     """Makes answers whose evidence and symptoms are numbered in one diagnosis."""
 
@@ -138,18 +132,20 @@ class _Answers:
 
     def __call__(self, pair: Found) -> Answer:
         cause, finding = pair
-        explains = tuple(f"s{n}" for n, symptom in enumerate(self._seen, 1) if _explained(symptom, pair))
+        explains = tuple(f"s{n}" for n, symptom in enumerate(self._seen, 1) if explained(symptom, pair))
         # The chain ends where the trouble is felt: at the first symptoms that this explains.
         felt = [s.evidence[0] for s in self._seen if s.current and s.kind in cause.explains and s.evidence]
         places = dict.fromkeys([*finding.evidence, *felt[:SYMPTOMS_IN_CHAIN]])
-        because = tuple(dict.fromkeys(self._quotes.id_of(place) for place in places))
+        because = tuple(dict.fromkeys(self._quotes.id_of(place, cause.signs, finding.objects) for place in places))
         safe = finding._replace(objects=tuple(filter(is_plain, finding.objects)))
-        fix = self._for_here(cause.fix(self._picture, safe))
+        fix = self._for_here(cause.fix(self._picture, safe), finding)
         confidence = round(finding.strength, 2)
-        return Answer(cause, finding, confidence, because, explains, fix, self._for_here(cause.verify))
+        verify, prevent = self._for_here(cause.verify, finding), cause.prevent_for(self._picture, finding)
+        return Answer(cause, finding, confidence, because, explains, fix, verify, prevent)
 
-    def _for_here(self, steps: tuple[Step, ...]) -> tuple[Step, ...]:
-        return tuple(step._replace(command=filled(step.command, self._picture)) for step in steps)
+    def _for_here(self, steps: tuple[Step, ...], finding: Finding) -> tuple[Step, ...]:
+        values = common_values(self._picture, finding)
+        return tuple(filled(step.fill(values), self._picture) for step in steps)
 
 
 def _diagnosis(
@@ -161,7 +157,6 @@ def _diagnosis(
     now: Standing,
     quotes: Quotes,
     answer: _Answers,
-    first: Found | None,
 ) -> Diagnosis:
     told = tuple(answer(pair) for pair in causes)
     unrelated = tuple(answer(pair) for pair in beside)
@@ -169,10 +164,7 @@ def _diagnosis(
         for place in symptom.evidence:
             quotes.id_of(place)
     excluded = _excluded(verdict, causes, findings, seen)
-    asks = tuple(
-        ask._replace(command=filled(ask.command, quotes.picture))
-        for ask in _next(verdict, causes, first, seen, quotes.picture.namespace)
-    )
+    asks = _confirming(causes[0], quotes.picture) if verdict == "cause-found" else ()
     return Diagnosis(
         verdict, told, excluded, unrelated, tuple(seen), quotes.all(), asks,
         now.checked, not_understood(quotes.picture),
@@ -211,18 +203,8 @@ def _weaker(mark: Words) -> Words:
     return Words(f"fits less well; its mark would be: {mark.en}", f"不如前者吻合；其特征应为：{mark.zh}")
 
 
-def _next(
-    verdict: Verdict, causes: list[Found], first: Found | None, seen: list[Symptom], namespace: str
-) -> tuple[Question, ...]:
-    if verdict == "healthy":
-        return ()
-    if first is None or first[1].strength <= HINT:
-        return (first_question(seen, namespace),)
-    if verdict == "cause-found":
-        cause, finding = first
-        return (Question(cause.ask.command, cause.ask.why, cause.id),) if finding.strength < 0.9 else ()
-    cause = first[0]
-    others = [other.id for other, _ in causes[1:3]]
-    separates = f" ({cause.id} / {' / '.join(others)})" if others else ""
-    why = Words(cause.ask.why.en + separates, cause.ask.why.zh + separates)
-    return (Question(cause.ask.command, why, cause.id),)
+def _confirming(first: Found, picture: Picture) -> tuple[Question, ...]:
+    """What would make a claim sure that is not quite."""
+    cause, finding = first
+    command = left_of(asked(cause, finding, picture), picture) if finding.strength < SURE else ""
+    return (Question(command, cause.ask.why, cause.id),) if command else ()

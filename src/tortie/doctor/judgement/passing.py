@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from tortie.doctor.judgement.standing import Standing, ready
-from tortie.doctor.picture.facts import Clock, Event, LogLine, Pod, Probe
+from tortie.doctor.picture.facts import Clock, Event, LogLine, Pod, Probe, Setting
 from tortie.doctor.picture.picture import Picture, is_agent
 from tortie.doctor.reading.exhibit import Place
 
@@ -18,6 +18,27 @@ _START: Final = 6  # probes' periods, within which a new pod may complain as oft
 _PERIOD_S: Final = 10.0  # kubelet's default, and Calico's
 _ZONES_S: Final = 900.0
 _DIFFER_S: Final = 60.0
+_STARTED: Final = ("Started container", "[Normal] Started container")
+_LONG_AGO_S: Final = 3600.0  # as long as an API server keeps events: what was not seen again since is history
+_COMES_UP_S: Final = 120.0  # that a new agent may need to pull its images and start
+_NODE_EVENTS: Final = ("NodeNotReady", "NodeNotSchedulable", "Rebooted", "Starting", "InvalidDiskCapacity")
+# Programs inside the agent's pod: what they complained about is over when the pod is ready.
+_OWN: Final = ("", "startup", "felix", "confd", "bird", "bird6", "calico-node", "tunnel-ip-allocator",
+               "monitor-addresses", "cni-installer", "install-cni", "ipam", "upgrade-ipam", "cni-config-monitor",
+               "status-reporter")  # fmt: skip
+
+
+def is_settled(line: LogLine, picture: Picture, standing: Standing) -> bool:
+    """Whether the program that complained is shown to have got past it: its pod is ready, its work is done."""
+    if line.program == "operator":
+        return operator_content(picture)
+    return standing.agents_well and line.program in _OWN
+
+
+def operator_content(picture: Picture) -> bool:
+    """The operator's last word: everything that it rolls out is there, and nothing is degraded."""
+    states = [one.value for one in picture.of(Setting) if one.scope == "tigerastatus"]
+    return bool(states) and all("available=True" in one and "degraded=True" not in one for one in states)
 
 
 class Passing:
@@ -27,6 +48,12 @@ class Passing:
         self._probes = picture.of(Probe)
         self._clocks = {clock.host: clock.time for clock in picture.of(Clock) if clock.time is not None}
         self._lines = picture.of(LogLine)
+        self._nodes = picture.nodes_now()
+        self._started: dict[str, float] = {}  # by object, how long ago one of its containers was last started
+        for event in picture.events("Started"):
+            if event.object and event.age_s is not None:
+                self._started[event.object] = min(event.age_s, self._started.get(event.object, event.age_s))
+        self._youngest_s = min((pod.age_s for pod in picture.agents_now() if pod.age_s is not None), default=None)
 
     def pod(self, event: Event) -> Pod | None:
         return self._pods.get(event.object.rpartition("/")[2])
@@ -45,6 +72,40 @@ class Passing:
         about_agents = not event.object or is_agent(event.object.rpartition("/")[2])
         known = event.reason in ("Unhealthy", "Killing", "BackOff", "FailedMount", "")
         return self._standing.agents_well and about_agents and known
+
+    def is_past(self, event: Event) -> bool:
+        """Over; or said long ago, or of a node that is ready now, while all that is shown is well."""
+        if self.is_over(event):
+            return True
+        pod = self.pod(event)
+        if not self._standing.well or (pod is not None and pod.containers is not None and not ready(pod)):
+            return False
+        node = self._nodes.get(event.object.rpartition("/")[2])
+        if node is not None and event.reason in _NODE_EVENTS and "NotReady" not in node.status:
+            return True
+        return event.age_s is not None and (event.age_s > _LONG_AGO_S or self._came_up_since(event, event.age_s))
+
+    def _came_up_since(self, event: Event, age_s: float) -> bool:
+        """A pod without network whose container was started later, or from before the newest agent was up."""
+        if event.reason != "FailedCreatePodSandBox":
+            return False
+        started = self._started.get(event.object) if event.object else None
+        if started is not None and started <= age_s:
+            return True
+        return self._youngest_s is not None and age_s >= self._youngest_s - _COMES_UP_S
+
+    def started_since(self, place: Place) -> bool:
+        """A log that told of a pod without network goes on to tell that its container was started."""
+        told = next((line for line in self._lines if line.place == place), None)
+        if told is None or not self._standing.well:
+            return False
+        later = (
+            line for line in self._lines if line.place.source == place.source and line.message.startswith(_STARTED)
+        )
+        return any(
+            told.time is not None and line.time is not None and 0 <= line.time - told.time <= _LONG_AGO_S
+            for line in later
+        )
 
     def is_history(self, places: Iterable[Place]) -> bool:
         """Only said in logs, and some probes ago: whoever collects logs collects what was before it was mended, too.

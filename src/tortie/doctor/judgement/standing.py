@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from tortie.doctor.causes.shared import STARTED
@@ -90,35 +91,61 @@ def standing(picture: Picture) -> Standing:
     sets = [workload for workload in picture.of(Workload) if is_agent(workload.name) and workload.desired is not None]
     sessions, down = picture.sessions(), picture.sessions_down()
     nodes = [node for node in picture.nodes_now().values() if node.status]
-    unready = [node for node in nodes if "NotReady" in node.status]
-    unready_conditions = [c for c in picture.of(Condition) if c.kind == "Ready" and c.status in ("False", "Unknown")]
+    agents_well = _agents_well(agents, sets)
+    unready = _unready(picture, nodes)
+    checked = [
+        *(_agents_checked(agents, sets) if agents_well else ()),
+        *(_sessions_checked(sessions) if not down else ()),
+        *(_nodes_checked(nodes) if not any("NotReady" in node.status for node in nodes) else ()),
+        *_start_checked(picture),
+    ]
+    return Standing(
+        bool(agents or sets), agents_well, bool(sessions), bool(sessions) and not down,
+        bool(nodes) or bool(unready), bool(nodes) and not unready, tuple(checked),
+    )  # fmt: skip
+
+
+def _agents_well(agents: list[Pod], sets: list[Workload]) -> bool:
     sets_well = all(workload.ready == workload.desired for workload in sets)
-    agents_well = bool(agents or sets) and sets_well and all(ready(pod) for pod in agents)
-    checked: list[Checked] = []
-    if agents_well:
-        count = len(agents) or sets[-1].desired
-        text = Words(
-            "1 calico-node pod, ready" if count == 1 else f"{count} calico-node pods, all ready",
-            f"{count} 个 calico-node Pod 全部就绪",
-        )
-        checked.append(Checked(text, tuple([*(pod.place for pod in agents), *(one.place for one in sets)][:3])))
-    if sessions and not down:
+    return bool(agents or sets) and sets_well and all(ready(pod) for pod in agents)
+
+
+def _unready(picture: Picture, nodes: list[Node]) -> list[Node | Condition]:
+    """Nodes whose row or whose condition says so."""
+    rows = [node for node in nodes if "NotReady" in node.status]
+    conditions = [c for c in picture.of(Condition) if c.kind == "Ready" and c.status in ("False", "Unknown")]
+    return [*rows, *conditions]
+
+
+def _agents_checked(agents: list[Pod], sets: list[Workload]) -> Iterator[Checked]:
+    count = len(agents) or sets[-1].desired
+    text = Words(
+        "1 calico-node pod, ready" if count == 1 else f"{count} calico-node pods, all ready",
+        f"{count} 个 calico-node Pod 全部就绪",
+    )
+    yield Checked(text, tuple([*(pod.place for pod in agents), *(one.place for one in sets)][:3]))
+
+
+def _sessions_checked(sessions: list[Session]) -> Iterator[Checked]:
+    if sessions:
         peers = {(session.host, session.peer) for session in sessions}
         text = Words(
             "1 BGP session, established" if len(peers) == 1 else f"{len(peers)} BGP sessions, all established",
             f"{len(peers)} 个 BGP 会话全部 Established",
         )
-        checked.append(Checked(text, tuple(session.place for session in sessions[:3])))
-    if nodes and not unready:
+        yield Checked(text, tuple(session.place for session in sessions[:3]))
+
+
+def _nodes_checked(nodes: list[Node]) -> Iterator[Checked]:
+    if nodes:
         text = Words(
             "1 node, Ready" if len(nodes) == 1 else f"{len(nodes)} nodes, all Ready", f"{len(nodes)} 个节点全部 Ready"
         )
-        checked.append(Checked(text, tuple(node.place for node in nodes[:3])))
+        yield Checked(text, tuple(node.place for node in nodes[:3]))
+
+
+def _start_checked(picture: Picture) -> Iterator[Checked]:
     started = picture.hits(STARTED)
     if started:
         text = Words("start-up ran to its end", "启动流程完整结束")
-        checked.append(Checked(text, tuple(hit.place for hit in started[-1:])))
-    return Standing(
-        bool(agents or sets), agents_well, bool(sessions), bool(sessions) and not down,
-        bool(nodes) or bool(unready_conditions), bool(nodes) and not unready and not unready_conditions, tuple(checked),
-    )  # fmt: skip
+        yield Checked(text, tuple(hit.place for hit in started[-1:]))

@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
-from tortie.doctor.causes.bgp_evidence import mesh_off, no_peers
+from tortie.doctor.causes.nodes.bgp_evidence import Complaint, complaints, mesh_off, no_peers, session_node
 from tortie.doctor.causes.shared import DIAL_FAILED, SYMPTOMS, TERMINATING
 from tortie.doctor.diagnosis import Symptom
-from tortie.doctor.judgement.passing import Passing
+from tortie.doctor.judgement.grave_lines import HARMLESS
+from tortie.doctor.judgement.passing import Passing, is_settled
 from tortie.doctor.judgement.standing import Standing, live, ready
 from tortie.doctor.picture.facts import Condition, Container, Event, LogLine, Pod, Setting, Workload
 from tortie.doctor.picture.picture import Picture, is_agent
@@ -18,19 +19,11 @@ from tortie.doctor.words import Words
 
 ELSEWHERE = "elsewhere"  # seen, and no business of the network
 _SYSTEM = ("kube-system", "calico-system", "calico-apiserver", "tigera-operator")
-# Programs inside the agent's pod: what they complained about is over when the pod is ready.
-_OWN = ("", "startup", "felix", "confd", "bird", "bird6", "calico-node", "tunnel-ip-allocator", "monitor-addresses",
-        "cni-installer", "install-cni", "ipam", "upgrade-ipam", "cni-config-monitor", "status-reporter")  # fmt: skip
 _MANY, _A_DAY = 10, 3.0  # restarts that are more than history
 _FILTERS = ("grep", "field-selector", "head", "tail", "awk", "sed")
-# Healthy clusters write these, too, some of them as errors.
-_HARMLESS = re.compile(
-    r"nodeagent~uds|FlexVolume: driver call failed|failed to retrieve runc version|has been deprecated"
-    r"|modprobe, you can ignore this|was not recorded in IPAM|kubeadm's config map|secondary-bin-dir"
-)
 _POD_OF_KUBELET = re.compile(r"\b([a-z0-9][a-z0-9.-]*)_[a-z0-9-]+\([0-9a-f-]{36}\)")  # name_namespace(uid)
 _PULL = ("ImagePullBackOff", "ErrImagePull", "InvalidImageName")
-_SAID = {
+SAID = {
     "cross-node-dead": ("traffic-dead", Words("pods on different nodes cannot reach each other", "跨节点的 Pod 不通")),
     "ping-works-tcp-not": ("traffic-dead", Words("ping crosses nodes, TCP does not", "跨节点 ping 通，TCP 不通")),
     "large-packets-stall": ("traffic-dead", Words("large transfers stall", "大包传输卡住")),
@@ -194,23 +187,35 @@ def _sessions(picture: Picture, standing: Standing) -> Iterator[Symptom]:
         text = Words("no node has a BGP peer, and the mesh is off", "没有任何节点有 BGP 对等体，且 mesh 已关闭")
         yield Symptom("bgp-down", text, _few(none))
     elif hits := picture.hits("bgp-not-established"):
-        # Every peer that was complained about is shown to be up.
-        up = {session.peer for session in picture.sessions() if session.state == "up"}
-        named = {peer.strip(" .:") for hit in hits for peer in hit.value("peers").split(",")}
-        over = standing.agents_well or bool(up and named <= up)
+        told_of = complaints(picture)
+        over = standing.agents_well or (bool(picture.sessions()) and all(_up_now(picture, one) for one in told_of))
         told = hits[-1].text
         yield Symptom("bgp-down", Words(told, told), _few(hits), (hits[-1].value("peers"),), current=not over)
 
 
-def _elsewhere(picture: Picture, standing: Standing) -> set[str]:
+def _up_now(picture: Picture, complaint: Complaint) -> bool:
+    """A table that may be of the node that complains shows every peer that it complains about to be up."""
+    tables: dict[str, set[str]] = {}
+    nodes: dict[str, str] = {}
+    for (owner, peer), session in picture.sessions_now().items():
+        nodes[owner] = session_node(picture, session)
+        if session.state == "up":
+            tables.setdefault(owner, set()).add(peer)
+    return any(
+        set(complaint.peers) <= up and (not complaint.node or nodes[owner] in ("", complaint.node))
+        for owner, up in tables.items()
+    )
+
+
+def elsewhere(picture: Picture, standing: Standing) -> set[str]:
     """Names of pods whose trouble is their own."""
     return {pod.name for pod in live(picture.pods_now()) if _told(pod, standing) == ELSEWHERE}
 
 
 def _containers(picture: Picture, standing: Standing) -> Iterator[Symptom]:
-    elsewhere = _elsewhere(picture, standing)
+    others = elsewhere(picture, standing)
     for container in picture.of(Container):
-        if container.pod in elsewhere:
+        if container.pod in others:
             continue
         if (container.last_reason and container.last_reason != "Completed") or container.reason == "CrashLoopBackOff":
             told = container.last_reason or container.reason
@@ -235,7 +240,7 @@ def _events(picture: Picture, standing: Standing) -> Iterator[Symptom]:
         if kind and pod is not None and _told(pod, standing) == ELSEWHERE:
             kind = ELSEWHERE
         if kind:
-            if not passing.is_over(event):
+            if not passing.is_past(event):
                 current.add(kind)
             seen.setdefault(kind, []).append(event.place)
             words[kind] = _cut(event.message, 160)
@@ -291,19 +296,19 @@ def _logs(picture: Picture, standing: Standing) -> Iterator[Symptom]:
         over = standing.agents_well and not failing and not any(hit.command.startswith("curl") for hit in dials)
         told = dials[-1].text
         yield Symptom("api-unreachable", Words(told, told), _few(dials), (dials[-1].value("ip"),), current=not over)
-    others = _elsewhere(picture, standing)
+    others = elsewhere(picture, standing)
     fatal = [
         line
         for line in picture.of(LogLine)
-        if line.level in ("FATAL", "PANIC", "ERROR") and not _HARMLESS.search(line.message)
+        if line.level in ("FATAL", "PANIC", "ERROR") and not HARMLESS.search(line.message)
         if not any(name in line.message for name in others) and not _of_another_life(line, picture, standing)
     ]
     if fatal:
         # The last of the worst tells most.
         worst = [line for line in fatal if line.level != "ERROR"] or fatal
         told = _cut(worst[-1].message, 200)
-        own = standing.agents_well and all(line.program in _OWN for line in worst[-3:])
-        over = own or Passing(picture, standing).is_history(line.place for line in worst)
+        settled = all(is_settled(line, picture, standing) for line in worst[-3:])
+        over = settled or Passing(picture, standing).is_history(line.place for line in worst)
         yield Symptom("log-errors", Words(told, told), (worst[-1].place,), current=not over)
 
 
@@ -315,13 +320,14 @@ def _of_another_life(line: LogLine, picture: Picture, standing: Standing) -> boo
 
 def _messages(picture: Picture, standing: Standing) -> Iterator[Symptom]:
     passing = Passing(picture, standing)
-    past = [event.place for event in picture.events() if passing.is_over(event)]
+    past = [event.place for event in picture.events() if passing.is_past(event)]
     for kind, signs in SYMPTOMS.items():
         hits = picture.hits(*signs)
         if hits:
             told = hits[-1].text
             over = standing.agents_well and kind in ("datastore-error", "typha-down")
             left = [hit.place for hit in hits if not _in_the_past(hit.place, past)]
+            left = [place for place in left if not passing.started_since(place)]
             over = over or not left or passing.is_history(left)
             yield Symptom(kind, Words(told, told), _few(hits), current=not over)
 
@@ -340,7 +346,7 @@ def _in_the_past(place: Place, past: list[Place]) -> bool:
 
 
 def _said(picture: Picture) -> Iterator[Symptom]:
-    for kind, (symptom, text) in _SAID.items():
+    for kind, (symptom, text) in SAID.items():
         statements = picture.said(kind)
         if statements:
             yield Symptom(symptom, text, _few(statements))

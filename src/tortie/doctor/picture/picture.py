@@ -24,8 +24,9 @@ from tortie.doctor.picture.facts import (
     Statement,
     Version,
 )
+from tortie.doctor.picture.sides import sessions_by_node
 from tortie.doctor.reading.archives import Skipped
-from tortie.doctor.reading.exhibit import Exhibit
+from tortie.doctor.reading.exhibit import Exhibit, Input
 from tortie.doctor.signs import Hit, Sign
 
 T = TypeVar("T")
@@ -58,6 +59,7 @@ class Picture:
     def __init__(self, exhibits: Iterable[Exhibit] = ()) -> None:
         self.exhibits: list[Exhibit] = list(exhibits)
         self.skipped: tuple[Skipped, ...] = ()  # what was handed over and could not be read
+        self.inputs: list[Input] = []  # what was read
         self.left_out: dict[str, set[int]] = {}  # by source, lines that were understood and do not count
         self._facts: dict[type, list[object]] = {}
         self._hits: dict[str, list[Hit]] = {}
@@ -250,8 +252,12 @@ class Picture:
     @remembered
     def sessions_down(self) -> list[Session]:
         """Sessions that are not up in the last exhibit that shows them from that side."""
-        last = {(session.host, session.peer): session for session in self.of(Session)}
-        return [session for session in last.values() if session.state != "up"]
+        return [session for session in self.sessions_now().values() if session.state != "up"]
+
+    @remembered
+    def sessions_now(self) -> dict[tuple[str, str], Session]:
+        """Each session as its node saw it last, by node and peer: what one node sees says nothing of another's."""
+        return sessions_by_node(self.of(Session), self.exhibits)
 
     # Settings and versions
 

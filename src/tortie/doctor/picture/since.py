@@ -49,6 +49,7 @@ def _since(picture: Picture, note: Exhibit, moment: datetime) -> Picture:
     noted = {*_lines(note.place(0, len(note.lines)))}
     old = {*_old_lines(picture, since), *_old_events(picture, since)} - noted
     left = Picture(picture.exhibits)
+    left.inputs = picture.inputs
     left.add(fact for fact in picture.facts() if not _stands_on(fact.place, old | noted))
     left.add_hits(hit for hit in picture.all_hits() if not _stands_on(hit.place, old | noted))
     for source, number in old | noted:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from typing import Final, NamedTuple
 
-from tortie.doctor.picture.facts import LogLine, Probe
+from tortie.doctor.picture.facts import Certificate, Clock, Condition, Container, Event, HostFile, LogLine, Probe
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Place
+from tortie.doctor.reading.moments import days, full
 from tortie.health.window import ProbeWindow
 
-_WORTH = ("WARNING", "ERROR", "FATAL", "PANIC")
-_MOST = 60
-_PAUSE_S = 600.0  # a longer silence is another run
+_WORTH: Final = ("WARNING", "ERROR", "FATAL", "PANIC")
+MOST: Final = 40
+_PAUSE_S: Final = 600.0  # a longer silence is another run
 
 
 class Moment(NamedTuple):
@@ -20,6 +23,8 @@ class Moment(NamedTuple):
     text: str
     level: str
     place: Place
+    decisive: bool = False  # the answer rests on it
+    dated: bool = True  # False: nothing in the evidence says which year
 
 
 class Start(NamedTuple):
@@ -36,22 +41,113 @@ class Start(NamedTuple):
         return self.ended - self.began
 
 
-def timeline(picture: Picture) -> list[Moment]:
-    """Warnings and worse, and the first and last line of every clock; at most a screenful."""
-    lines = [line for line in picture.of(LogLine) if line.time is not None]
-    by_clock: dict[str, list[LogLine]] = {}
-    for line in lines:
-        by_clock.setdefault(line.clock or line.host or line.place.source, []).append(line)
+def timeline(picture: Picture, decisive: Iterable[Place] = (), most: int = MOST) -> list[Moment]:
+    """Every decisive line that has a time; warnings and worse, the first and last line of every clock as they fit."""
+    wanted = tuple(dict.fromkeys(decisive))
+    year = _Year(picture)
+    by_clock: dict[str, list[Moment]] = {}
+    for line in picture.of(LogLine):
+        when = year.of(line)
+        if when is not None:
+            clock = line.clock or line.host or line.place.source
+            by_clock.setdefault(clock, []).append(_moment(line, clock, when, dated=year.known or line.time is not None))
     moments: list[Moment] = []
-    for clock, ticked in by_clock.items():
-        ticked.sort(key=lambda line: line.time or 0.0)
+    for ticked in by_clock.values():
+        ticked.sort(key=lambda moment: moment.time)
         ends = {ticked[0].place, ticked[-1].place}
-        moments += [_moment(line, clock) for line in ticked if line.level in _WORTH or line.place in ends]
-    moments.sort(key=lambda moment: moment.time)
-    if len(moments) > _MOST:
-        step = len(moments) / _MOST
-        moments = [moments[int(number * step)] for number in range(_MOST)]
-    return moments
+        for moment in ticked:
+            if _among(moment.place, wanted):
+                moments.append(moment._replace(decisive=True))
+            elif moment.level in _WORTH or moment.place in ends:
+                moments.append(moment)
+    moments += _other_decisive(picture, [place for place in wanted if not _shown(place, moments)])
+    return _thinned(sorted(moments, key=lambda moment: moment.time), most)
+
+
+def _thinned(moments: list[Moment], most: int) -> list[Moment]:
+    """What is decisive stays; of the rest as many as fit, evenly."""
+    if len(moments) <= most:
+        return moments
+    others = [number for number, moment in enumerate(moments) if not moment.decisive]
+    room = max(0, most - (len(moments) - len(others)))
+    kept = {others[number * len(others) // room] for number in range(room)} if room < len(others) else set(others)
+    return [moment for number, moment in enumerate(moments) if moment.decisive or number in kept]
+
+
+def _among(place: Place, wanted: Iterable[Place]) -> bool:
+    return any(
+        place.source == other.source and place.first <= other.last and other.first <= place.last for other in wanted
+    )
+
+
+def _shown(place: Place, moments: Iterable[Moment]) -> bool:
+    return any(moment.decisive and _among(moment.place, (place,)) for moment in moments)
+
+
+def _other_decisive(picture: Picture, places: list[Place]) -> Iterator[Moment]:
+    """Decisive lines that are no log: files, containers, certificates and events know when, too; or the line does."""
+    if not places:
+        return
+    for place in places:
+        facts = [*_dated(picture, place)]
+        yield from facts[:1] or _written(picture, place)
+
+
+def _dated(picture: Picture, place: Place) -> Iterator[Moment]:
+    def told(when: float | None, whose: str, text: str, at: Place) -> Iterator[Moment]:
+        if when is not None and _among(at, (place,)):
+            yield Moment(when, whose or at.source, " ".join(text.split()), "", at, decisive=True)
+
+    for file in picture.of(HostFile):
+        yield from told(file.modified, file.host, f"{file.folder.rstrip('/')}/{file.name}", file.place)
+    for box in picture.of(Container):
+        last = f"{box.pod} {box.name} {box.last_state} {box.last_reason}"
+        yield from told(box.last_finished, "", last, box.place)
+        yield from told(box.started, "", f"{box.pod} {box.name} {box.state} {box.reason}", box.place)
+    for condition in picture.of(Condition):
+        text = f"{condition.owner} {condition.kind}={condition.status} {condition.reason}"
+        yield from told(condition.transition, condition.owner, text, condition.place)
+    for paper in picture.of(Certificate):
+        yield from told(paper.not_after, "", f"{paper.subject or paper.endpoint} notAfter", paper.place)
+    for clock in picture.of(Clock):
+        yield from told(clock.time, clock.host, "date", clock.place)
+    now = max((clock.time for clock in picture.of(Clock) if clock.time is not None), default=None)
+    for event in picture.of(Event) if now is not None else ():
+        if now is not None and event.age_s is not None:
+            yield from told(now - event.age_s, event.host, f"{event.reason} {event.message}", event.place)
+
+
+def _written(picture: Picture, place: Place) -> Iterator[Moment]:
+    """A line that begins with a time with its date."""
+    for exhibit in picture.exhibits:
+        if exhibit.source != place.source:
+            continue
+        for index, line in enumerate(exhibit.lines):
+            found = full(line.strip()) if place.first <= exhibit.number(index) <= place.last else None
+            when = found[0].epoch() if found else None
+            if found and when is not None:
+                text = line.strip()[found[1] :].strip()
+                yield Moment(when, exhibit.host or place.source, text, "", place, decisive=True)
+                return
+
+
+class _Year:
+    """Of lines that name none (klog, the journal): the one that brings them nearest to what is dated."""
+
+    def __init__(self, picture: Picture) -> None:
+        facts: tuple[LogLine | Clock, ...] = (*picture.of(LogLine), *picture.of(Clock))
+        dated = [fact.time for fact in facts if fact.time is not None]
+        self._latest = max(dated, default=None)
+        self.known = self._latest is not None
+
+    def of(self, line: LogLine) -> float | None:
+        if line.time is not None or line.of_some_year is None or self._latest is None:
+            return line.time if line.time is not None else line.of_some_year
+        year = datetime.fromtimestamp(self._latest, UTC).year
+        told = datetime.fromtimestamp(line.of_some_year, UTC)
+        second, latest = line.of_some_year % 86400, self._latest
+        near = [days(one, told.month, told.day) * 86400 + second for one in (year - 1, year, year + 1)]
+        return min(near, key=lambda when: abs(when - latest))
 
 
 def start(picture: Picture) -> Start | None:
@@ -68,9 +164,9 @@ def start(picture: Picture) -> Start | None:
     run.reverse()
     probe = picture.probe("liveness")
     window = ProbeWindow(probe.initial_delay_s, probe.period_s, probe.failure) if probe else None
-    moments = tuple(_moment(line, line.clock) for line in run)
+    moments = tuple(_moment(line, line.clock, line.time or 0.0) for line in run)
     return Start(moments[0].time, moments[-1].time, moments, window, probe)
 
 
-def _moment(line: LogLine, clock: str) -> Moment:
-    return Moment(line.time or 0.0, clock, line.message[:160], line.level, line.place)
+def _moment(line: LogLine, clock: str, when: float, *, dated: bool = True) -> Moment:
+    return Moment(when, clock, line.message, line.level, line.place, dated=dated)

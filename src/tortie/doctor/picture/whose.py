@@ -68,6 +68,7 @@ def only_of_nodes(picture: Picture) -> Picture:
     own = {(exhibit.source, number) for exhibit in picture.exhibits if exhibit.host in foreign
            for number in _numbers(exhibit)}  # fmt: skip
     left = Picture(picture.exhibits)
+    left.inputs = picture.inputs
     left.add(fact for fact in picture.facts() if not (_of_machine(fact) and _stands_on(fact.place, own)))
     left.add_hits(hit for hit in picture.all_hits() if not _stands_on(hit.place, own))
     left.left_out = {source: set(lines) for source, lines in picture.left_out.items()}

@@ -76,10 +76,12 @@ _NAMED_THINGS: Final = word_set("tcpdump ethtool modprobe ifconfig")
 _PATHED: Final = word_set("cat ls tail head grep stat find ping curl nc telnet dig nslookup wget traceroute")
 _CARRIERS: Final = word_set("sudo time watch nohup exec command env stdbuf nice ionice unbuffer")
 _WRAPPED: Final = word_set("microk8s k3s rke2 minikube k0s")
+_BEFORE: Final = _PATHED | _CARRIERS | _WRAPPED | {"timeout"}
 
 _WORD = re.compile(
     r"""(?:[^\s"'\\|&;<>]|\\.|"(?:[^"\\]|\\.)*"|'[^']*'|(?<=\d)[<>]&?|[<>]&|["'\\])+|\|\|?|&&?|;|[<>]+"""
 )
+_FIRST = re.compile(r"[^\s|&;<>]*")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=\S*$")
 _PROGRAM = re.compile(r"(?:\.{0,2}/)?(?:[\w.+~-]+/)*([a-z][\w.+-]*)$")
 _SPOKEN = word_set(
@@ -242,8 +244,10 @@ def plausible(command: str) -> bool:
 def typed_bare(command: str) -> bool:
     """Is this a command line without any prompt, as pages show them? Stricter: the second word must fit, too."""
     first = command.partition(" ")[0]
+    if first.endswith(":") or not _may_begin(_FIRST.match(command)[0]):  # type: ignore[index]
+        return False
     segment = _stripped(words(command, 8))
-    if not segment or first.endswith(":"):
+    if not segment:
         return False
     name = program_of(segment[0])
     if name in _WRAPPED and len(segment) > 1:
@@ -264,6 +268,14 @@ def typed_bare(command: str) -> bool:
     else:
         fits = not verbs and (second in ("|", ">") or name in _NAMED_THINGS)
     return fits and not spoken(command)
+
+
+def _may_begin(first: str) -> bool:
+    """Whether a command line may begin with this word: almost no line of output does, and words are costly."""
+    if "=" in first or "\\" in first or "'" in first or '"' in first:
+        return True
+    name = program_of(first)
+    return name in _VERBS or name in _BEFORE
 
 
 def spoken(command: str, least: int = 2) -> bool:

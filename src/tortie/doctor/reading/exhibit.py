@@ -28,9 +28,24 @@ class Source(NamedTuple):
     numbers: tuple[int, ...] = ()  # the original number of each line, when some were left out
     host: str = ""  # the node it belongs to, when a bundle's path says so
     quiet: bool = False  # a large log without anything worth a look: it was read, and has no lines here
+    size: int = 0  # bytes as they lay on the disk; 0 where nobody knows
 
     def number(self, index: int) -> int:
         return self.numbers[index] if self.numbers else index + 1
+
+
+class Input(NamedTuple):
+    """What was read, for the list at the end of a report. Nothing of its content."""
+
+    name: str
+    lines: int  # as far as they are counted: of a large log without anything worth a look none are
+    size: int  # bytes
+
+
+def input_of(source: Source) -> Input:
+    lines = source.number(len(source.lines) - 1) if source.lines else 0
+    size = source.size or (0 if source.numbers else sum(len(line) + 1 for line in source.lines))
+    return Input(source.name, lines, size)
 
 
 class Exhibit(NamedTuple):

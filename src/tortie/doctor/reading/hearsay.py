@@ -101,6 +101,11 @@ _MENDED = Pattern(
 _AGAIN = Pattern(
     r"\b(?:again|still|back|not (?:solved|fixed|resolved))\b|又|再次|仍|依然|没(?:有)?(?:解决|恢复|修复)", re.IGNORECASE
 )
+_SINCE = Pattern(r"\b(?:since|from|ever since|until now|up to now)\b|从|自|开始|至今|到现在|起[，,]", re.IGNORECASE)
+_WHETHER = Pattern(
+    r"是不是|要不要|会不会|需不需要|有没有(?:问题|影响)|正不正常|\bwhether\b|\bdo (?:i|we) (?:have|need) to\b",
+    re.IGNORECASE,
+)
 # A line that says what the lines below it are.
 _SHOWN_BELOW = Pattern(
     rf"^[#*>\s-]*(?:from |see )?(?:an? |the |our |their |official |calico |kubernetes |官方|calico |k8s )*{_SOURCES}"
@@ -160,6 +165,17 @@ def long_mended(sentence: str) -> bool:
     """Does the sentence tell of a trouble of the past that is over?"""
     past = _PAST.search(sentence)
     return past is not None and _mended(sentence[past.end() :])
+
+
+def before_today(sentence: str) -> bool:
+    """Does the sentence tell only of another day? "Since yesterday" and "again" are of today, too."""
+    past = _PAST.search(sentence)
+    return past is not None and not _SINCE.search(sentence) and not _AGAIN.search(sentence)
+
+
+def asks_inside(sentence: str) -> bool:
+    """A question that does not end in a question mark: 是不是还有问题啊, 要不要处理：."""
+    return _WHETHER.search(sentence) is not None
 
 
 def _mended(words: str) -> bool:

@@ -12,16 +12,17 @@ import stat
 from collections.abc import Iterable, Iterator
 from typing import BinaryIO, Final, NamedTuple
 
-from tortie.doctor.reading import large
+from tortie.doctor.reading import large, long_texts
 from tortie.doctor.reading.archives import Budget, Skipped, kind_of_archive, members, skipped
 from tortie.doctor.reading.cleaning import decode, is_text, lines_of
 from tortie.doctor.reading.exhibit import Source
 from tortie.doctor.reading.redaction import redacted
+from tortie.doctor.reading.special_files import open_pipe, refuse_special
 from tortie.doctor.words import Words
 from tortie.model.errors import UsageError
 from tortie.model.measure import plain
 
-WHOLE_MAX: Final = 64 << 20  # a text of another kind than a log is read up to here
+WHOLE_MAX: Final = 64 << 20  # bytes of a text of another kind than a log that are held at a time
 HEAD: Final = large.HEAD
 FILES_MAX: Final = 200_000
 NESTING_MAX: Final = 2
@@ -32,7 +33,14 @@ _SPECIAL: Final = Words("not a regular file", "不是普通文件")
 _UNREADABLE: Final = Words("cannot be read: {why}", "无法读取：{why}")
 _TOO_MANY: Final = Words("more than {count} files", "文件超过 {count} 个")
 _DEEP: Final = Words("an archive inside archives", "压缩包嵌套过深")
-_CUT: Final = Words("only the first {size} MB were read", "只读取了前 {size} MB")
+_ALIKE: Final = Words(
+    "{count} events were left out: the same was told of others before and after them",
+    "省略了 {count} 条事件：前后已有内容相同的事件",
+)
+_ONLY_KNOWN: Final = Words(
+    "after the first {size} MB, only lines with a known message were read",
+    "前 {size} MB 之后，只读取了含有已知消息的行",
+)
 
 
 class File(NamedTuple):
@@ -52,6 +60,7 @@ class Opened:
         self.sieve = large.sieve_of(needles)
         self.skipped: list[Skipped] = []
         self._budget = Budget()
+        self.reading = ""  # the name of what is being read, for whoever waits
 
     def __iter__(self) -> Iterator[Source]:
         for file in self.files():
@@ -74,7 +83,9 @@ class Opened:
                 self._failed(file, error)
                 continue
             mode = found.st_mode
-            if stat.S_ISREG(mode) or (file.wanted and (stat.S_ISFIFO(mode) or stat.S_ISCHR(mode))):
+            if file.wanted:
+                refuse_special(file.path, mode)
+            if file.wanted or stat.S_ISREG(mode):
                 yield file._replace(size=found.st_size)
             else:
                 self._skip(file.name, _SPECIAL)
@@ -93,12 +104,15 @@ class Opened:
                         yield File(os.path.join(folder, name), plain(os.path.join(shown, name)), False, 0)
 
     def open(self, file: File) -> Iterator[Source]:
+        self.reading = file.name
         if file.path == "-":
             yield from self._stream(file.name, self._stdin, 0)
             return
         try:
-            with open(file.path, "rb") as stream:
-                yield from self._stream(file.name, stream, 0)
+            pipe = stat.S_ISFIFO(os.stat(file.path).st_mode)
+            with open_pipe(file.path) if pipe else open(file.path, "rb") as stream:
+                for source in self._stream(file.name, stream, 0):
+                    yield source._replace(size=file.size) if file.size and source.name == file.name else source
         except OSError as error:
             self._failed(file, error)
 
@@ -143,12 +157,19 @@ class Opened:
         if large.is_log(head):
             yield large.put_together(name, host, self._portions(head, stream))
             return
-        rest = stream.read(WHOLE_MAX - len(head) + 1) if len(head) == HEAD else b""
-        content = head + rest
-        if len(content) > WHOLE_MAX:
-            content = content[:WHOLE_MAX]
-            self._skip(name, _CUT.fill(size=WHOLE_MAX >> 20))
-        yield Source(name, tuple(redacted(lines_of(decode(content)))), (), host)
+        content = head + stream.read(WHOLE_MAX - len(head)) if len(head) == HEAD else head
+        if len(content) < min(long_texts.LONG, WHOLE_MAX):
+            yield Source(name, tuple(redacted(lines_of(decode(content)))), (), host, size=len(content))
+            return
+        whole = len(content) < WHOLE_MAX
+        if not whole:  # what is cut is a line
+            content += stream.readline(large.LINE_MAX)
+        text = long_texts.read_long(name, host, content, None if whole else stream, self.sieve)  # type: ignore[arg-type]
+        if text.events_left_out:
+            self._skip(name, _ALIKE.fill(count=text.events_left_out))
+        if not text.whole:
+            self._skip(name, _ONLY_KNOWN.fill(size=long_texts.WHOLE >> 20))
+        yield text.source
 
     def _portions(self, head: bytes, stream: BinaryIO) -> Iterator[large.Portion]:
         """Of a file as several processes would read it; a stream has one."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.support.doctor import finding, picture
 
 from tortie.doctor.causes.cause import LIKELY
-from tortie.doctor.causes.trt1001_autodetect_wrong_interface import CAUSE, fix
+from tortie.doctor.causes.nodes.trt1001_autodetect_wrong_interface import CAUSE, fix
 
 ID = "autodetect-wrong-interface"
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from tests.support.doctor import picture
 
-from tortie.doctor.causes.address_replay import remark, would_choose
-from tortie.doctor.causes.bgp_addresses import inner_link, near
-from tortie.doctor.causes.bgp_evidence import complaints, missing_peers, node_called, same_host
-from tortie.doctor.causes.bgp_firewall import closed, covers
+from tortie.doctor.causes.nodes.address_replay import remark, would_choose
+from tortie.doctor.causes.nodes.bgp_addresses import inner_link, near
+from tortie.doctor.causes.nodes.bgp_evidence import complaints, missing_peers, node_called, same_host
+from tortie.doctor.causes.nodes.bgp_firewall import closed, covers
 
 LINKS = """
 [root@s-2 ~]# ip -4 -o addr

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from tests.support.doctor import picture
 
-from tortie.doctor.causes.node_evidence import drain
-from tortie.doctor.causes.start_evidence import probe_failures, window
-from tortie.doctor.causes.start_log import start_logs
+from tortie.doctor.causes.agent.start_evidence import probe_failures, window
+from tortie.doctor.causes.agent.start_log import start_logs
+from tortie.doctor.causes.kubelet.node_evidence import drain
 
 FIRST = "2020-01-01 10:00:00.000 [INFO][9] startup.go 252: Early log level set to info"
 MIDDLE = "2020-01-01 10:00:20.000 [INFO][9] startup.go 300: Building new node resource"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.support.doctor import finding, picture
 
 from tortie.doctor.causes.cause import LIKELY
-from tortie.doctor.causes.trt1003_autodetect_method_invalid import CAUSE, fix
+from tortie.doctor.causes.nodes.trt1003_autodetect_method_invalid import CAUSE, fix
 
 ID = "autodetect-method-invalid"
 

@@ -87,7 +87,10 @@ def test_the_peer_that_selects_nothing_is_named() -> None:
 
 STATUS = "$ calicoctl node status\nCalico process is running.\n\nIPv4 BGP status\nNo IPv4 peers found.\n"
 MESH = "$ calicoctl get bgpconfig default -o yaml\nspec:\n  nodeToNodeMeshEnabled: false\n"
-PODS = "$ kubectl get pods -n kube-system\nNAME READY STATUS RESTARTS AGE\ncalico-node-aaaaa 1/1 Running 0 5m\n"
+PODS = (
+    "$ kubectl get pods -n kube-system\nNAME READY STATUS RESTARTS AGE\ncalico-node-aaaaa 1/1 Running 0 5m\n"
+    "coredns-74ff55c5b-ntc6p 1/1 Running 0 5m\n"
+)
 POOL = """$ calicoctl get ippools -o yaml
 apiVersion: projectcalico.org/v3
 kind: IPPool

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from tests.support.doctor import picture
 
-from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Ask, Cause, Finding, Step, found, ruled_out
+from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Finding
+from tortie.doctor.causes.legacy import Ask, Cause, Step, found, ruled_out
 from tortie.doctor.diagnosis import Diagnosis
 from tortie.doctor.judgement.judge import judge
+from tortie.doctor.reading.exhibit import Place
 from tortie.doctor.words import Words, same
 
 WELL = """
@@ -14,6 +16,7 @@ WELL = """
     NAME                READY   STATUS    RESTARTS   AGE   IP         NODE
     calico-node-aaaaa   1/1     Running   0          9d    10.0.0.1   w1
     calico-node-bbbbb   1/1     Running   0          9d    10.0.0.2   w2
+    coredns-7f89b7bc75-x2x4q   1/1     Running   0          9d    10.244.0.2   w2
 """
 SICK = """
     $ kubectl get pods -n kube-system -o wide
@@ -72,7 +75,28 @@ def test_a_consequence_is_not_a_cause_beside_its_cause() -> None:
 
 
 def test_two_independent_causes_are_both_told_the_surer_first() -> None:
-    diagnosis = judged(SICK, cause("second", claim(STRONG)), cause("first", claim(PROVEN)))
+    pull = "    coredns-7f89b7bc75-x2x4q   0/1     ImagePullBackOff   0   9d    10.244.0.2   w2\n"
+    second = cause("second", claim(STRONG), explains=("image-pull",))
+    diagnosis = judged(SICK + pull, second, cause("first", claim(PROVEN)))
+    assert ids(diagnosis.causes) == ["first", "second"]
+
+
+def test_a_second_claim_that_explains_nothing_more_is_no_cause() -> None:
+    diagnosis = judged(SICK, cause("second", claim(LIKELY)), cause("first", claim(PROVEN)))
+    assert (ids(diagnosis.causes), diagnosis.unrelated) == (["first"], ())
+
+
+def test_a_second_claim_with_lines_of_its_own_is_told_as_unrelated() -> None:
+    place = Place("evidence.txt", 5, 5)
+    second = cause("second", found(STRONG, same("because"), (), (place,)))
+    diagnosis = judged(SICK, second, cause("first", claim(PROVEN)))
+    assert (ids(diagnosis.causes), ids(diagnosis.unrelated)) == (["first"], ["second"])
+
+
+def test_a_second_cause_on_another_pod_of_the_same_symptom_is_told() -> None:
+    both = SICK.replace("1/1     Running            0 ", "0/1     CrashLoopBackOff   3 ")
+    second = cause("second", claim(STRONG, "calico-node-bbbbb"))
+    diagnosis = judged(both, second, cause("first", claim(PROVEN, "w1")))
     assert ids(diagnosis.causes) == ["first", "second"]
 
 
@@ -85,7 +109,7 @@ def test_two_that_look_alike_and_are_not_separated_stay_open() -> None:
 
 
 def test_what_does_not_make_the_symptoms_is_unrelated() -> None:
-    other = cause("other", claim(STRONG), explains=("evicted",))
+    other = cause("other", found(STRONG, same("because"), (), (Place("evidence.txt", 5, 5),)), explains=("evicted",))
     diagnosis = judged(SICK, cause("main", claim(STRONG)), other, cause("aside", claim(STRONG, aside=True)))
     assert ids(diagnosis.causes) == ["main"]
     assert sorted(ids(diagnosis.unrelated)) == ["aside", "other"]
@@ -157,8 +181,6 @@ def test_failures_of_a_moment_ago_are_not_over() -> None:
 
 
 def test_the_lines_that_prove_a_cause_are_explained_by_it() -> None:
-    from tortie.doctor.reading.exhibit import Place
-
     place = Place("evidence.txt", 3, 3)
     sure = cause("a", found(STRONG, same("because"), (), (place,)), explains=("evicted",))
     diagnosis = judged(SICK, sure)

@@ -6,13 +6,14 @@ import gzip
 import io
 import os
 import socket
+import subprocess
 import tarfile
 import zipfile
 from pathlib import Path
 
 import pytest
 
-from tortie.doctor.reading import archives, sources
+from tortie.doctor.reading import archives, long_texts, sources, special_files
 from tortie.doctor.reading.sources import Opened, open_sources
 from tortie.model.errors import UsageError
 
@@ -154,12 +155,71 @@ def test_binary_files_are_listed_not_read(tmp_path: Path) -> None:
     assert opened(tmp_path / "core") == ({}, {"core": "not text"})
 
 
-def test_a_very_large_text_is_cut_and_said_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sources, "WHOLE_MAX", 200_000)
-    (tmp_path / "table.txt").write_bytes(b"calico-node-x 1/1 Running 0 3d\n" * 20_000)
-    names, skipped = opened(tmp_path / "table.txt")
-    assert 5_000 < names["table.txt"] < 7_000
-    assert "only the first" in skipped["table.txt"]
+def test_behind_the_bound_of_a_very_long_text_only_known_messages_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sources, "WHOLE_MAX", 400_000)
+    monkeypatch.setattr(long_texts, "LONG", 100_000)
+    monkeypatch.setattr(long_texts, "WHOLE", 200_000)
+    row, known = b"calico-node-x 1/1 Running 0 3d\n", b"Back-off restarting failed container\n"
+    path = tmp_path / "table.txt"
+    path.write_bytes(row * 10_000 + known + row * 10_000 + known + row)
+    reading = Opened([str(path)], io.BytesIO(), ["back-off restarting"])
+    (source,) = list(reading)
+    assert 6_000 < len(source.lines) < 7_000
+    assert source.lines[-2:] == (known.decode().strip(),) * 2
+    assert source.numbers[-2:] == (10_001, 20_002)
+    assert [each.why.en for each in reading.skipped] == [
+        "after the first 0 MB, only lines with a known message were read"
+    ]
+
+
+def test_of_events_that_are_alike_the_first_and_the_last_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(long_texts, "LONG", 10_000)
+    head = "NAMESPACE   LAST SEEN   TYPE      REASON    OBJECT             MESSAGE"
+    alike = [
+        f"shop        5m          Normal    Pulled    pod/cart-{n:05}      Container image present" for n in range(900)
+    ]
+    rare = "shop        5m          Warning   Failed    pod/cart-00001      Failed to pull image"
+    agents = [
+        f"kube-system 5m          Normal    Pulled    pod/calico-node-{n}  Container image present" for n in range(9)
+    ]
+    lines = [head, *alike[:450], rare, *agents, *alike[450:]]
+    path = tmp_path / "events.txt"
+    path.write_text("\n".join(lines) + "\n")
+    reading = Opened([str(path)], io.BytesIO())
+    (source,) = list(reading)
+    assert source.lines == (head, *alike[:100], rare, *agents, *alike[-100:])
+    assert all(lines[number - 1] == line for number, line in zip(source.numbers, source.lines, strict=True))
+    assert "700 events were left out" in reading.skipped[0].why.en
+
+
+def test_a_pipe_that_somebody_writes_to_is_read(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with subprocess.Popen(["sh", "-c", f"printf 'one\\ntwo\\n' > '{pipe}'"]):
+        assert opened(pipe)[0] == {"pipe": 2}
+
+
+def test_a_pipe_that_nobody_writes_to_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(special_files, "WRITER_WITHIN_S", 0.05)
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(UsageError) as error:
+        opened(tmp_path / "pipe")
+    assert error.value.why == "it is a pipe, and nothing was written to it for 0.05 s"
+    assert "start the program" in error.value.fix
+
+
+def test_devices_and_sockets_that_are_named_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError) as device:
+        opened(Path("/dev/zero"))
+    assert device.value.why == "it is a terminal or another device, not a file, a folder or an archive"
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(tmp_path / "sock"))
+        with pytest.raises(UsageError) as refused:
+            opened(tmp_path / "sock")
+    assert refused.value.why.startswith("it is a socket")
+    assert opened(Path("/dev/null"))[1] == {}
 
 
 def test_a_path_that_is_not_there_is_a_usage_error(tmp_path: Path) -> None:

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from typing import Final
 
-from tortie.doctor.reading.lexicon import cluster, history, machines, traffic
+from tortie.doctor.reading.lexicon import cluster, complaints, history, machines, traffic
 from tortie.doctor.reading.lexicon.rule import Rule
 
-RULES: Final[tuple[Rule, ...]] = (*machines.RULES, *traffic.RULES, *cluster.RULES, *history.RULES)
+RULES: Final[tuple[Rule, ...]] = (
+    *machines.RULES,
+    *traffic.RULES,
+    *cluster.RULES,
+    *history.RULES,
+    *complaints.RULES,
+)
 
 # One observation, several names that causes ask for.
 ALIASES: Final = {

@@ -182,7 +182,8 @@ RULES: Final = (
     Rule(
         "complains",
         "",
-        r"not ready|notready|crash|0/1|0/2|1/2|\bfail(?:s|ed|ing|ures?)?\b|(?:can ?not|can't|could not|"
+        r"not ready|notready|crash|(?<![\d./])(?:0/[12]|1/2)(?!\d|\.\d)|\bfail(?:s|ed|ing|ures?)?\b|"
+        r"(?:can ?not|can't|could not|"
         r"couldn't|unable to|fails? to|do(?:es)? not|doesn't|don't|never|nothing) (?:\w+ ){0,2}(?:start|"
         r"run|work|get ready|join|resolve|reach|come up|leave|leaves|gets? ready)|\bstuck\b|\bloops?\b|"
         r"broken|restarts? (?:every|again|over|all|constantly|repeatedly|(?:a few|several|many|\w+) times)|"

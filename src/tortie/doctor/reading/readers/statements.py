@@ -21,17 +21,20 @@ negation is respected. The values of a statement are the hosts and addresses tha
 | new-nodes-only = new-nodes-fail, only-some-nodes , one-node-only, all-nodes, only-workers-fail | where |
 | nodes-network (values: prefixes such as `10.` or `192.168.110.`, or CIDRs), cloud (values: names), pods-cidr-overlap | where |
 | complains (something does not work), asks-if-normal | what the person wants |
+| suffers (something does not work now: neither asked, nor guessed, nor long ago) | what the person wants |
 """  # noqa: E501
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
+from functools import cache
 from typing import NamedTuple
 
 from tortie.doctor.picture.facts import Statement
 from tortie.doctor.reading.exhibit import Exhibit
-from tortie.doctor.reading.hearsay import long_mended, without_citations
+from tortie.doctor.reading.hearsay import asks_inside, before_today, long_mended, without_citations
 from tortie.doctor.reading.lexicon import ALIASES, RULES, Rule
 from tortie.doctor.reading.prose import FAR_EAST, hosts_in
 
@@ -130,18 +133,20 @@ def sentences(lines: tuple[str, ...]) -> Iterator[Sentence]:
 
 
 def _split(rows: list[tuple[int, str]]) -> Iterator[Sentence]:
-    text = " ".join(row for _, row in rows)[: _LONGEST * 4]
-    starts: list[tuple[int, int]] = []
+    text = " ".join(row for _, row in rows[: _LONGEST * 4])[: _LONGEST * 4]
+    starts: list[int] = []
     offset = 0
-    for index, row in rows:
-        starts.append((offset, index))
+    for _, row in rows:
+        starts.append(offset)
         offset += len(row) + 1
+        if offset > len(text):
+            break
     begin = 0
     for end in [match.end() for match in _END.finditer(text)] + [len(text)]:
         piece = text[begin:end].strip()
         if piece:
-            first = [index for start, index in starts if start <= begin][-1]
-            last = [index for start, index in starts if start < max(end, begin + 1)][-1]
+            first = rows[bisect_right(starts, begin) - 1][0]
+            last = rows[bisect_left(starts, max(end, begin + 1)) - 1][0]
             yield Sentence(piece[:_LONGEST], first, last)
         begin = end
 
@@ -152,11 +157,12 @@ def said(sentence: Sentence) -> Iterator[tuple[str, tuple[str, ...]]]:
     low = text.lower()
     certain = without_citations(_certain(text))
     over = long_mended(text)
+    asks = sentence.asks
     found: dict[str, tuple[str, ...]] = {}
-    for rule in RULES:
-        if rule.kind in found or (sentence.asks and rule.kind not in _ASKING) or (over and rule.kind in _STATES):
+    for rule in _with_a_key_in(low):
+        if rule.kind in found or (asks and rule.kind not in _ASKING) or (over and rule.kind in _STATES):
             continue
-        if rule.keys and not any(key in low for key in rule.keys.split("|")):
+        if rule.kind == "suffers" and (over or before_today(text) or asks_inside(text)):
             continue
         if _holds(rule, text if rule.kind in _CERTAIN else certain):
             found[rule.kind] = _values(rule.kind, text)
@@ -168,6 +174,25 @@ def said(sentence: Sentence) -> Iterator[tuple[str, tuple[str, ...]]]:
         yield kind, values
         for alias in ALIASES.get(kind, ()):
             yield alias, values
+
+
+def _with_a_key_in(low: str) -> list[Rule]:
+    """Rules that may hold, in their order. Rules share keys: each key is looked for once."""
+    always, by_key = _keys()
+    places = set(always)
+    for key, of_rules in by_key.items():
+        if key in low:
+            places.update(of_rules)
+    return [RULES[place] for place in sorted(places)]
+
+
+@cache
+def _keys() -> tuple[tuple[int, ...], dict[str, list[int]]]:
+    by_key: dict[str, list[int]] = {}
+    for place, rule in enumerate(RULES):
+        for key in rule.keys.split("|") if rule.keys else ():
+            by_key.setdefault(key, []).append(place)
+    return tuple(place for place, rule in enumerate(RULES) if not rule.keys), by_key
 
 
 def _certain(text: str) -> str:

@@ -1,0 +1,1 @@
+"""The agent's start and its probes: TRT3xxx."""

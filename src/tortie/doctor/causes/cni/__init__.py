@@ -1,0 +1,1 @@
+"""CNI files and plugins: TRT6xxx."""

@@ -1,0 +1,1 @@
+"""The datastore and the API server: TRT2xxx."""

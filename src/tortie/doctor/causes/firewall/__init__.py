@@ -1,0 +1,1 @@
+"""Filters and policies: TRT8xxx."""

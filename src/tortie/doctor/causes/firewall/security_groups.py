@@ -1,0 +1,60 @@
+"""Packet filters of clouds: what a security group lets in."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from tortie.doctor.causes.underlay.traffic_evidence import compiled
+from tortie.doctor.picture.picture import Picture
+from tortie.doctor.reading.exhibit import Exhibit, Place
+
+
+class SecurityGroup(NamedTuple):
+    """What a cloud's packet filter lets in."""
+
+    place: Place
+    name: str
+    protocols: frozenset[str]
+    ports: frozenset[str]
+    everything: bool  # a rule for any protocol
+
+
+_GROUP_COMMANDS = ("security group", "security-group", "nsg", "firewall-rules", "describe-security-groups")
+_GROUP_NAME = (
+    r"(?:rule list|--nsg-name|--group-ids?|--group-names?|group show|--security-group(?:-id)?)[ =]+"
+    r"(?P<name>[A-Za-z][\w.-]*)"
+)
+_PROTOCOL = r"(?<![\w/.-])(?P<protocol>tcp|udp|icmp|ipip|ipencap|any|all|esp)(?![\w.-])"
+# Numbers are protocols at the head of a line or cell and in quotes; elsewhere they are ports.
+_PROTOCOL_NUMBER = r"(?:^\s*|[\"'\[|]\s*)(?P<protocol>-1|4|94)(?![\w.-])"
+
+
+def security_groups(picture: Picture) -> list[SecurityGroup]:
+    return [_group(exhibit) for exhibit in picture.exhibits if any(w in exhibit.command for w in _GROUP_COMMANDS)]
+
+
+def _group(exhibit: Exhibit) -> SecurityGroup:
+    named = compiled(_GROUP_NAME).search(exhibit.command) or compiled(r"(?P<name>\bsg-[0-9a-f]{6,})").search(
+        exhibit.text
+    )
+    inbound = [line for line in exhibit.lines if "egress" not in line.lower()]
+    patterns = (compiled(_PROTOCOL), compiled(_PROTOCOL_NUMBER))
+    protocols = {m["protocol"].lower() for line in inbound for pattern in patterns for m in pattern.finditer(line)}
+    ports = {m for line in inbound for m in compiled(r"\b\d{2,5}(?:[:-]\d{2,5})?\b").findall(line)}
+    everything = bool(protocols & {"any", "all", "-1"})
+    return SecurityGroup(
+        exhibit.place(0, max(1, len(exhibit.lines))),
+        named["name"] if named else "",
+        frozenset(protocols),
+        frozenset(ports),
+        everything,
+    )
+
+
+def covers(ports: frozenset[str] | set[str], port: int) -> bool:
+    """Whether a list of ports and ranges (`1:65535`, `30000-32767`) contains a port."""
+    for text in ports:
+        low, _, high = text.replace(":", "-").partition("-")
+        if low.isdecimal() and int(low) <= port <= int(high if high.isdecimal() else low):
+            return True
+    return False

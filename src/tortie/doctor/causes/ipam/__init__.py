@@ -1,0 +1,1 @@
+"""Pods' addresses and pools: TRT5xxx."""

@@ -1,0 +1,260 @@
+"""What the evidence says about pools: sizes, blocks, addresses in use against pods, affinities against nodes.
+
+The family "exhausted, leaked, out of blocks, no pool" shares its messages; only these numbers separate the four.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import cache
+from typing import Final, NamedTuple
+
+from tortie.doctor.causes.agent.counting import Count, answers, counted, narrow, said
+from tortie.doctor.causes.ipam.pool_addresses import holds_pool, pool_checked, within
+from tortie.doctor.picture.facts import Node, Pod, Pool, PoolUse
+from tortie.doctor.picture.picture import Picture, remembered
+from tortie.doctor.signs import Hit, Sign
+
+# No address could be had. Who is to blame is another question.
+AUTOASSIGN_FAILED: Final = Sign("ipam-autoassign-failed", "Unable to autoassign an address…pools are likely exhausted")
+ALLOCATED_ONLY: Final = Sign(
+    "ipam-allocated-only", "failed to request <n> IPv(4|6) addresses. IPAM allocated only <n_got>"
+)
+ASSIGNED_OUT_OF: Final = Sign(
+    "ipam-assigned-out-of", "Assigned <n> out of <n_want> requested IPv(4|6) addresses; <rest>"
+)
+NO_IPS_IN_POOLS: Final = Sign("ipam-no-ips-in-pools", "No IPs available in pools: [<list_pools>]")
+NO_FREE_POOL_BLOCKS: Final = Sign("ipam-no-free-pool-blocks", "No free IP pool blocks")
+NO_FREE_BLOCKS: Final = Sign("ipam-no-free-blocks", "No free blocks available for allocation")
+RAN_OUT_OF_AFFINE: Final = Sign("ipam-ran-out-of-affine", "Ran out of existing affine blocks for host")
+BLOCK_LIMIT: Final = Sign("ipam-block-limit", "cannot allocate new block due to per host block limit")
+BLOCK_LIMIT_REACHED: Final = Sign("ipam-block-limit-reached", "limit of <n> blocks reached for this node")
+
+# calicoctl ipam check
+CHECK_LEAKED: Final = Sign("ipam-check-leaked", "Found <n> IPs that are allocated in IPAM but not actually in use")
+CHECK_UNALLOCATED: Final = Sign(
+    "ipam-check-unallocated",
+    "Found <n> in-use IPs that are in active IP pools but have no corresponding IPAM allocation",
+)
+CHECK_OUTSIDE: Final = Sign("ipam-check-outside", "Found <n> in-use IPs that are not in active IP pools")
+CHECK_HANDLES: Final = Sign("ipam-check-handles", "Found <n> handles with no matching IPs")
+CHECK_DONE: Final = Sign("ipam-check-done", "Check complete; found <n> problems")
+CHECK_BLOCKS: Final = Sign("ipam-check-blocks", "Found <n> IPAM blocks")
+CHECK_USING: Final = Sign("ipam-check-using", "Workloads and nodes are using <n> IPs")
+
+# Owners of blocks
+AFFINITY_YAML: Final = Sign("ipam-affinity-yaml", "affinity: host:<node>")
+AFFINITY_CHECK: Final = Sign("ipam-affinity-check", "affinity=host:<node>")
+RELEASE_NOT_EMPTY: Final = Sign(
+    "ipam-release-not-empty", "Failed to release block affinit(y|ies)…(is not empty|not empty)"
+)
+
+EXHAUSTION: Final = (
+    AUTOASSIGN_FAILED, ALLOCATED_ONLY, ASSIGNED_OUT_OF, NO_IPS_IN_POOLS, NO_FREE_POOL_BLOCKS, NO_FREE_BLOCKS,
+    RAN_OUT_OF_AFFINE, BLOCK_LIMIT, BLOCK_LIMIT_REACHED,
+)  # fmt: skip
+NUMBERS: Final = (
+    CHECK_LEAKED, CHECK_UNALLOCATED, CHECK_OUTSIDE, CHECK_HANDLES, CHECK_DONE, CHECK_BLOCKS, CHECK_USING,
+    AFFINITY_YAML, AFFINITY_CHECK, RELEASE_NOT_EMPTY,
+)  # fmt: skip
+
+DEFAULT_BLOCK: Final = 26
+# Whoever counts pods may miss some seconds of churn and every tunnel address: a leak is more than that.
+SLACK: Final = 1.4
+SLACK_FEW: Final = 12
+FULL: Final = 0.97  # a pool that is this full has nothing left for the next pod
+
+
+class Numbers(NamedTuple):
+    """What is known of one pool and its cluster; None where nothing says."""
+
+    pool: Pool | None
+    use: PoolUse | None
+    cidr: str
+    capacity: int | None  # blocks that fit into the pool
+    blocks: Count | None  # blocks that exist
+    affinities: Count | None
+    nodes: Count | None
+    pods: Count | None
+    leaked: Count | None  # by calicoctl's own check
+    problems: Count | None
+    dead_owners: tuple[str, ...]  # hosts that own blocks and are no nodes
+    dead: Count | None
+
+    @property
+    def expected(self) -> int | None:
+        """Addresses that pods and tunnels can account for, generously."""
+        if self.pods is None:
+            return None
+        tunnels = 2 * self.nodes.value if self.nodes else 0
+        return max(int(self.pods.value * SLACK), self.pods.value + SLACK_FEW) + tunnels
+
+    @property
+    def leaking(self) -> bool:
+        """Numbers that only dead owners explain: far more in use than pods, blocks of hosts that are gone, a check."""
+        above = self.use is not None and self.expected is not None and self.use.used > self.expected
+        checked = self.leaked is not None and self.leaked.value > SLACK_FEW
+        return above or checked or bool(self.dead_owners) or bool(self.dead and self.dead.value)
+
+    @property
+    def share(self) -> float | None:
+        return self.use.used / self.use.total if self.use and self.use.total else None
+
+    @property
+    def places(self) -> tuple[object, ...]:
+        facts = (self.use, self.pods, self.nodes, self.affinities, self.blocks, self.leaked, self.dead, self.pool)
+        return tuple(fact for fact in facts if fact is not None)
+
+
+def exhaustion(picture: Picture) -> list[Hit]:
+    return [hit for hit in picture.hits(*EXHAUSTION) if "forbidden" not in hit.line and "nauthorized" not in hit.line]
+
+
+@remembered
+def numbers(picture: Picture) -> Numbers:
+    """The fullest pool shown, with all counts."""
+    uses = [use for use in picture.of(PoolUse) if use.grouping.lower().startswith("ip pool")]
+    use = max(uses, key=lambda u: u.used / max(1, u.total), default=None)
+    pools = [pool for pool in picture.of(Pool) if ":" not in pool.cidr]
+    pool = next((p for p in pools if use and p.cidr == use.cidr), pools[-1] if pools and not use else None)
+    cidr = use.cidr if use else pool.cidr if pool else _pool_named(picture)
+    dead_owners = _dead_owners(picture)
+    return Numbers(
+        pool, use, cidr, capacity(pool, cidr, picture), _blocks(picture), counted(picture, "blockaffinit"),
+        _nodes(picture), _pods(picture, cidr, use), _from(picture, CHECK_LEAKED), _from(picture, CHECK_DONE),
+        dead_owners, _dead(picture),
+    )  # fmt: skip
+
+
+def capacity(pool: Pool | None, cidr: str, picture: Picture) -> int | None:
+    """Blocks that fit: 2^(blockSize - prefix)."""
+    length = cidr.partition("/")[2]
+    if not length.isdecimal() or ":" in cidr:
+        return None
+    size = (pool.block_size if pool else None) or _block_size(picture)
+    return 2 ** (size - int(length)) if size >= int(length) else None
+
+
+def _block_size(picture: Picture) -> int:
+    for name in ("blockSize", "spec.blockSize", "CALICO_IPV4POOL_BLOCK_SIZE"):
+        value = picture.value(name)
+        if value.isdecimal():
+            return int(value)
+    block = next((use for use in picture.of(PoolUse) if use.grouping.lower().startswith("block")), None)
+    length = block.cidr.partition("/")[2] if block else ""
+    return int(length) if length.isdecimal() else DEFAULT_BLOCK
+
+
+def _pool_named(picture: Picture) -> str:
+    for hit in picture.hits(NO_IPS_IN_POOLS):
+        return hit.value("list_pools").split(",")[0].split()[0]
+    return pool_checked(picture) or picture.value("CALICO_IPV4POOL_CIDR")
+
+
+def _from(picture: Picture, sign: Sign) -> Count | None:
+    hits = picture.hits(sign)
+    return Count(int(float(hits[-1].value("n"))), hits[-1].place) if hits else None
+
+
+def _blocks(picture: Picture) -> Count | None:
+    numbered = [
+        count
+        for command, count in answers(picture)
+        if "ipamblock" in command or ("show-blocks" in command and "Block" in command)
+        if "comm " not in command
+    ]
+    rows = [use for use in picture.of(PoolUse) if use.grouping.lower().startswith("block")]
+    if numbered:
+        return numbered[-1]
+    return Count(len(rows), rows[0].place) if rows else _from(picture, CHECK_BLOCKS)
+
+
+def _dead(picture: Picture) -> Count | None:
+    """Owners without a node, counted by `comm -23 owners nodes`."""
+    return next((c for command, c in answers(picture) if "comm -23" in command or "comm -2 -3" in command), None)
+
+
+def _nodes(picture: Picture) -> Count | None:
+    pattern = _compiled(r"get (?:nodes?|no)\b")
+    numbered = [
+        count
+        for command, count in answers(picture)
+        if pattern.search(command) and "comm " not in command and not narrow(command)
+    ]
+    if numbered:
+        return numbered[-1]
+    names = {node.name: node for node in picture.of(Node)}
+    if names and _all_nodes_listed(picture):
+        return Count(len(names), next(iter(names.values())).place)
+    return said(picture, r"(\d[\d,]{0,8})\s*(?:个|台)?\s*(?:live |running |worker )?(?:nodes\b|节点|机器)")
+
+
+def _all_nodes_listed(picture: Picture) -> bool:
+    asked = [e.command for e in picture.exhibits if _compiled(r"get (?:nodes?|no)\b").search(e.command)]
+    return bool(asked) and not any(narrow(command) or "comm " in command for command in asked)
+
+
+def _pods(picture: Picture, cidr: str, use: PoolUse | None) -> Count | None:
+    pattern = _compiled(r"get (?:pods?|po)\b")
+    asked = [(command, count) for command, count in answers(picture) if pattern.search(command)]
+    numbered = [count for command, count in asked if not narrow(command)]
+    if numbered:
+        return numbered[-1]
+    # Some pods only, but those with addresses of this pool: as many as are in use need no other one.
+    enough = [c for command, c in asked if use and c.value >= use.used * FULL and holds_pool(picture, command, cidr)]
+    if enough:
+        return enough[-1]
+    using = _from(picture, CHECK_USING)
+    if using:
+        return using
+    told = said(picture, r"(\d[\d,]{0,8})\s*(?:个\s*)?(?:running |live |business |运行中的\s*|在跑的\s*)?pods?\b")
+    if told:
+        return told
+    return _listed(picture, cidr)
+
+
+def _listed(picture: Picture, cidr: str) -> Count | None:
+    """Pod rows count only when the whole cluster was listed."""
+    whole = [
+        e for e in picture.exhibits if _compiled(r"get (?:pods?|po)\b.*(?: -A|--all-namespaces)").search(e.command)
+    ]
+    if not whole or any(" | " in e.command for e in whole):
+        return None
+    pods = {pod.name: pod for pod in picture.of(Pod) if pod.ip and within(pod.ip, cidr)}
+    return Count(len(pods), next(iter(pods.values())).place) if pods else None
+
+
+# Owners
+
+
+def _dead_owners(picture: Picture) -> tuple[str, ...]:
+    """Hosts that own blocks but are not among the nodes; only when all nodes were listed."""
+    nodes = {node.name for node in picture.of(Node)}
+    if not nodes or not _all_nodes_listed(picture):
+        return ()
+    return tuple(owner for owner in owners(picture) if owner not in nodes)
+
+
+def owners(picture: Picture) -> list[str]:
+    """Hosts named by affinities of blocks, each once."""
+    names = [hit.value("node").rstrip(":,") for hit in picture.hits(AFFINITY_YAML, AFFINITY_CHECK)]
+    for exhibit in picture.exhibits:
+        if "affinit" in exhibit.command and len(exhibit.lines) <= 5000:
+            names.extend(_owners_listed(exhibit.lines))
+    return list(dict.fromkeys(name for name in names if name))
+
+
+def _owners_listed(lines: Iterable[str]) -> Iterator[str]:
+    """`host:w3`, perhaps counted by uniq, and names of affinities: the node, then the block with dashes."""
+    pattern = _compiled(r"\s*(?:blockaffinity\S*/)?(\S+)-\d{1,3}-\d{1,3}-\d{1,3}-\d{1,3}-\d\d(?:\s|$)")
+    counted_host = _compiled(r"\s*(?:\d+\s+)?\"?host:([\w.-]+)")
+    for line in lines:
+        match = counted_host.match(line[:400]) or pattern.match(line[:400])
+        if match:
+            yield match[1]
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.IGNORECASE)

@@ -1,0 +1,1 @@
+"""The kernel and the host's network: TRT7xxx."""

@@ -1,0 +1,1 @@
+"""kubelet and the container runtime: TRT4xxx."""

@@ -1,0 +1,1 @@
+"""Nodes' addresses, names and BGP: TRT1xxx."""

@@ -1,0 +1,99 @@
+"""Two nodes and one address: who holds it, who wants it, and therefore which of four causes it is."""
+
+from __future__ import annotations
+
+from typing import Final, Literal, NamedTuple
+
+from tortie.doctor.causes.legacy import LIKELY, POSSIBLE, PROVEN, STRONG
+from tortie.doctor.causes.nodes.bgp_evidence import conflicts, is_lost, node_at
+from tortie.doctor.causes.nodes.wrong_addresses import suspects
+from tortie.doctor.picture.picture import Picture
+from tortie.doctor.signs import Hit, Sign
+
+Kind = Literal["wrong-interface", "stale", "duplicate", "changed", "open"]
+
+ARP_ANSWERED: Final = Sign("arp-answered", "(Unicast|Broadcast) reply from <ip> [")
+ARP_ANSWERS: Final = Sign("arp-answers", "Received <n> response\\(s\\)")
+ARP_DUPLICATE: Final = Sign("arp-duplicate", "duplicate address <rest>")
+ARP_CONFLICT: Final = Sign("arp-conflict", "address conflict detected")
+# Tortie's node asks the link by itself, and tells what it heard.
+ARP_OTHER: Final = Sign("arp-other-machine", "another machine \\(<mac>\\)…answers for <ip>")
+ARP_NOBODY: Final = Sign("arp-nobody", "nobody else answers for <ip>")
+ARP_SIGNS: Final = (ARP_ANSWERED, ARP_ANSWERS, ARP_DUPLICATE, ARP_CONFLICT, ARP_OTHER, ARP_NOBODY)
+
+
+class Contest(NamedTuple):
+    """A start-up that ended because `other` is recorded with the address."""
+
+    hit: Hit
+    address: str
+    other: str
+    node: str  # who wanted it; empty when nothing says
+    kind: Kind
+    strength: float
+    evidence: tuple[object, ...] = ()
+
+
+def contests(picture: Picture) -> list[Contest]:
+    got = []
+    for hit in conflicts(picture):
+        address, other = hit.value("ip"), hit.value("other")
+        node = node_at(picture, hit.place, hit.host)
+        if not node or node == other:
+            node = next((n for n, ip in picture.internal_ips().items() if ip == address and n != other), node)
+        kind, strength, evidence = _decide(picture, address, other, "" if node == other else node)
+        got.append(Contest(hit, address, other, node, kind, strength, evidence))
+    return got
+
+
+def contest(picture: Picture, kind: Kind) -> Contest | None:
+    """The most certain one of a kind."""
+    return max((c for c in contests(picture) if c.kind == kind), key=lambda c: c.strength, default=None)
+
+
+def arp_answers(picture: Picture) -> bool | None:
+    """Whether somebody else answered for an address; None when nobody asked."""
+    if picture.hits(ARP_ANSWERED, ARP_DUPLICATE, ARP_CONFLICT, ARP_OTHER):
+        return True
+    counts = [hit.value("n") for hit in picture.hits(ARP_ANSWERS)]
+    counts += ["0" for _ in picture.hits(ARP_NOBODY)]
+    return any(count != "0" for count in counts) if counts else None
+
+
+def _decide(picture: Picture, address: str, other: str, node: str) -> tuple[Kind, float, tuple[object, ...]]:
+    wrong = next((s for s in suspects(picture) if s.address == address and s.strength >= STRONG), None)
+    if wrong:
+        return "wrong-interface", wrong.strength, wrong.evidence
+    nodes, ips = picture.nodes_now(), picture.internal_ips()
+    listing = {name: fact for name, fact in nodes.items() if fact.status}
+    arp = arp_answers(picture)
+    holder, wanter = listing.get(other), ips.get(node, "")
+    holders_ip = ips.get(other, "")
+    if holder is None and other not in ips:
+        if len(listing) > 1 or (node and node in listing):
+            return "stale", PROVEN if arp is not True else LIKELY, tuple(listing.values())[:3]
+        return _by_word(picture, arp)
+    if is_lost(holder) and arp is not True and holders_ip in ("", address):
+        return "stale", STRONG if holders_ip else LIKELY, (holder,)
+    if holders_ip and holders_ip != address:
+        return "changed", PROVEN if wanter == address else STRONG, (holder,)
+    if holders_ip == address:
+        if wanter and wanter != address:
+            return "open", POSSIBLE, (holder,)
+        return "duplicate", PROVEN if wanter == address or arp else STRONG, (holder, nodes.get(node))
+    return ("duplicate", STRONG, (holder,)) if arp else ("open", POSSIBLE, (holder,))
+
+
+def _by_word(picture: Picture, arp: bool | None) -> tuple[Kind, float, tuple[object, ...]]:
+    """No list of nodes: what people say about the machine has to do."""
+    if arp:
+        return "duplicate", STRONG, tuple(picture.hits(*ARP_SIGNS)[:1])
+    if said := picture.said("hostname-changed", "host-reinstalled"):
+        return "stale", LIKELY, tuple(said)
+    if said := picture.said("cloned-vm"):
+        return "duplicate", LIKELY, tuple(said)
+    if said := picture.said("ip-changed"):
+        return "changed", LIKELY, tuple(said)
+    if arp is False:
+        return "stale", LIKELY, tuple(picture.hits(ARP_ANSWERS, ARP_NOBODY)[:1])
+    return "open", POSSIBLE, ()

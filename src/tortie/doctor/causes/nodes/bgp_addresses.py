@@ -1,0 +1,116 @@
+"""Addresses that nodes chose or stored, and the links that carry them."""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple
+
+from tortie.doctor.causes.nodes.bgp_evidence import (
+    BIND_FAILED,
+    node_at,
+    node_called,
+    remembered,
+    same_host,
+)
+from tortie.doctor.causes.shared import AUTODETECTED, AUTODETECTED_MATCHING, AUTODETECTED_REACHING
+from tortie.doctor.picture.facts import Interface, Registered
+from tortie.doctor.picture.picture import Picture
+from tortie.doctor.reading.exhibit import Place
+from tortie.doctor.signs import Sign
+
+IN_CIDRS: Final = Sign(
+    "autodetected-cidr", "Using autodetected IPv4 address <cidr> on interface <interface> matching cidrs"
+)
+ADDRESS_SIGNS: Final = (AUTODETECTED, AUTODETECTED_MATCHING, AUTODETECTED_REACHING, IN_CIDRS)
+
+# Links that programs make for themselves; no network between machines ever hangs on them.
+_INNER = re.compile(
+    r"(br-[0-9a-f]{6,12}$|docker|virbr|lxcbr|lxdbr|incusbr|podman|cni\d|cni-|cbr\d|flannel|kube-ipvs|kube-bridge|kube-dummy"
+    r"|nodelocaldns|dummy|vboxnet|vmnet|weave|cilium|veth|cali|tunl\d|vxlan|mpqemubr|k3d-|kind)"
+)
+_SESSION = re.compile(r"(tun\d|tap\d|ppp\d|wg\d|wg-|utun|tailscale|zt[0-9a-z]{6}|ipsec|cscotun|vpn)")
+# Where docker, libvirt, podman and VirtualBox put themselves on every machine.
+_GATEWAY = re.compile(
+    r"(172\.(1[7-9]|2\d|3[01])\.0\.1|192\.168\.122\.1|10\.88\.0\.1|10\.0\.2\.15|192\.168\.(16|32|48|64|80|96)\.1)"
+)
+
+
+class Seen(NamedTuple):
+    """An address that a node chose or stores."""
+
+    place: Place
+    node: str
+    address: str
+    length: int
+    interface: str
+    via: str
+
+
+def inner_link(name: str) -> bool:
+    return bool(_INNER.match(name))
+
+
+def session_link(name: str) -> bool:
+    return bool(_SESSION.match(name))
+
+
+def gateway_like(address: str) -> bool:
+    return bool(_GATEWAY.fullmatch(address))
+
+
+def near(one: str, other: str, length: int = 16) -> bool:
+    """In one network of that length; addresses of different families never are."""
+    first, second = one.split("."), other.split(".")
+    if len(first) != 4 or len(second) != 4:
+        return one.split(":")[:4] == other.split(":")[:4] and ":" in one
+    whole, rest = divmod(max(0, min(length, 32)), 8)
+    if first[:whole] != second[:whole]:
+        return False
+    return rest == 0 or int(first[whole]) >> (8 - rest) == int(second[whole]) >> (8 - rest)
+
+
+@remembered
+def registrations(picture: Picture) -> list[Seen]:
+    """In the order of the evidence, each place once."""
+    seen: dict[tuple[str, int, str], Seen] = {}
+    for fact in picture.of(Registered):
+        node = fact.node or node_at(picture, fact.place)
+        key = (fact.place.source, fact.place.first, fact.address)
+        seen[key] = Seen(fact.place, node_called(picture, node) if node else "", fact.address, fact.length or 0,
+                         fact.interface, fact.via)  # fmt: skip
+    for hit in picture.hits(*ADDRESS_SIGNS):
+        address, _, length = hit.value("cidr").partition("/")
+        key = (hit.place.source, hit.place.first, address)
+        known = seen.get(key)
+        node = (known.node if known else "") or node_at(picture, hit.place, hit.host)
+        seen[key] = Seen(hit.place, node, address, int(length or 0), hit.value("interface").rstrip(":"), "log")
+    return sorted(seen.values(), key=lambda s: (s.place.source, s.place.first))
+
+
+@remembered
+def _carriers(picture: Picture) -> dict[str, list[Interface]]:
+    links: dict[str, list[Interface]] = {}
+    for link in picture.of(Interface):
+        for address in link.addresses:
+            links.setdefault(address.split("/")[0], []).append(link)
+    return links
+
+
+def link_with(picture: Picture, address: str, node: str = "") -> Interface | None:
+    """The link that carries an address, one of that node first."""
+    links = _carriers(picture).get(address, [])
+    own = [link for link in links if node and same_host(link.host, node)]
+    return next(iter(own or links), None)
+
+
+def links_shown(picture: Picture, node: str) -> list[Interface]:
+    return [link for link in picture.of(Interface) if link.addresses and (not link.host or same_host(link.host, node))]
+
+
+def gone_from_host(picture: Picture, node: str, address: str) -> bool:
+    """Binding failed, or the host's links are shown, with its InternalIP and without the stored address."""
+    if link_with(picture, address, node):
+        return False
+    internal = picture.internal_ips().get(node, "")
+    shown = [a.split("/")[0] for link in links_shown(picture, node) for a in link.addresses]
+    return bool(picture.hits(BIND_FAILED)) or bool(internal and internal in shown)

@@ -1,0 +1,89 @@
+"""What a host is called: by Kubernetes, by Calico's records, by calico-node, by the CNI configuration."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from tortie.doctor.causes.nodes.bgp_evidence import exhibit_at
+from tortie.doctor.picture.facts import Setting
+from tortie.doctor.picture.picture import Picture
+from tortie.doctor.signs import Sign
+
+CNI_NODENAME: Final = Sign("cni-nodename", '"nodename":( )?"<name>"')
+CNI_HOSTNAME: Final = Sign("cni-hostname", '"hostname":( )?"<name>"')
+STORED_NAME: Final = Sign("stored-node-name", "Using stored node name (<name> )?from")
+NODENAME_FILE: Final = "/var/lib/calico/nodename"
+NAME_SIGNS: Final = (CNI_NODENAME, CNI_HOSTNAME, STORED_NAME)
+VARIABLES: Final = ("NODENAME", "FELIX_FELIXHOSTNAME")
+
+
+class Called(NamedTuple):
+    """A name, and what gave it."""
+
+    name: str
+    by: str  # cni, calico-node, file
+    host: str
+    source: object  # evidence
+
+
+def by_cni(picture: Picture) -> list[Called]:
+    """Names written out in CNI configurations; templates say nothing."""
+    names = []
+    for hit in picture.hits(CNI_NODENAME, CNI_HOSTNAME):
+        exhibit = exhibit_at(picture, hit.place)
+        text = exhibit.text if exhibit else ""
+        cni = '"calico' in text or "cni" in (exhibit.command if exhibit else "")
+        # "nodeName" of a pod is Kubernetes' word; signs do not mind capitals.
+        cni = cni and '"nodeName"' not in hit.text
+        if cni and "__" not in hit.value("name") and "$" not in hit.value("name"):
+            names.append(Called(hit.value("name"), "cni", hit.host, hit))
+    return names
+
+
+def by_agent(picture: Picture) -> list[Called]:
+    settings = [s for name in VARIABLES for s in picture.settings(name) if _plain(s)]
+    return [Called(s.value, "calico-node", s.host, s) for s in settings]
+
+
+def _plain(setting: Setting) -> bool:
+    value = setting.value
+    return bool(value) and "$" not in value and "spec." not in value and "fieldRef" not in value and " " not in value
+
+
+def by_file(picture: Picture) -> list[Called]:
+    """Answers of `cat /var/lib/calico/nodename`, also of several hosts in one loop."""
+    names = []
+    for exhibit in picture.commands("calico/nodename"):
+        if "od -c" in exhibit.command or "ls " in exhibit.command:
+            continue
+        answers = [
+            (index, line.strip())
+            for index, line in enumerate(exhibit.lines)
+            if exhibit.number(index) not in exhibit.command_lines and len(line.split()) == 1 and "/" not in line
+        ]
+        asked = exhibit.command.partition("calico/nodename")[0]
+        if "hostname" in asked and len(answers) % 2 == 0:  # each host prints its own name before the stored one
+            pairs = zip(answers[::2], answers[1::2], strict=True)
+            names += [Called(name, "file", host, exhibit.place(index)) for (_, host), (index, name) in pairs]
+        else:
+            names += [Called(name, "file", exhibit.host, exhibit.place(index)) for index, name in answers]
+    return names
+
+
+def own_name(picture: Picture, host: str) -> str:
+    """What the host behind a prompt calls itself; people shorten prompts, and clones keep them."""
+    names = [s.value for s in picture.settings("name", "host") if s.host == host and not s.value.isdecimal()]
+    return names[-1] if names else host
+
+
+def split_names(names: list[str]) -> list[tuple[str, str]]:
+    """Pairs of a short and a full name that stand for one host, short one first."""
+    full = [name for name in names if "." in name and not name.replace(".", "").isdecimal()]
+    return [(name, long) for name in names if "." not in name for long in full if long.split(".")[0] == name]
+
+
+def drain(picture: Picture, node: str) -> str:
+    """Takes the pods off a node; the flag for local data was renamed in Kubernetes 1.20."""
+    version = picture.version("kubernetes") or picture.version("kubelet")
+    local = "--delete-local-data" if version and version < (1, 20) else "--delete-emptydir-data"
+    return f"kubectl drain {node} --ignore-daemonsets --force {local}"

@@ -1,0 +1,1 @@
+"""Versions, images and rights: TRT0xxx."""

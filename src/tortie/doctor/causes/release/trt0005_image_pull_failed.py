@@ -1,0 +1,142 @@
+"""TRT0005: an image cannot be pulled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+
+from tortie.doctor.causes.cause import LIKELY, POSSIBLE, STRONG, Cause, Do, Finding, do, found, ruled_out
+from tortie.doctor.causes.culprits import Culprit, culprits, named
+from tortie.doctor.causes.steps import Step
+from tortie.doctor.causes.ways import edit_agent
+from tortie.doctor.picture.facts import Container, Pod
+from tortie.doctor.picture.picture import Picture
+from tortie.doctor.signs import Sign
+from tortie.doctor.texts import Text
+
+FAILED = Sign("image-pull-failed", 'Failed to pull image "<image>": <rest>')
+FAILED_CUT = Sign("image-pull-failed-cut", 'Failed to pull image "<image>"')
+BACK_OFF = Sign("image-pull-back-off", 'Back-off pulling image "<image>"')
+LIMIT = Sign("image-pull-limit", "You have reached your (unauthenticated )?pull rate limit")
+PULL_ERROR = Sign("image-pull-error", 'failed to pull and unpack image "<image>"')
+STATES = ("ErrImagePull", "ImagePullBackOff", "Init:ErrImagePull", "Init:ImagePullBackOff", "InvalidImageName")
+# Images without which the network does not start.
+NETWORK = ("calico", "tigera", "cni", "flannel", "pause", "typha", "pod2daemon", "flexvol", "tortie", "canal")
+UNREACHABLE = (
+    "i/o timeout", "deadline exceeded", "connection refused", "no route to host", "client.timeout", "unreachable",
+    "tls handshake timeout", "connection reset", "eof",
+)  # fmt: skip
+# What the registry says, and the word for it in the texts.
+REASONS = (
+    (("toomanyrequests", "429 too many", "rate limit"), "limit"),
+    (("no such host", "server misbehaving"), "name"),
+    (("x509", "certificate"), "certificate"),
+    (("manifest unknown", "not found", "manifest for"), "tag"),
+    (("unauthorized", "denied", "authentication required", "403 forbidden"), "credentials"),
+    (UNREACHABLE, "unreachable"),
+)
+ARCHITECTURE = ("no matching manifest", "no match for platform")
+SPACE = "no space left"
+
+
+class Seen:
+    def __init__(self, picture: Picture) -> None:
+        self.picture = picture
+        self.hits = picture.hits(FAILED) or picture.hits(FAILED_CUT, PULL_ERROR)
+        self.held = [pod for pod in picture.pods_now() if pod.status in STATES]
+        self.waiting = [container for container in picture.of(Container) if container.reason in STATES]
+        self.back_off = picture.hits(BACK_OFF)
+        self.network = [hit for hit in (*self.hits, *self.back_off) if _network(hit.value("image"))]
+
+    @property
+    def failed(self) -> bool:
+        return bool(self.hits or self.held or self.waiting or self.back_off)
+
+    @cached_property
+    def image(self) -> str:
+        hits = (*self.network, *self.hits, *self.back_off)
+        names = [hit.value("image") for hit in hits] + [container.image for container in self.waiting]
+        return next((name for name in names if name), "")
+
+    @cached_property
+    def text(self) -> str:
+        return " ".join(hit.line for hit in (self.hits or self.back_off)).lower()
+
+    @property
+    def reason(self) -> str:
+        return next((word for keys, word in REASONS if any(key in self.text for key in keys)), "")
+
+    @cached_property
+    def bystander(self) -> bool:
+        """An application's image: the network does not wait for it."""
+        concerned = [self.image] if self.image else [pod.name for pod in self.held]
+        return bool(concerned) and not any(_network(name) for name in concerned)
+
+    @cached_property
+    def pods(self) -> list[Pod]:
+        own = [pod for pod in self.held if not self.image or _network(pod.name) or self.bystander]
+        return own or self.held
+
+    @cached_property
+    def culprits(self) -> tuple[Culprit, ...]:
+        image = self.image
+        registry = image.split("/")[0] if "." in image.split("/")[0] else ""
+        return culprits(
+            named("image", image, image.rpartition("/")[2], registry),
+            named("pod", *(pod.name for pod in self.pods[:3])),
+            named("node", *(pod.node for pod in self.pods[:1])),
+        )
+
+
+def disk_full(seen: Seen) -> Finding | None:
+    return ruled_out(seen.hits[:1]) if any(SPACE in hit.line.lower() for hit in seen.hits) else None
+
+
+def started_since(seen: Seen) -> Finding | None:
+    agents = [pod for pod in seen.picture.agents_now() if pod.containers is not None]
+    alone = len(seen.picture.pods_now()) == len(agents)
+    over = seen.failed and not seen.held and agents and all(pod.all_ready for pod in agents) and alone
+    return ruled_out(agents[:1]) if over else None
+
+
+def failed(seen: Seen) -> Finding | None:
+    if not seen.failed:
+        return None
+    strength = STRONG if seen.hits and seen.reason else LIKELY
+    agents = seen.picture.agents_now()
+    if (seen.bystander and agents) or any(key in seen.text for key in ARCHITECTURE):
+        strength = POSSIBLE  # nobody's network waits for it, or the registry has nothing for this processor
+    evidence = (*seen.network[:2], *seen.hits[:1], *seen.back_off[:1], *seen.pods[:1], *seen.waiting[:1])
+    return found(
+        strength, seen.culprits, evidence, say="failed" if seen.reason else "failed-somehow",
+        aside=seen.bystander and bool(agents), image=seen.image,
+        what=seen.image or next((pod.name for pod in seen.pods), ""),
+        reason=Text(__name__, f"word {seen.reason}") if seen.reason else "",
+        pod=next((pod.name for pod in seen.pods), ""),
+    )  # fmt: skip
+
+
+def _network(name: str) -> bool:
+    return any(part in name.lower() for part in NETWORK)
+
+
+def fix(picture: Picture, finding: Finding) -> Iterator[Do | Step]:
+    yield do("reason")
+    yield do("mirror")
+    yield from edit_agent(picture)
+    yield do("secret")
+    yield do("import")
+
+
+CAUSE = Cause(
+    module=__name__,
+    id="image-pull-failed",
+    code="TRT0005",
+    severity="medium",
+    explains=("image-pull", "init-stuck", "pod-pending", "not-ready", "node-not-ready"),
+    signs=(FAILED, FAILED_CUT, BACK_OFF, LIMIT, PULL_ERROR),
+    look=Seen,
+    rules=(disk_full, started_since, failed),
+    fix=fix,
+    yields_to=("image-arch-mismatch", "disk-pressure"),
+)

@@ -1,0 +1,148 @@
+"""TRT9001: the network between the nodes drops IP protocol 4."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+
+from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
+from tortie.doctor.causes.culprits import Culprit, culprits, named
+from tortie.doctor.causes.firewall.security_groups import security_groups
+from tortie.doctor.causes.underlay.traffic_evidence import (
+    arrived,
+    cross_node_dead,
+    encapsulation,
+    lost_on_the_way,
+    remote_routes,
+)
+from tortie.doctor.picture.facts import Pool
+from tortie.doctor.picture.picture import Picture
+from tortie.doctor.signs import Sign
+
+AZURE = Sign("ipip-azure-provider", "azure:///subscriptions/")
+OWN_PROTOCOL = {"4", "ipip", "ipencap"}
+
+
+class Seen:
+    def __init__(self, picture: Picture) -> None:
+        self.picture = picture
+        self.kinds = encapsulation(picture)
+        self.routes = remote_routes(picture, "ipip")
+        self.lost, self.dead = lost_on_the_way(picture, "ipip"), cross_node_dead(picture)
+        self.up = [session for session in picture.sessions() if session.state == "up"]
+        groups = security_groups(picture)
+        open_to_all = [group for group in groups if group.everything or group.protocols & OWN_PROTOCOL]
+        self.opened = open_to_all
+        self.closed = [group for group in groups if group.protocols and group not in open_to_all]
+        said = [one for one in picture.said("cloud") if "azure" in one.values]
+        self.azure: list[object] = [*picture.hits(AZURE)[:1], *said]
+
+    @property
+    def tunnelled(self) -> bool:
+        return bool(self.routes or "ipip" in self.kinds)
+
+    @property
+    def group(self) -> str:
+        return self.closed[0].name if self.closed else ""
+
+    @property
+    def allowed(self) -> list[str]:
+        return sorted(self.closed[0].protocols) if self.closed else []
+
+    @cached_property
+    def culprits(self) -> tuple[Culprit, ...]:
+        return culprits(
+            named("rule", self.group, "security group" if self.closed else "", "protocol 4", "ipip"),
+            Culprit("interface", "tunl0"),
+            named("address", *(route.via for route in self.routes[:2])),
+            named("node", *([self.lost[1].host] if self.lost else [])),
+            Culprit("setting", "ipipMode"),
+        )
+
+    @property
+    def evidence(self) -> tuple[object, ...]:
+        shown = (*self.closed[:1], *(self.lost or ()), *self.routes[:1], *self.dead[:2])
+        return (*shown, *self.up[:1], *self.azure[:1])
+
+    def found(self, strength: float, say: str) -> Finding:
+        return found(
+            strength, self.culprits, self.evidence, say=say, group=self.group, allowed=self.allowed,
+            sender=self.lost[0].host if self.lost else "", receiver=self.lost[1].host if self.lost else "",
+        )  # fmt: skip
+
+
+def arrives(seen: Seen) -> Finding | None:
+    through = arrived(seen.picture, "ipip")
+    return ruled_out((through,)) if through else None
+
+
+def no_ipip(seen: Seen) -> Finding | None:
+    if not seen.kinds or "ipip" in seen.kinds:
+        return None
+    routes = [*remote_routes(seen.picture, "vxlan"), *remote_routes(seen.picture, "bare")]
+    return ruled_out(routes[:1])
+
+
+def bgp_down(seen: Seen) -> Finding | None:
+    down = seen.picture.sessions_down()
+    return ruled_out(down[:1]) if down and not seen.up and not seen.lost else None
+
+
+def lost(seen: Seen) -> Finding | None:
+    if not seen.lost:
+        return None
+    return seen.found(PROVEN if seen.routes or seen.closed or seen.dead else STRONG, "lost")
+
+
+def filter_without_it(seen: Seen) -> Finding | None:
+    """A person says which protocols the filter lets pass."""
+    told = [] if seen.closed or seen.opened else seen.picture.said("only-tcp-udp-icmp")
+    if not (told and seen.tunnelled and seen.dead):
+        return None
+    who = culprits(Culprit("rule", "security group"), seen.culprits)
+    return found(STRONG if seen.up else LIKELY, who, (*told[:1], *seen.evidence))
+
+
+def group_without_it(seen: Seen) -> Finding | None:
+    return seen.found(STRONG, "group-without-it") if seen.closed and seen.tunnelled and seen.dead else None
+
+
+def azure(seen: Seen) -> Finding | None:
+    if not (seen.azure and seen.tunnelled and seen.dead):
+        return None
+    return found(STRONG, culprits(Culprit("program", "azure"), seen.culprits), seen.evidence, platform="azure")
+
+
+def group_and_tunnel(seen: Seen) -> Finding | None:
+    return seen.found(LIKELY, "group-and-tunnel") if seen.closed and seen.tunnelled else None
+
+
+def dead_through_tunnel(seen: Seen) -> Finding | None:
+    if not (seen.tunnelled and seen.dead) or seen.opened:
+        return None
+    cloud = seen.picture.said("cloud")
+    return found(LIKELY if cloud and seen.up else POSSIBLE, seen.culprits, (*seen.evidence, *cloud[:1]))
+
+
+def fix(picture: Picture, finding: Finding) -> Iterator[Do]:
+    clouds = {value for one in picture.said("cloud") for value in one.values}
+    on_azure = finding.value("platform") == "azure" or bool(picture.hits(AZURE))
+    if not on_azure:
+        yield do("openstack" if "openstack" in clouds or not clouds else "group", group=finding.value("group"))
+    yield do("vxlan", pool=next((pool.name for pool in picture.of(Pool) if pool.name and pool.ipip != "Never"), ""))
+
+
+CAUSE = Cause(
+    module=__name__,
+    id="ipip-blocked-by-cloud",
+    code="TRT9001",
+    severity="high",
+    explains=("traffic-dead", "service-dead"),
+    signs=(AZURE,),
+    look=Seen,
+    rules=(
+        arrives, no_ipip, bgp_down, lost, filter_without_it, group_without_it, azure, group_and_tunnel,
+        dead_through_tunnel,
+    ),
+    fix=fix,
+)  # fmt: skip

@@ -1,0 +1,107 @@
+"""What a value from evidence may look like, by what it is said to be. Pure.
+
+Every letter that any kind lets in means only itself to a shell, quoted or not, and no kind begins with a dash: so no
+value can become an option, a second word or a command, wherever a template puts it. What is not let in leaves a hole.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import partial
+from ipaddress import ip_address, ip_interface, ip_network
+from typing import Final, NamedTuple
+
+from tortie.doctor.words import Words
+
+LONGEST: Final = 253  # a DNS name; a path may be longer
+LONGEST_PATH: Final = 1024
+
+
+class Kind(NamedTuple):
+    """`fits` decides about a whole value, `name` is what people call it."""
+
+    fits: Callable[[str], bool]
+    name: Words
+
+
+def _matches(pattern: str, value: str, longest: int = LONGEST) -> bool:
+    return len(value) <= longest and bool(re.fullmatch(pattern, value, re.ASCII))
+
+
+def _like(pattern: str, en: str, zh: str, longest: int = LONGEST) -> Kind:
+    return Kind(partial(_matches, pattern, longest=longest), Words(en, zh))
+
+
+def _parsed(parse: Callable[[str], object], value: str) -> bool:
+    if not _matches(r"[0-9A-Fa-f.:/]+", value):
+        return False
+    try:
+        parse(value)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_path(value: str) -> bool:
+    """Absolute, or a plain file name; it never climbs."""
+    plain = _matches(r"(?:/|[A-Za-z0-9])[A-Za-z0-9._@+/=-]*", value, LONGEST_PATH)
+    return plain and ".." not in value.split("/") and not any(part.startswith("-") for part in value.split("/"))
+
+
+def _is_host(value: str) -> bool:
+    return _parsed(ip_address, value) or _matches(_DNS, value)
+
+
+_DNS = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
+_ENDPOINT = r"(?:https?://)?[A-Za-z0-9][A-Za-z0-9._-]*(?::[0-9]{1,5})?"
+_WORD = r"[A-Za-z0-9][A-Za-z0-9._-]*"
+
+KINDS: Final = {
+    "node": _like(_DNS, "name of a node", "节点名"),
+    "pod": _like(_DNS, "name of a pod", "Pod 名"),
+    "namespace": _like(r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?", "namespace", "命名空间", 63),
+    "name": _like(_DNS, "name of an object", "对象名"),
+    "container": _like(r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?", "name of a container", "容器名", 63),
+    "workload": _like(r"(?:ds|deploy|sts)/[a-z0-9][a-z0-9.-]*", "workload", "工作负载"),
+    "resource": _like(r"[a-z][a-z0-9]*(?:[./][a-z0-9][a-z0-9.-]*)*", "kind of resource", "资源类型"),
+    "verb": _like(r"[a-z]+", "verb", "动词", 20),
+    "account": _like(r"[a-z0-9][a-z0-9.-]*", "service account", "ServiceAccount 名"),
+    "user": _like(r"[A-Za-z0-9][A-Za-z0-9._:@-]*", "user", "用户名"),
+    "address": Kind(partial(_parsed, ip_address), Words("IP address", "IP 地址")),
+    "cidr": Kind(partial(_parsed, ip_network), Words("network", "网段")),
+    "interface-address": Kind(partial(_parsed, ip_interface), Words("address with its length", "带掩码长度的地址")),
+    "host": Kind(_is_host, Words("host name or address", "主机名或地址")),
+    "port": Kind(lambda value: _matches(r"[0-9]{1,5}", value) and 0 < int(value) < 65536, Words("port", "端口")),
+    "protocol": _like(r"tcp|udp|sctp", "protocol", "协议"),
+    "number": _like(r"[0-9]{1,18}", "number", "数字"),
+    "quantity": _like(r"[0-9]{1,12}(?:\.[0-9]{1,6})?(?:m|k|Ki|Mi|Gi|Ti|s|ms|h|%)?", "quantity", "数量"),
+    "interface": _like(r"[A-Za-z0-9][A-Za-z0-9_.@:+-]{0,14}", "network interface", "网卡名", 15),
+    "path": Kind(_is_path, Words("path", "路径")),
+    "unit": _like(r"[A-Za-z0-9][A-Za-z0-9_.@:-]*", "systemd unit", "systemd 单元"),
+    "setting": _like(r"[A-Za-z][A-Za-z0-9_./-]*", "setting", "配置项"),
+    "sysctl": _like(r"[a-z][a-z0-9_]*(?:[./][A-Za-z0-9_-]+)+", "sysctl", "sysctl 参数"),
+    "method": _like(
+        r"first-found|kubernetes-internal-ip"
+        r"|(?:interface|skip-interface|can-reach|cidr)=[A-Za-z0-9][A-Za-z0-9_.:/,-]*",
+        "autodetection method", "自动探测方法",
+    ),
+    "label": _like(r"[A-Za-z0-9][A-Za-z0-9._/-]*=[A-Za-z0-9]?[A-Za-z0-9._-]*", "label", "标签"),
+    "image": _like(r"[a-z0-9][a-z0-9._:/-]*(?:@sha256:[0-9a-f]{64})?", "image", "镜像"),
+    "version": _like(r"v?[0-9][A-Za-z0-9._+-]*", "version", "版本"),
+    "endpoint": _like(_ENDPOINT, "endpoint", "端点"),
+    "endpoints": _like(
+        rf"{_ENDPOINT}(?:,{_ENDPOINT})*",
+        "list of endpoints", "端点列表", LONGEST_PATH,
+    ),
+    "module": _like(r"[a-z0-9][a-z0-9_-]*", "kernel module", "内核模块"),
+    "package": _like(r"[a-z0-9][a-z0-9.+-]*", "package", "软件包"),
+    "word": _like(_WORD, "word", "名称"),
+}  # fmt: skip
+# One letter that every kind may have in common with option syntax, and none may begin with.
+INERT: Final = re.compile(r"[A-Za-z0-9._:/@%+,=-]+", re.ASCII)
+
+
+def let_in(kind: str, value: str) -> bool:
+    """Whether a value may stand in a command as this kind. An unknown kind is a fault of the template."""
+    return bool(value) and bool(INERT.fullmatch(value)) and not value.startswith("-") and KINDS[kind].fits(value)

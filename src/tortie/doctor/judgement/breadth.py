@@ -1,0 +1,106 @@
+"""How much of a cluster was looked at. `healthy` is a claim about that much and no more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from tortie.doctor.causes.shared import STARTED
+from tortie.doctor.diagnosis import Area
+from tortie.doctor.judgement.standing import Standing, live, ready
+from tortie.doctor.picture.facts import Number, Ping, PoolUse, PortTest, Setting
+from tortie.doctor.picture.picture import Picture, is_agent
+from tortie.doctor.words import Words
+
+# Ready pods of one kind may all be cut off from each other: one area alone proves nothing.
+LEAST: Final = 2
+_API_PORTS: Final = (443, 6443, 16443, 8443)
+
+
+def _agents(_: Picture, now: Standing) -> bool:
+    return now.agents_shown and now.agents_well
+
+
+def _nodes(_: Picture, now: Standing) -> bool:
+    return now.nodes_shown and now.nodes_ready
+
+
+def _sessions(_: Picture, now: Standing) -> bool:
+    return now.sessions_shown and now.sessions_up
+
+
+def _both_ends(picture: Picture, now: Standing) -> bool:
+    """Sessions asked from more than one machine: each side confirms the other's address."""
+    return _sessions(picture, now) and len({owner for owner, _ in picture.sessions_now()}) > 1
+
+
+def _addresses(picture: Picture, _: Standing) -> bool:
+    """What nodes registered, or how the pools are used, was looked at."""
+    return bool(picture.registered() or picture.of(PoolUse) or picture.commands("ipam", "check"))
+
+
+def _api(picture: Picture, _: Standing) -> bool:
+    """The API server answered somebody, or the operator reports that it is served."""
+    tests = (test for test in picture.of(PortTest) if test.port in _API_PORTS)
+    if any(test.result == "open" or test.result.startswith(("http-2", "http-4")) for test in tests):
+        return True
+    states = [one for one in picture.of(Setting) if one.scope in ("tigerastatus", "apiservice")]
+    return any("available=True" in one.value or one.value == "True" for one in states)
+
+
+def _events(picture: Picture, _: Standing) -> bool:
+    return bool(picture.events() or picture.commands("get", "events") or picture.commands("describe"))
+
+
+def _pods(picture: Picture, _: Standing) -> bool:
+    """Other pods than the agents, which need the network that the agents make."""
+    others = [pod for pod in live(picture.pods_now()) if not is_agent(pod.name) and pod.containers is not None]
+    return any(ready(pod) for pod in others) or any(number.value == 0 for number in _counted(picture))
+
+
+def _counted(picture: Picture) -> list[Number]:
+    """Pods that are not Running, counted."""
+    return [n for n in picture.numbers("get", "po") if "!" in n.command or "-v" in n.command.split()]
+
+
+def _traffic(picture: Picture, _: Standing) -> bool:
+    passed = any(test.result == "open" or test.result.startswith("http-2") for test in picture.of(PortTest))
+    return passed or any(ping.ok for ping in picture.of(Ping))
+
+
+def _start(picture: Picture, _: Standing) -> bool:
+    return bool(picture.hits(STARTED))
+
+
+_AREAS: Final[tuple[tuple[Area, Callable[[Picture, Standing], bool]], ...]] = (
+    (Area("agents", Words("calico-node on every node shown", "已展示节点上的 calico-node")), _agents),
+    (Area("nodes", Words("the nodes' state", "节点状态")), _nodes),
+    (Area("sessions", Words("BGP sessions", "BGP 会话")), _sessions),
+    (Area("addresses", Words("registered addresses and IP pools", "节点登记的地址与 IP 池")), _addresses),
+    (Area("api", Words("the API server's answers", "API Server 的应答")), _api),
+    (Area("events", Words("events", "事件")), _events),
+    (Area("pods", Words("other pods", "其他 Pod")), _pods),
+    (Area("traffic", Words("traffic that was tried", "实际测试的流量")), _traffic),
+    (Area("start", Words("a whole start of calico-node", "calico-node 的完整启动过程")), _start),
+)
+
+
+def seen(picture: Picture, now: Standing) -> tuple[tuple[Area, ...], tuple[Area, ...]]:
+    """What was seen in order, and what nobody looked at."""
+    covers = tuple(area for area, shown in _AREAS if shown(picture, now))
+    without_bgp = bool(covers) and not now.sessions_shown and _no_bgp(picture)
+    missing = (area for area, _ in _AREAS if area not in covers)
+    return covers, tuple(area for area in missing if not (area.key == "sessions" and without_bgp))
+
+
+def _no_bgp(picture: Picture) -> bool:
+    """A cluster that runs without BGP has no sessions to be shown."""
+    return any(
+        value.lower() in ("vxlan", "none", "disabled")
+        for value in (picture.value("calico_backend"), picture.value("CALICO_NETWORKING_BACKEND"), picture.value("bgp"))
+    )
+
+
+def broad(picture: Picture, now: Standing, covers: tuple[Area, ...]) -> bool:
+    """Enough was seen to call the cluster healthy: two areas, or sessions from both of their ends."""
+    return len(covers) >= LEAST or _both_ends(picture, now)

@@ -1,0 +1,64 @@
+"""A cluster without a cause: may it be called healthy, and if not, what stands against it and what to ask next."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tortie.doctor.causes.cause import HINT
+from tortie.doctor.diagnosis import Diagnosis, Question, Symptom
+from tortie.doctor.judgement.breadth import broad
+from tortie.doctor.judgement.breadth import seen as looked_at
+from tortie.doctor.judgement.evidence import Quotes
+from tortie.doctor.judgement.questions import next_question
+from tortie.doctor.judgement.seconds import Found
+from tortie.doctor.judgement.standing import Standing, about_a_cluster
+from tortie.doctor.judgement.symptoms import ELSEWHERE
+from tortie.doctor.judgement.unexplained import unexplained
+from tortie.doctor.picture.picture import Picture
+from tortie.doctor.words import Words
+
+# A program's own words, which a known cause would know; a trial that failed may be any cause's.
+_MESSAGES: Final = ("fatal", "degraded", "error", "event")
+
+
+class Doubts:
+    """What keeps a cluster without a cause from being called healthy."""
+
+    def __init__(
+        self, picture: Picture, now: Standing, candidates: list[Found], seen: list[Symptom], known: int
+    ) -> None:
+        accounted = [place for _, finding in candidates if finding.strength > HINT for place in finding.evidence]
+        self._left = unexplained(picture, now, accounted) if about_a_cluster(picture) else ()
+        self._covers, self._missing = looked_at(picture, now)
+        self._picture, self._candidates, self._seen, self._known = picture, candidates, seen, known
+        self._quiet = not candidates and now.well and not any(s.current and s.kind != ELSEWHERE for s in seen)
+        self._fits = any(finding.strength > HINT for _, finding in candidates)
+        self.healthy = self._quiet and not self._left and broad(picture, now, self._covers)
+
+    def added(self, diagnosis: Diagnosis, quotes: Quotes) -> Diagnosis:
+        for line in self._left:
+            quotes.id_of(line.place)
+        return diagnosis._replace(
+            covers=self._covers,
+            not_shown=self._missing,
+            unexplained=self._left,
+            remark=self._remark(),
+            next=() if self.healthy else (self._ask(),),
+            evidence=quotes.all(),
+        )
+
+    def _ask(self) -> Question:
+        return next_question(self._candidates, self._seen, self._picture, self._covers, self._left)
+
+    def _remark(self) -> Words | None:
+        if self._quiet and not self._left and not self.healthy:
+            return Words(
+                "what is shown is well, but it is too little to call the cluster healthy",
+                "已展示的部分都正常，但覆盖面太小，不足以判定集群健康",
+            )
+        if self._fits or not any(line.kind in _MESSAGES for line in self._left):
+            return None
+        return Words(
+            f"this is not one of the {self._known} causes I know: the lines below are unexplained",
+            f"不属于已知的 {self._known} 种原因：以下内容无法解释",
+        )

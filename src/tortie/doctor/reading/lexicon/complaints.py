@@ -1,0 +1,57 @@
+"""What people say to be broken now. It names no cause; it keeps a cluster from being called healthy against them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tortie.doctor.reading.lexicon.rule import Rule
+
+_CANNOT = (
+    r"(?:can ?not|can't|could not|couldn't|unable to|no longer|never|won't|fails? to|failing to|do(?:es)? not|doesn't|"
+    r"don't|did not|didn't)"
+)
+
+RULES: Final = (
+    Rule(
+        "suffers",
+        "not|n't|unable|no |never|fail",
+        rf"{_CANNOT} (?:\w+ ){{0,3}}?(?:reach(?:able)?|talk|connect|ping|resolve|access|communicate|be reached|start|"
+        r"come up|proceed|progress|continue|respond|answer|work|join|finish|complete|recover|"
+        r"get (?:an? )?(?:ip|address)|pull|schedule|leave|converge)\b|"
+        r"\b(?:is|are|was|were|stays?|remains?|still) (?:\w+ )?not (?:reachable|"
+        r"working|responding)\b|\b(?:have|has|got|get|with) no (?:network|connectivity|route|"
+        r"internet|endpoints?)\b|stopped (?:working|responding)",
+        False,
+    ),
+    Rule(
+        "suffers",
+        "",
+        r"\btim(?:es?|ed|ing) ?out\b|\btimeouts\b|\bstuck\b|\bhangs?\b|\bunreachable\b|\bpacket loss\b|\bflapping\b|"
+        r"\boutage\b|\bcrash(?:es|ing|looping)\b|keeps? (?:on )?(?:re-?starting|crashing|failing|dying|dropping|"
+        r"losing)|\b(?:is|are|goes|went) (?:\w+ )?(?:down|dead|broken|offline|unreachable)\b|"
+        r"\blos(?:es?|t|ing) (?:all |their |"
+        r"its |the )?(?:network|connectivity|connections?|routes?)\b|\b(?:lookups?|requests?|connections?|pods?|pings?|"
+        r"curls?|installs?|upgrades?|migrations?) (?:all |just |always |sometimes )?(?:fails?|failed|are failing|is "
+        r"failing)\b",
+    ),
+    Rule(
+        "suffers",
+        "",
+        r"不通(?!过)|(?:访问|连接|解析|启动|创建|ping|联系|拉取|分配)不(?:了|到|上|通|成功)|连不上|起不来|上不去|用不了|"
+        r"(?:无法|不能|没法)(?:正常)?(?:访问|连接|通信|解析|启动|ping|联通|互通|创建|加入|拉取|使用|工作|就绪|ready)|"
+        r"(?:解析|访问|连接|请求|创建|启动|安装|升级|迁移)(?:一直|总是|全部|都|经常|偶尔)?(?:失败|超时|报错)|"
+        r"(?:一直|总是|全部|都|还是|经常|老是|反复|不停地?)[^，。；,;]{0,6}(?:超时|失败|报错|重启|卡住|卡在|掉线|挂掉)|卡住|卡在|卡死|"
+        r"没有(?:任何)?进展|不可达|不可用|断网|时通时不通|时断时续|频繁(?:重启|掉线|断开)|(?:业务|服务|网络)(?:都|全)?(?:中断|断了|挂了|受影响)",
+        False,
+    ),
+    Rule("suffers", "丢包", r"丢包"),
+    Rule(  # something is away for a stretch of time, though it comes back
+        "suffers",
+        "for |分钟|秒",
+        r"\bno (?:[\w-]+ ){0,2}(?:routes?|connectivity|network|traffic|connections?)\b~\bfor (?:around |about |some |"
+        r"almost |nearly |roughly |up to |the first )?(?:\d+|a few|few|several|two|three|four|five|ten) ?"
+        r"(?:m|s|min(?:ute)?s?|sec(?:ond)?s?)\b|(?:\d+|几|两|三|四|五|十) ?(?:多 ?|来 ?)?(?:分钟|秒)"
+        r"(?:左右|之?内|里|时间)?[^，。；]{0,6}(?:没有?|无|丢)[^，。；]{0,6}(?:路由|网络)",
+        False,
+    ),
+)
