@@ -118,13 +118,9 @@ def speaks(line: str) -> bool:
     if _NUMBERED.match(line):
         return True
     text = _BULLET.sub("", line)
-    if (
-        _PRINTED.match(line)
-        or STAMPED.match(line)
-        or _FRAME.match(text)
-        or _COLUMNS.search(text)
-        or line.startswith(("      ", "\t"))
-    ):
+    if STAMPED.match(line) or _FRAME.match(text) or _COLUMNS.search(text) or line.startswith(("      ", "\t")):
+        return False
+    if _PRINTED.match(line):
         return False
     tokens = [word.lower().replace("’", "'") for word in _WORDS.findall(text)]
     if len(tokens) < 3:

@@ -25,7 +25,7 @@ from tortie.doctor.reading.readers.times import is_cut
 
 Row = dict[str, str]
 _READY: Final = re.compile(r"\d/\d+\s+[A-Z]")
-_NEXT_EVENT: Final = re.compile(r"(?:^|\s)(?:Normal|Warning)\s|\d/\d+\s+[A-Z]|^\S*[$#] ")
+_NEXT_ROW: Final = re.compile(r"\d/\d+\s+[A-Z]|^\S*[$#] ")
 _CONTINUED: Final = 8
 _FIRST: Final = ("NAME", "LAST", "POD", "NODE", "OBJECT", "TYPE", "REASON", "READY", "STATUS", "AGE", "COUNT")
 # Commands whose lines are no rows, although they begin with a `get`.
@@ -79,7 +79,9 @@ def _whole_event(exhibit: Exhibit, index: int, event: Event) -> Event:
     """With the lines its message runs on to: `kubectl events` and old clients print its line ends as they are."""
     stop = index + 1
     for line in exhibit.lines[index + 1 : index + 1 + _CONTINUED]:
-        if not line.strip() or _NEXT_EVENT.search(line) or header_of(line) is not None:
+        if "Warning" in line or "Normal" in line or not line.strip():
+            break
+        if _NEXT_ROW.search(line) or header_of(line) is not None:
             break
         stop += 1
     else:
