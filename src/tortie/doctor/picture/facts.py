@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from tortie.doctor.picture.machine_facts import (
+    Action,
     Certificate,
     Clock,
     Disk,
@@ -27,7 +28,7 @@ from tortie.doctor.picture.machine_facts import (
 from tortie.doctor.reading.exhibit import Place
 
 __all__ = [
-    "CalicoNode", "Certificate", "Clock", "Condition", "Container", "Disk", "Document", "Event", "Fact",
+    "Action", "CalicoNode", "Certificate", "Clock", "Condition", "Container", "Disk", "Document", "Event", "Fact",
     "FilterRule", "HostFile", "Interface", "Listener", "Load", "LogLine", "Node", "Number", "Ping", "Pod",
     "Pool", "PoolUse", "PortTest", "Probe", "Process", "Registered", "ResourceCondition", "Route",
     "RoutingRule", "RuleCount", "Session", "Setting", "Statement", "Unit", "Version", "Workload",
@@ -300,5 +301,5 @@ Fact = (
     Node | Condition | Pod | Container | Probe | Event | LogLine | Setting | Version | Session | Registered
     | CalicoNode | Interface | Route | RoutingRule | PortTest | Ping | Listener | Process | Load | Unit | HostFile
     | Disk | FilterRule | RuleCount | Pool | PoolUse | Workload | Number | Certificate | Clock | Statement | Document
-    | ResourceCondition
+    | ResourceCondition | Action
 )  # fmt: skip

@@ -53,6 +53,7 @@ class PortTest(NamedTuple):
     host: str = ""  # tried from here
     tool: str = ""
     text: str = ""
+    pod: str = ""  # tried inside of this pod; the host is then only where kubectl was typed
 
 
 class Ping(NamedTuple):
@@ -62,6 +63,7 @@ class Ping(NamedTuple):
     host: str = ""
     size: int | None = None  # payload, when given
     text: str = ""
+    pod: str = ""  # as of PortTest
 
 
 class Listener(NamedTuple):
@@ -169,6 +171,16 @@ class Clock(NamedTuple):
     time: float | None = None
     synchronised: bool | None = None
     host: str = ""
+
+
+class Action(NamedTuple):
+    """Something that a person did to a machine or the cluster, between what was shown before and after it."""
+
+    place: Place
+    verb: str  # stop, start, restart, disable, flush, set, delete, apply, reboot ...
+    object: str  # firewalld, net.ipv4.ip_forward=1, pod/calico-node-x, -P FORWARD ACCEPT
+    host: str = ""
+    failed: bool = False  # its answer is an error
 
 
 class FilterRule(NamedTuple):
