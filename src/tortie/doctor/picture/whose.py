@@ -52,6 +52,22 @@ _OWN_FILES: Final = re.compile(
 _OF_AGENTS: Final = ("calico-node", "bird", "felix", "confd", "kubelet", "kube-proxy", "kube-apiserver")
 # A list that a command narrowed down does not name all nodes.
 _ALL_NODES: Final = re.compile(r"\bget\s+(?:-\S+\s+)*no(?:des?)?\b(?!\s+[a-z0-9])(?![^;]*?(?:\s-l\b|--selector|\|))")
+# What only a node has, asked where it is; an answer that there is no such thing says the opposite.
+_OWN_UNITS: Final = re.compile(
+    r"\b(?:systemctl|journalctl|service)\b.*\b(?:kubelet|calico-node|kube-proxy|k3s|rke2|microk8s)|\b(?:crictl|ctr) "
+)
+_ABSENT: Final = (
+    "Unit ",
+    "-- No entries",
+    "inactive",
+    "unknown",
+    "bash:",
+    "-bash:",
+    "sudo:",
+    "Failed to ",
+    "WARN",
+    "FATA",
+)
 _ANY_NAME: Final = frozenset(("localhost", "local", "linux", "ubuntu", "debian", "centos", "host", "server", "root"))
 _OF_CLUSTERS: Final = re.compile(
     r"node|master|worker|minion|k8s|kube|k3s|rke|control|cluster|etcd|slave|agent|compute|infra|\bcp\d|^ip-\d|^[nmw]\d+$"
@@ -121,21 +137,28 @@ def _names(picture: Picture) -> set[str]:
 
 def _is_foreign(picture: Picture, host: str, names: set[str]) -> bool:
     low = host.lower()
-    short = low.partition(".")[0]
-    if low in names or any(name.partition(".")[0] == short for name in names if not name[:1].isdigit()):
+    own = {low, *(s.value.lower() for s in picture.settings("name", "host") if s.host == host)}
+    if own & names or {name.partition(".")[0] for name in own} & {
+        name.partition(".")[0] for name in names if _is_name(name)
+    }:
         return False
     if _runs_agent(picture, host):
         return False
     if _OF_CLUSTERS.search(low) or len(low) == 1:
         return False
     words = set(_WORD.findall(low)) - _ANY_NAME
-    called = [name for name in names if not name[:1].isdigit()]
+    called = [name for name in names if _is_name(name)]
     if any(word in name or set(_WORD.findall(name)) & words for word in words for name in called):
         return False
     addresses = set(_addresses(picture, host))
-    known = {name for name in names if name[:1].isdigit() or ":" in name}
+    known = {name for name in names if not _is_name(name)}
     # A name that says nothing (vm, localhost) needs addresses that are nobody's.
     return not addresses & known if addresses and known else bool(words)
+
+
+def _is_name(name: str) -> bool:
+    """Not an address."""
+    return not (":" in name or name.replace(".", "").isdecimal())
 
 
 def _addresses(picture: Picture, host: str) -> Iterator[str]:
@@ -150,6 +173,9 @@ def _addresses(picture: Picture, host: str) -> Iterator[str]:
 def _runs_agent(picture: Picture, host: str) -> bool:
     """A machine with pods' links, kubelet or the agent is a node, whatever its prompt calls it."""
     if any(link.name.startswith(("cali", "vxlan.calico", "tunl0")) for link in picture.interfaces(host)):
+        return True
+    asked = (e for e in picture.exhibits if e.host == host and e.lines and _OWN_UNITS.search(e.command))
+    if any(not line.startswith(_ABSENT) for exhibit in asked for line in exhibit.lines[:1]):
         return True
     of_host = (
         *(process.command for process in picture.of(Process) if process.host == host),

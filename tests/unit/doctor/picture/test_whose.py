@@ -59,6 +59,8 @@ def test_a_node_is_one_by_its_short_name_and_by_what_runs_there() -> None:
     kubelet = "{prompt} systemctl is-active kubelet\nactive\n"
     assert picture(on("root@heron:~#", NODES + BUSY + kubelet)).of(Load)
     assert picture(on("root@k8s-7:~#", NODES + BUSY)).of(Load)
+    named = "{prompt} hostname\nfinch\n"
+    assert picture(on("root@heron:~#", NODES + BUSY + named)).of(Load)
 
 
 def test_without_a_list_of_nodes_every_machine_counts() -> None:
