@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.picture.since import only_what_counts
+from tortie.doctor.picture.whose import only_of_nodes
 from tortie.doctor.reading.archives import Skipped
 from tortie.doctor.reading.exhibit import Source
 from tortie.doctor.shares import all_understood
@@ -21,4 +22,4 @@ def picture_of(sources: Iterable[Source]) -> Picture:
         picture.inputs.append(part.input)
         left_out.extend(part.left_out)
     picture.skipped = (*getattr(sources, "skipped", ()), *left_out)
-    return only_what_counts(picture)
+    return only_of_nodes(only_what_counts(picture))

@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from tortie.doctor.picture.machine_facts import (
+    Action,
     Certificate,
     Clock,
     Disk,
@@ -27,7 +28,7 @@ from tortie.doctor.picture.machine_facts import (
 from tortie.doctor.reading.exhibit import Place
 
 __all__ = [
-    "CalicoNode", "Certificate", "Clock", "Condition", "Container", "Disk", "Document", "Event", "Fact",
+    "Action", "CalicoNode", "Certificate", "Clock", "Condition", "Container", "Disk", "Document", "Event", "Fact",
     "FilterRule", "HostFile", "Interface", "Listener", "Load", "LogLine", "Node", "Number", "Ping", "Pod",
     "Pool", "PoolUse", "PortTest", "Probe", "Process", "Registered", "ResourceCondition", "Route",
     "RoutingRule", "RuleCount", "Session", "Setting", "Statement", "Unit", "Version", "Workload",
@@ -145,6 +146,15 @@ class Probe(NamedTuple):
     failure: int = 3
     owner: str = ""  # pod or workload
     container: str = ""
+
+    @property
+    def checks(self) -> frozenset[str]:
+        """Parts of the agent that it asks, whatever release: `calico-node -bird-live`, `calico component node health
+        --bird-live`; felix alone where the page of Felix is asked."""
+        parts = {part for part in ("felix", "bird", "bird6") if f"-{part}-live" in self.action}
+        parts |= {part for part in ("felix", "bird", "bird6") if f"-{part}-ready" in self.action}
+        page = ":9099/" in self.action and self.action.endswith(("/liveness", "/readiness"))
+        return frozenset(parts or ({"felix"} if page else ()))
 
 
 class Event(NamedTuple):
@@ -291,5 +301,5 @@ Fact = (
     Node | Condition | Pod | Container | Probe | Event | LogLine | Setting | Version | Session | Registered
     | CalicoNode | Interface | Route | RoutingRule | PortTest | Ping | Listener | Process | Load | Unit | HostFile
     | Disk | FilterRule | RuleCount | Pool | PoolUse | Workload | Number | Certificate | Clock | Statement | Document
-    | ResourceCondition
+    | ResourceCondition | Action
 )  # fmt: skip

@@ -53,6 +53,7 @@ class PortTest(NamedTuple):
     host: str = ""  # tried from here
     tool: str = ""
     text: str = ""
+    pod: str = ""  # tried inside of this pod; the host is then only where kubectl was typed
 
 
 class Ping(NamedTuple):
@@ -62,6 +63,7 @@ class Ping(NamedTuple):
     host: str = ""
     size: int | None = None  # payload, when given
     text: str = ""
+    pod: str = ""  # as of PortTest
 
 
 class Listener(NamedTuple):
@@ -80,6 +82,23 @@ class Process(NamedTuple):
     pid: int | None = None
     cpu: float | None = None
     host: str = ""
+
+    @property
+    def part(self) -> str:
+        """The part of Calico's agent that it runs: felix, confd, monitor-addresses, bird ...; empty for other programs.
+        Old releases say `calico-node -felix`, new ones `calico component felix` or `calico component node confd`."""
+        words = self.command.split()
+        name = words[0].rpartition("/")[2].rstrip(":") if words else ""
+        if name in ("bird", "bird6", "confd"):
+            return name
+        if name in ("calico-felix", "felix"):
+            return "felix"
+        rest = words[1:]
+        if name == "calico" and rest[:1] == ["component"]:
+            rest = rest[2:] if rest[1:2] == ["node"] else rest[1:]
+        elif name != "calico-node":
+            return ""
+        return rest[0].lstrip("-") if rest else "node"
 
 
 class Load(NamedTuple):
@@ -152,6 +171,16 @@ class Clock(NamedTuple):
     time: float | None = None
     synchronised: bool | None = None
     host: str = ""
+
+
+class Action(NamedTuple):
+    """Something that a person did to a machine or the cluster, between what was shown before and after it."""
+
+    place: Place
+    verb: str  # stop, start, restart, disable, flush, set, delete, apply, reboot ...
+    object: str  # firewalld, net.ipv4.ip_forward=1, pod/calico-node-x, -P FORWARD ACCEPT
+    host: str = ""
+    failed: bool = False  # its answer is an error
 
 
 class FilterRule(NamedTuple):

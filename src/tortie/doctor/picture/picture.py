@@ -122,8 +122,10 @@ class Picture:
 
     @remembered
     def commands(self, *words: str) -> list[Exhibit]:
-        """Exhibits whose command contains all of these words, as the command line has them."""
-        return [exhibit for exhibit in self.exhibits if exhibit.command and all(w in exhibit.command for w in words)]
+        """Exhibits whose command contains all of these words, as the command line has them. Where none is shown, the
+        form of the output stands for it."""
+        shown = ((exhibit, exhibit.command or exhibit.form) for exhibit in self.exhibits)
+        return [exhibit for exhibit, command in shown if command and all(word in command for word in words)]
 
     @remembered
     def numbers(self, *words: str) -> list[Number]:

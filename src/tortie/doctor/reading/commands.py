@@ -93,6 +93,7 @@ _SPOKEN = word_set(
 )
 _QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'|`[^`]*`")
 _FAR_EAST = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uff0c\uff1f\uff01]")
+_RUN = re.compile(r"\b(?:kubectl|oc)\s(?:-\S+ \S+ ){0,3}run\s+(?:-\S+\s+){0,4}([a-z0-9][\w.-]*)\s")
 _FILLED_IN = re.compile(r"[\[<{=/:]")  # https://[ETCD服务IP]:2379 stands for something
 
 
@@ -175,6 +176,14 @@ def effective(command: str) -> Effective:
             break
         host, pod, text = inner.host or host, inner.pod or pod, inner.command
     return Effective(host, pod, text)
+
+
+def pod_asked(command: str) -> str:
+    """The pod in which a command ran: `kubectl exec p -- y`, `kubectl run p --rm -it --image=busybox -- y`."""
+    if " exec " in command:
+        return effective(command).pod
+    match = _RUN.search(command) if " run " in command else None
+    return match[1] if match else ""
 
 
 def _once(text: str) -> Effective | None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from tortie.doctor.reading.commands import effective, typed_bare, unfinished
 from tortie.doctor.reading.exhibit import Exhibit, Source
+from tortie.doctor.reading.forms import form_of
 from tortie.doctor.reading.prompts import Prompt, prompt
 from tortie.doctor.reading.prose import FAR_EAST, STAMPED, command_named, host_named, left_out, machine, speaks
 from tortie.doctor.reading.several_hosts import apart, banner_host
@@ -259,7 +260,8 @@ class _Cutter:
         first = source.number(indexes[0]) if indexes else self.typed[-1] if self.typed else 1
         numbers = tuple(source.number(index) for index in indexes) if source.numbers else ()
         command = "" if self.prose else self.command
-        return Exhibit(source.name, first, lines, self.host, command, self.prose, numbers, self.typed, self.folder)
+        whole = Exhibit(source.name, first, lines, self.host, command, self.prose, numbers, self.typed, self.folder)
+        return whole if command or self.prose else whole._replace(form=form_of(whole))
 
 
 def _hosts(lines: tuple[str, ...]) -> frozenset[str]:

@@ -58,7 +58,11 @@ _PRINTED = re.compile(
     r"\s*(?:counter packets \d|ct state |meta |[io]ifname |ip6? [sd]addr |(?:tcp|udp) [sd]port |type \w+ hook |jump "
     r"|chain \S+ \{|table \w+ \S+ \{|(?:\[\d+:\d+\] )?-[AINP] [\w-]+ |:[\w-]+ (?:ACCEPT|DROP|-) \[|Chain \S+ \("
     r"|# (?:Warning|Generated|Completed)\b|kernel: |neighbou?r: |libbpf: |cgroup: fork |IN=\S* OUT=|\[UFW )"
-    r"|\s{2,20}(?:- )?\"?(?:message|reason|note|error|lastError|description)\"?: "
+    r"|\s{2,20}(?:- )?\"?(?:message|reason|note|error|lastError|description)\"?: |(?:message|note): ['\"]"
+    r"|\d+:\s+from \S+ lookup |\d+: [\w.@-]+: <|Active Internet |(?:Tasks|Threads|%?Cpu\(s\)|[KMG]iB (?:Mem|Swap)) ?:"
+    r"|top - \d|(?:Reference ID|Stratum|Ref time|System time|Last offset|Leap status) +(?:\(UTC\) *)?:"
+    r"|(?:run|down|fail): /|telnet: |Trying [\d.:a-f]+\.\.\."
+    r"|(?:IP )?[\d.]{7,15} is (?:in use|not (?:currently )?assigned)"
 )
 _ERROR_TEXT = re.compile(r"(?:error|err)=|code = \w+ desc =|\w: [a-z/\"(][^.?!]{3,80}: [a-z\"/]|msg=\"|level=")
 _WORDS = re.compile(r"[A-Za-z][A-Za-z'’-]*")
@@ -114,13 +118,9 @@ def speaks(line: str) -> bool:
     if _NUMBERED.match(line):
         return True
     text = _BULLET.sub("", line)
-    if (
-        _PRINTED.match(line)
-        or STAMPED.match(line)
-        or _FRAME.match(text)
-        or _COLUMNS.search(text)
-        or line.startswith(("      ", "\t"))
-    ):
+    if STAMPED.match(line) or _FRAME.match(text) or _COLUMNS.search(text) or line.startswith(("      ", "\t")):
+        return False
+    if _PRINTED.match(line):
         return False
     tokens = [word.lower().replace("’", "'") for word in _WORDS.findall(text)]
     if len(tokens) < 3:

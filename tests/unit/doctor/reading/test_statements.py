@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from tests.support.doctor import picture
 
+from tortie.doctor.picture.facts import Statement
 from tortie.doctor.reading.exhibit import Exhibit
 from tortie.doctor.reading.lexicon import RULES
 from tortie.doctor.reading.readers import statements
@@ -197,3 +199,20 @@ def test_complaints(text: str, kind: str) -> None:
 )
 def test_what_is_no_complaint(text: str, kind: str) -> None:
     assert kind not in said(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "After the kernel went above 6.8 libbpf says failed to load object, over 100 times.",
+        "The load of the program fails with a high instruction count.",
+        "BPF program load failed: the number of instructions is above 1000000.",
+    ],
+)
+def test_a_program_that_does_not_load_is_no_load(text: str) -> None:
+    assert "load-high" not in {statement.kind for statement in picture(text).of(Statement)}
+
+
+def test_a_load_is_one() -> None:
+    kinds = {statement.kind for statement in picture("The load of these nodes is very high.").of(Statement)}
+    assert "load-high" in kinds

@@ -10,7 +10,10 @@ RULES: Final = (
     Rule(
         "load-high",
         "load|负载",
-        r"\bload\b~(?:dozens|times (?:higher|more|that)|\bhigh|above|over \d{2,}|exceed|spik|"
+        # A program, an object or a module that fails to load is no load of the machine.
+        r"(?<!to )(?<!not )(?<!bpf )(?<!program )(?<!module )(?<!object )\bload\b"
+        r"(?! (?:of (?:the |an? )?)?(?:objects?|programs?|modules?|balanc|bpf|xdp|fail|error|the\b|['\"]))"
+        r"~(?:dozens|times (?:higher|more|that)|\bhigh|above|over \d{2,}|exceed|spik|"
         r"through the roof|\b\d{3,})|(?:high|heavy|huge|extreme|excessive|massive) (?:cpu |system |"
         r"io )?load\b|overloaded|负载~(?:高|飙|打满|过大|很大|爆|几十倍|上百)|高负载",
     ),

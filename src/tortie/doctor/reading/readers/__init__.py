@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Final
 
-from tortie.doctor.picture.facts import Fact
+from tortie.doctor.picture.facts import Fact, Ping, PortTest
+from tortie.doctor.reading.commands import pod_asked
 from tortie.doctor.reading.exhibit import Exhibit
 
 Reader = Callable[[Exhibit], Iterator[Fact]]
@@ -35,6 +36,7 @@ READERS: Final = (
     "certificates",  # openssl x509, kubeadm certs check-expiration
     "agent",  # tortie node explain, timeline
     "numbers",  # answers that are one number
+    "actions",  # what people did: systemctl stop, iptables -P, kubectl delete ...
 )
 
 
@@ -44,5 +46,9 @@ def readers() -> tuple[Reader, ...]:
 
 
 def read(exhibit: Exhibit) -> Iterator[Fact]:
+    if exhibit.form and not exhibit.command:
+        exhibit = exhibit._replace(command=exhibit.form)
+    pod = pod_asked(exhibit.command) if exhibit.command else ""
     for reader in readers():
-        yield from reader(exhibit)
+        for fact in reader(exhibit):
+            yield fact._replace(pod=pod) if pod and isinstance(fact, (PortTest, Ping)) else fact

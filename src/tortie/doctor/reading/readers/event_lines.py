@@ -61,6 +61,7 @@ _ENDS: Final = re.compile(
     r"---|\S+\s+\d+/\d+\s)"
 )
 _CONTINUED: Final = 8
+_ROWS: Final = (" pod/", " Pod/", " node/", " Node/")
 
 
 def events(exhibit: Exhibit, subject: str = "") -> Iterator[Event]:
@@ -119,8 +120,7 @@ def _alone(exhibit: Exhibit, index: int, subject: str) -> Event | None:
     if not needle:
         return None
     if (
-        " pod/" in line.lower()
-        or " node/" in line.lower()
+        any(row in line for row in _ROWS)
         or line.lstrip(' "').startswith(("message:", 'message":'))
         or (needle[0] != "p" and _LOG.match(line))
     ):

@@ -73,6 +73,9 @@ KNOWN: Final = {
     "service": (
         "clusterIP",
     ),
+    "namespace": (
+        "pod-security.kubernetes.io/enforce", "pod-security.kubernetes.io/warn", "pod-security.kubernetes.io/audit",
+    ),
 }  # fmt: skip
 _SCOPES: Final = {name: scope for scope, names in KNOWN.items() for name in names}
 _PLAIN: Final = {

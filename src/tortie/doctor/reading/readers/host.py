@@ -127,7 +127,13 @@ def _processes(exhibit: Exhibit) -> Iterator[Fact]:
             yield Process(place, match[2], int(match[1]), None, exhibit.host)
         elif match := (_TOP.match(line) if words[0].isdecimal() else _PIDSTAT.match(line)):
             yield Process(place, match[3], int(match[1]), _decimal(match[2]), exhibit.host)
-        elif asked and "COMMAND" not in line and " CMD" not in line and (match := _KNOWN.search(line)):
+        elif (
+            asked
+            and "COMMAND" not in line
+            and not line.startswith(("bird: ", "bird6: "))
+            and " CMD" not in line
+            and (match := _KNOWN.search(line))
+        ):
             command = line[line.rfind(" ", 0, match.start(1)) + 1 :]
             yield Process(place, command, int(words[0]) if words[0].isdecimal() else None, None, exhibit.host)
 

@@ -153,6 +153,13 @@ def apiservice_row(place: Place, row: Row) -> Iterator[Fact]:
         yield ResourceCondition(place, "APIService", name, "Available", match[1], match[2] or "")
 
 
+def api_row(place: Place, row: Row) -> Iterator[Fact]:
+    """A row of `kubectl api-resources`."""
+    if re.match(r"[a-z0-9.-]+/v\d|v\d", row.get("APIVERSION", "")):
+        yield Setting(place, "api-version", row["APIVERSION"], "present")
+        yield Setting(place, "api-resource", row.get("NAME", ""), row["APIVERSION"], row.get("KIND", ""))
+
+
 def created_row(place: Place, row: Row, asked: str) -> Iterator[Fact]:
     name = row.get("NAME", "")
     scope = asked if asked.startswith(("crd", "clusterrole")) else "crd" if name.count(".") >= 2 else "resource"

@@ -18,14 +18,14 @@ from tortie.doctor.reading.readers import kubectl_rows as rows
 from tortie.doctor.reading.readers.bare_rows import bare_row, bare_top, missing, of_name
 from tortie.doctor.reading.readers.bounds import bounded
 from tortie.doctor.reading.readers.jsonpath import column_names
-from tortie.doctor.reading.readers.kubectl_words import asked_for, namespace_of
+from tortie.doctor.reading.readers.kubectl_words import asked_for, bare_name, namespace_of
 from tortie.doctor.reading.readers.rows import NONE, event_row, node_row, pod_row
 from tortie.doctor.reading.readers.tables import Header, header_of
 from tortie.doctor.reading.readers.times import is_cut
 
 Row = dict[str, str]
 _READY: Final = re.compile(r"\d/\d+\s+[A-Z]")
-_NEXT_EVENT: Final = re.compile(r"(?:^|\s)(?:Normal|Warning)\s|\d/\d+\s+[A-Z]|^\S*[$#] ")
+_NEXT_ROW: Final = re.compile(r"\d/\d+\s+[A-Z]|^\S*[$#] ")
 _CONTINUED: Final = 8
 _FIRST: Final = ("NAME", "LAST", "POD", "NODE", "OBJECT", "TYPE", "REASON", "READY", "STATUS", "AGE", "COUNT")
 # Commands whose lines are no rows, although they begin with a `get`.
@@ -79,7 +79,9 @@ def _whole_event(exhibit: Exhibit, index: int, event: Event) -> Event:
     """With the lines its message runs on to: `kubectl events` and old clients print its line ends as they are."""
     stop = index + 1
     for line in exhibit.lines[index + 1 : index + 1 + _CONTINUED]:
-        if not line.strip() or _NEXT_EVENT.search(line) or header_of(line) is not None:
+        if "Warning" in line or "Normal" in line or not line.strip():
+            break
+        if _NEXT_ROW.search(line) or header_of(line) is not None:
             break
         stop += 1
     else:
@@ -136,6 +138,7 @@ def _reader_of(header: Header, asked: str, command: str) -> Callable[[Place, Row
         ({"CLUSTER-IP"}, rows.service_row),
         ({"AVAILABLE", "PROGRESSING", "DEGRADED"}, rows.tigera_row),
         ({"SERVICE", "AVAILABLE"}, rows.apiservice_row),
+        ({"APIVERSION", "KIND"}, rows.api_row),
         ({"CIDR", "NAME"}, rows.pool_row),
     ):
         if columns <= names:
@@ -145,5 +148,5 @@ def _reader_of(header: Header, asked: str, command: str) -> Callable[[Place, Row
     if "CREATED_AT" in names:
         return lambda place, row: rows.created_row(place, row, asked)
     if asked and "NAME" in names:
-        return lambda place, row: of_name(place, row.get("NAME", ""), asked)
+        return lambda place, row: of_name(place, bare_name(row.get("NAME", "")), asked)
     return None

@@ -54,6 +54,13 @@ def settings(kind: str, body: dict[str, object], where: Where) -> Iterator[Fact]
         yield Setting(where.of(body), "service", name, text(get(body, "spec", "clusterIP")))
     elif kind == "Endpoints":
         yield Setting(where.of(body), "endpoints", name, ",".join(_addresses(body)))
+    elif kind == "APIResourceList":
+        version = text(body.get("groupVersion"))
+        yield Setting(where.of(body), "api-version", version, "present")
+        for resource in dicts(body.get("resources")):
+            yield Setting(
+                where.of(body), "api-resource", text(resource.get("name")), version, text(resource.get("kind"))
+            )
     elif kind == "EndpointSlice":
         service = text(get(body, "metadata", "labels", "kubernetes.io/service-name")) or name
         yield Setting(where.of(body), "endpoints", service, ",".join(_slice_addresses(body)))

@@ -148,7 +148,13 @@ def _systemctl(exhibit: Exhibit) -> Iterator[Fact]:
         elif line in ("enabled", "disabled", "static", "masked") and "is-enabled" in exhibit.command and asked:
             yield Setting(place, "unit", "enabled", line, owner, host)
             turn += 1
-        elif not asked and ".service" not in line and ".timer" not in line and ".socket" not in line:
+        elif (
+            not asked
+            and exhibit.command != "systemctl show"
+            and ".service" not in line
+            and ".timer" not in line
+            and ".socket" not in line
+        ):
             continue
         elif match := _LISTED.match(line):
             active = "not-found" if match[2] == "not-found" else match[3]
