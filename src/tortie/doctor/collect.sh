@@ -184,7 +184,7 @@ if have kubectl && there kubectl version; then
   section cluster/nodes
   run 'kubectl version'
   run 'kubectl get nodes -o wide'
-  run "kubectl get nodes -o custom-columns='NAME:.metadata.name,INTERNAL:.status.addresses[0].address,CALICO:.metadata.annotations.projectcalico\.org/IPv4Address'"
+  run "kubectl get nodes -o custom-columns='NAME:.metadata.name,INTERNAL:.status.addresses[?(@.type==\"InternalIP\")].address,CALICO:.metadata.annotations.projectcalico\.org/IPv4Address'"
   section cluster/pods
   LIMIT=600000 run 'kubectl get pods -A -o wide'
   run 'kubectl get ds -A'
