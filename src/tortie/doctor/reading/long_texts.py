@@ -1,4 +1,4 @@
-"""Texts that are long and no log: tables of a hundred thousand events, endless prose, dumps. They are read within bounds.
+"""Texts that are long and no log: tables of a hundred thousand events, endless prose, dumps. Reading them has bounds.
 
 Of events that are alike the first and the last ones stay. What is still too much is read whole up to a bound; behind
 it only lines count that hold a known message, as in a long log. Whoever is left out is counted, and said.
@@ -112,6 +112,6 @@ def _behind(lines: list[bytes], numbers: Iterable[int], sieve: Sieve) -> dict[in
     """Of lines that are too many, those that hold a known message."""
     if not lines:
         return {}
-    portion = large.portion(BytesIO(b"\n".join(lines)), sieve)  # type: ignore[arg-type]
+    portion = large.portion(BytesIO(b"\n".join(lines)), sieve)
     known = tuple(numbers)
     return {known[at]: line for _, found in portion.found for at, line in found if at < len(known)}
