@@ -45,6 +45,7 @@ _NAMED: Final = re.compile(
       \\?["']?\s*(?:[:=：]|\s=>)\s*)
     (?P<value>{_TEXT}|["']?[^\s"',;{{}}()\[\]<>|，。；、]{{1,400}})"""
 )
+_NAMED_WORDS: Final = ("token", "pass", "pwd", "密码", "口令", "secret", "key", "psk", "credential", "auth")
 _KEY_BEFORE: Final = re.compile(r"[\w.-]*\Z")
 _KEY_SHOWN: Final = 24  # characters of a key before that word
 _PASSWORD: Final = re.compile(r"(?i)pass|pwd|密码|口令")
@@ -181,6 +182,8 @@ def redact(line: str) -> str:
         line = _TOLD.sub(_untold, line)
     if "value" in low and "name" in low:
         line = _VALUE_NAME.sub(_without_pair, _NAME_VALUE.sub(_without_pair, line))
+    if not any(word in low for word in _NAMED_WORDS):
+        return line
     return _NAMED.sub(_masked, _FLAG.sub(_without_flag, line))
 
 
