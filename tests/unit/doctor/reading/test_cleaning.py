@@ -36,9 +36,14 @@ def test_nothing_that_unicode_lets_readers_ignore_gets_through() -> None:
 
 
 def test_a_line_without_end_is_cut_and_says_so() -> None:
-    line = clean("x" * (LINE_MAX * 3))
+    line = clean("xy" * LINE_MAX)
     assert len(line) == LINE_MAX + len(CUT)
     assert line.endswith(CUT)
+
+
+def test_the_same_character_again_and_again_is_squeezed() -> None:
+    assert clean(f"a{' ' * 9_000}b{'-' * 9_000}c") == f"a{' ' * 400}b{'-' * 200}c"
+    assert clean("=" * 160) == "=" * 160
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "gb18030"])
