@@ -83,7 +83,7 @@ def _work(expression: Expression, text: str) -> float:
 
 def _read(path: Path) -> None:
     command = [sys.executable, "-m", "tortie", "doctor", str(path), "-o", "json"]
-    answer = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=DEADLINE_S, check=False)
+    answer = subprocess.run(command, capture_output=True, timeout=DEADLINE_S, check=False)
     assert answer.returncode in (0, 3, 4, 5), answer.stderr.decode()[-500:]
 
 
