@@ -279,7 +279,7 @@ def write_events(path: Path, megabytes: float) -> int:
 
 
 _SAID = (
-    "the node is not ready and we see that pods cannot reach it after the upgrade because kubelet was restarted".split()
+    ["the", "node", "is", "not", "ready", "and", "we", "see", "that", "pods", "cannot", "reach", "it", "after", "the", "upgrade", "because", "kubelet", "was", "restarted"]
 )
 
 
@@ -296,7 +296,8 @@ def write_prose(path: Path, megabytes: int) -> int:
 
 HOSTILE = {
     "blanks": " " * 16_000, "addresses": "10.0.0.1," * 1_700, "options": "kubectl get -a -b " * 880,
-    "images": "calico/node:v3." * 1_000, "mysql": "mysql -p " * 1_700, "words": "a " * 450, "URLs": "http://a:b@c/ " * 60,
+    "images": "calico/node:v3." * 1_000,
+    "mysql": "mysql -p " * 1_700, "words": "a " * 450, "URLs": "http://a:b@c/ " * 60,
 }  # fmt: skip
 
 

@@ -1,7 +1,7 @@
 """Nothing that is handed over keeps the doctor busy: neither an expression of it, nor a whole file made for that.
 
-No time is asserted but in relation: an expression's work on four times the text may be sixteen times the work (lines and
-sentences are cut to a length where that is bearable), but not the cube or worse. Files are read in a child that is
+No time is asserted but in relation: an expression's work on four times the text may be sixteen times the work (lines
+and sentences are cut to a length where that is bearable), but not the cube or worse. Files are read in a child that is
 stopped after far longer than reading takes, and far less than an unbounded reading takes.
 """
 
