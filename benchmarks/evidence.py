@@ -279,8 +279,9 @@ def write_events(path: Path, megabytes: float) -> int:
 
 
 _SAID = (
-    ["the", "node", "is", "not", "ready", "and", "we", "see", "that", "pods", "cannot", "reach", "it", "after", "the", "upgrade", "because", "kubelet", "was", "restarted"]
-)
+    "the", "node", "is", "not", "ready", "and", "we", "see", "that", "pods", "cannot", "reach", "it", "after", "the",
+    "upgrade", "because", "kubelet", "was", "restarted",
+)  # fmt: skip
 
 
 def write_prose(path: Path, megabytes: int) -> int:
