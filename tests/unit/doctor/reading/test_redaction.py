@@ -9,7 +9,6 @@ from tests.support.doctor_secrets import HARMLESS, MORE_SECRETS, SECRETS
 
 from tortie.doctor.reading.redaction import MASK, redact, redacted
 
-
 ALL = [*SECRETS, *MORE_SECRETS]
 
 
