@@ -21,13 +21,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 import tortie
-from evidence import CAUSE, FATAL, write_bundle, write_logs
+from evidence import CAUSE, FATAL, HOSTILE, write_bundle, write_events, write_hostile, write_logs, write_prose
 from processes import usage_of
 from table import print_table
 from tortie.doctor.causes.catalogue import needles
 
 _COMMAND = str(Path(sys.executable).with_name("tortie"))
-_PASTE_S, _BUNDLE_S, _BUNDLE_NODES, _MEMORY_MB = 0.5, 5.0, 100, 300
+_PASTE_S, _BUNDLE_S, _BUNDLE_NODES, _MEMORY_MB = 0.35, 5.0, 100, 300
+_EVENTS_S, _EVENTS_MB, _HOSTILE_S, _PROSE_S, _PROSE_MB = 2.0, 8.5, 2.0, 20.0, 500
 _LOOK_S = 0.02  # how often memory is looked at
 _PASTE = f"""The agent of one node never gets ready since we changed the image of our machines:
 
@@ -159,6 +160,43 @@ def logs(folder: Path, megabytes: int, rounds: int) -> None:
     print_table(f"Doctor: a folder of logs, searched and judged ({rounds} alternating rounds, medians)", header, rows)
 
 
+def events(folder: Path, rounds: int) -> None:
+    """Against ripgrep, which counts the rows that warn."""
+    path = folder / "events.txt"
+    size = write_events(path, _EVENTS_MB)
+    commands = {"rg -c Warning": ["rg", "-c", "Warning", str(path)], "tortie doctor": [_COMMAND, "doctor", str(path)]}
+    times: dict[str, list[float]] = {name: [] for name in commands}
+    for _ in range(rounds):
+        for name, command in commands.items():
+            times[name].append(run(command).seconds)
+    peer, ours = (statistics.median(each) for each in times.values())
+    print_table(
+        f"Doctor: kubectl get events -A, {size / 1e6:.1f} MB ({rounds} alternating rounds, medians)",
+        ("command", "median", "ratio", "target"),
+        [
+            ("rg -c Warning", f"{peer * 1000:.0f} ms", "1.0", ""),
+            ("tortie doctor", f"{ours:.2f} s", f"{ours / peer:.0f}", judged(ours, _EVENTS_S, "s")),
+        ],
+    )
+
+
+def bounds(folder: Path) -> None:
+    """Texts that are made to keep the doctor busy."""
+    path, rows = folder / "hostile.txt", []
+    for name in HOSTILE:
+        write_hostile(path, name)
+        seconds = run([_COMMAND, "doctor", str(path)]).seconds
+        rows.append((f"1 MB of {name}", f"{seconds:.2f} s", judged(seconds, _HOSTILE_S, "s"), "", ""))
+    write_prose(path, 64)
+    seconds = run([_COMMAND, "doctor", str(path)]).seconds
+    memory = run([_COMMAND, "doctor", str(path)], memory=True).memory_mb
+    rows.append(
+        ("64 MB of prose", f"{seconds:.1f} s", judged(seconds, _PROSE_S, "s"), f"{memory:.0f} MB",
+         judged(memory, _PROSE_MB, "MB"))
+    )  # fmt: skip
+    print_table("Doctor: hostile texts", ("text", "time", "target", "memory", "target"), rows)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=7)
@@ -168,6 +206,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     compileall.compile_dir(str(Path(tortie.__file__).parent), quiet=1)
     with tempfile.TemporaryDirectory(prefix="bench-doctor-") as name:
         pastes(Path(name), options.rounds)
+        events(Path(name), options.rounds)
+        bounds(Path(name))
         logs(Path(name), options.megabytes, options.rounds)
         bundles(Path(name), options.nodes)
     print(f"\nEvery cause has to be {CAUSE}.")

@@ -252,3 +252,57 @@ Conditions:
 QoS Class:                   Burstable
 Node-Selectors:              kubernetes.io/os=linux
 Events:                      <none>"""
+
+
+_EVENTS = (
+    ("Normal", "Scheduled", "Successfully assigned {space}/{pod} to {node}"),
+    ("Normal", "Pulled", 'Container image "registry.example/shop/cart:v1.{n}" already present on machine'),
+    ("Normal", "Started", "Started container cart"),
+    ("Warning", "Unhealthy", 'Readiness probe failed: Get "http://10.244.1.{n}:8080/healthz": connection refused'),
+    ("Warning", "BackOff", "Back-off restarting failed container cart in pod {pod}_{space}"),
+)
+
+
+def write_events(path: Path, megabytes: float) -> int:
+    """`kubectl get events -A` of a busy cluster; one row tells what an agent of it says."""
+    rows = ["NAMESPACE     LAST SEEN   TYPE      REASON              OBJECT                                   MESSAGE"]
+    size = 0
+    for number in itertools.count():
+        kind, reason, message = _EVENTS[number % len(_EVENTS)]
+        pod, space = f"cart-7d9f8b6c5d-{number:05}", ("shop", "default", "monitoring")[number % 3]
+        text = message.format(space=space, pod=pod, node=name_of(number % 40), n=number % 250)
+        rows.append(f"{space:<13} {number % 59 + 1:>2}m         {kind:<9} {reason:<19} {'pod/' + pod:<40} {text}")
+        size += len(rows[-1]) + 1
+        if size > megabytes * 1e6:
+            return path.write_bytes(("\n".join(rows) + "\n").encode())
+    return 0
+
+
+_SAID = (
+    "the", "node", "is", "not", "ready", "and", "we", "see", "that", "pods", "cannot", "reach", "it", "after", "the",
+    "upgrade", "because", "kubelet", "was", "restarted",
+)  # fmt: skip
+
+
+def write_prose(path: Path, megabytes: int) -> int:
+    """Sentences without end, none like the other."""
+    with path.open("w") as out:
+        size = number = 0
+        while size < megabytes << 20:
+            words = [_SAID[(number * 7 + at * (number % 11 + 1)) % len(_SAID)] for at in range(6 + number % 11)]
+            size += out.write(f"{' '.join(words)} {number}.\n" + ("\n" if number % 10 == 0 else ""))
+            number += 1
+    return size
+
+
+HOSTILE = {
+    "blanks": " " * 16_000, "addresses": "10.0.0.1," * 1_700, "options": "kubectl get -a -b " * 880,
+    "images": "calico/node:v3." * 1_000,
+    "mysql": "mysql -p " * 1_700, "words": "a " * 450, "URLs": "http://a:b@c/ " * 60,
+}  # fmt: skip
+
+
+def write_hostile(path: Path, name: str) -> int:
+    """A megabyte of lines that keep expressions busy."""
+    line = HOSTILE[name] + "\n"
+    return path.write_bytes((line * (1_000_000 // len(line))).encode())

@@ -39,7 +39,7 @@ def checkout(tmp_path: Path) -> Path:
     for folder in ("src/tortie", "tests/support"):
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
     files = _FILE.findall(TUTORIAL.read_text())
-    assert [Path(name).suffix for name, _ in files] == [".py", ".py", ".txt", ".json"]
+    assert [Path(name).suffix for name, _ in files] == [".py", ".py", ".txt", ".txt", ".json"]
     for name, content in files:
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)

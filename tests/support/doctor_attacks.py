@@ -14,8 +14,7 @@ PIECES: Final = (
     "10.0.0.1,", "2020-05-27 ", "* ", "not ", "$", "{}", "[]", "\\",
 )  # fmt: skip
 _MANY: Final = 30  # repetitions from which a part of an expression is worth an attack
-_LOOKED_AT: Final = 24  # parts of one expression
-_ENDS: Final = ("", "\x00", "!\n", "\n x")
+_LOOKED_AT: Final = 8  # parts of one expression
 _CLASSES: Final = {
     codes.CATEGORY_DIGIT: "7",
     codes.CATEGORY_SPACE: " ",
@@ -48,7 +47,6 @@ def _all(pattern: re.Pattern[str], size: int) -> Iterator[str]:
             if pump:
                 body = pump * (size // len(pump))
                 yield before + body + "\x00"
-                yield before + body + "\n"
                 yield (before + pump * 3) * (size // (len(before) + 3 * len(pump)))
 
 

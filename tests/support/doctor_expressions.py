@@ -1,4 +1,4 @@
-"""Every regular expression of the doctor, and how the code uses it: found by walking modules, and calls in their source."""
+"""Every regular expression of the doctor, and how the code uses it: found in modules, and in calls of their source."""
 
 from __future__ import annotations
 

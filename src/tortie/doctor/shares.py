@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import cache, partial
+from itertools import accumulate
 from typing import Final, NamedTuple
 
 from tortie.doctor.causes.catalogue import all_signs
@@ -27,6 +28,7 @@ PAYS_FROM: Final = 1 << 20  # bytes in all
 _BATCH: Final = 4 << 20  # bytes of small files that are one job
 _BATCH_FILES: Final = 64
 PROSE_MAX: Final = 1_000  # lines; no person writes so many
+PROSE_CHARACTERS: Final = 150_000
 _TOO_MUCH_PROSE: Final = Words(
     "after {count} lines of prose, sentences were only searched for known messages",
     "自然语言超过 {count} 行，其后的句子只搜索了已知消息",
@@ -76,17 +78,19 @@ def understood(source: Source) -> Understood:
 
 def _of_bearable_length(source: Source, exhibits: list[Exhibit]) -> tuple[list[Exhibit], tuple[Skipped, ...]]:
     """The exhibits without what is too much prose to be a person's; it is still searched for signs."""
-    if sum(len(exhibit.lines) for exhibit in exhibits if exhibit.prose) <= PROSE_MAX:
+    spoken = [line for exhibit in exhibits if exhibit.prose for line in exhibit.lines]
+    most = min(PROSE_MAX, sum(1 for size in accumulate(map(len, spoken)) if size <= PROSE_CHARACTERS))
+    if len(spoken) <= max(most, 1):
         return exhibits, ()
     kept: list[Exhibit] = []
-    room = PROSE_MAX
+    room = max(most, 1)
     for exhibit in exhibits:
         if not exhibit.prose:
             kept.append(exhibit)
         elif room:
             kept.append(exhibit._replace(lines=exhibit.lines[:room], numbers=exhibit.numbers[:room]))
             room = max(0, room - len(exhibit.lines))
-    return kept, (Skipped(source.name, _TOO_MUCH_PROSE.fill(count=PROSE_MAX)),)
+    return kept, (Skipped(source.name, _TOO_MUCH_PROSE.fill(count=max(most, 1))),)
 
 
 def _seen(hits: list[Hit], exhibits: list[Exhibit], told: frozenset[int]) -> list[Hit]:

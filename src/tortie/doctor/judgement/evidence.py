@@ -145,7 +145,7 @@ def _runs(exhibit: Exhibit, taken: set[int]) -> list[Place]:
             if start:
                 runs.append(Place(exhibit.source, start, end))
             start = 0
-        elif line.strip() and not _FRAME.fullmatch(line.strip()) and not _ROUTINE.fullmatch(line.strip()):
+        elif (text := line.strip()[:COLUMNS_QUOTED]) and not _FRAME.fullmatch(text) and not _ROUTINE.fullmatch(text):
             start, end = start or number, number
     if start:
         runs.append(Place(exhibit.source, start, end))

@@ -13,10 +13,16 @@ _ESCAPES: Final = re.compile(
     r"\x1b\[[0-?]{0,64}[ -/]{0,8}[@-~]|\x1b[\]PX^_][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)?|\x1b[ -/]{0,8}[0-~]"
     r"|\x9b[0-?]{0,64}[@-~]"
 )
-# Control characters except the tab, and what turns text around or is not seen.
+# Control characters except the tab; what turns text around; all that Unicode calls default ignorable, unseen.
 _CONTROLS: Final = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]"
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
+    "\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    "\U000e0000-\U000e0fff\ud800-\udfff]"
 )
+# The same character again and again: a frame, filled columns, or a trap. Expressions take the square of it, or worse.
+_RUN: Final = re.compile(r"([^ ])\1{199}\1++|( )\2{399}\2++")
+_RUN_FROM: Final = 200
+_BLANKS: Final = 400
 _BARE: Final = re.compile(r"\[(?:\d{1,3};){0,3}\d{1,3}m")  # colours whose escape character a chat has eaten
 
 
@@ -55,11 +61,19 @@ def lines_of(text: str) -> tuple[str, ...]:
 def clean(line: str) -> str:
     if len(line) > LINE_MAX:
         line = line[:LINE_MAX] + CUT
-    if line.isprintable():
-        return line if "[" not in line or "m" not in line else _BARE.sub("", line)
+    if line.isascii() and line.isprintable():
+        return _squeezed(line if "[" not in line or "m" not in line else _BARE.sub("", line))
     line = line.rstrip("\r")
     if "\r" in line:  # a progress bar wrote over itself: what was seen last stays
         line = line.rsplit("\r", 1)[1]
     if "\x1b" in line or "\x9b" in line:
         line = _ESCAPES.sub("", line)
-    return _CONTROLS.sub("", _BARE.sub("", line)).replace("\u00a0", " ")
+    return _squeezed(_CONTROLS.sub("", _BARE.sub("", line)).replace("\u00a0", " "))
+
+
+def _squeezed(line: str) -> str:
+    return _RUN.sub(_shorter, line) if len(line) > _RUN_FROM else line
+
+
+def _shorter(run: re.Match[str]) -> str:
+    return run[0][: _BLANKS if run[2] else _RUN_FROM]

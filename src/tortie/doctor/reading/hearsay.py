@@ -120,8 +120,8 @@ _NOT_RUN = Pattern(
     r"\W*[:：]$",
     re.IGNORECASE,
 )
-_RULE = Pattern(r"^\s*-?\s*(?:alert|record):\s*\S")
-_RULE_PART = Pattern(r"^\s*(?:-\s*)?(?:expr|annotations|labels|for|summary|description|rules|groups|name):")
+_RULE = Pattern(r"^\s*+(?:-\s*+)?(?:alert|record):\s*+\S")
+_RULE_PART = Pattern(r"^\s*+(?:-\s*+)?(?:expr|annotations|labels|for|summary|description|rules|groups|name):")
 _QUERY = Pattern(r"\{\s*\w+\s*=~?\s*\"[^\"]*\"[^}]*\}\s*(?:\|[=~]|!=|!~)\s*[\"`]|\bcount_over_time\(")
 _YAML = Pattern(r"\s|-\s|#|[\w.-]+:(?:\s|$)")
 
@@ -258,7 +258,7 @@ def _below(exhibit: Exhibit, start: int) -> list[int]:
 def _rules(lines: tuple[str, ...]) -> list[int]:
     """Lines of rules for alerts, and of queries of logs."""
     found = {index for index, line in enumerate(lines) if '"' in line and _QUERY.search(line)}
-    first = next((index for index, line in enumerate(lines) if _RULE.match(line)), None)
+    first = next((index for index, line in enumerate(lines) if ":" in line and _RULE.match(line)), None)
     if first is not None and any(_RULE_PART.match(line) for line in lines[first + 1 : first + 12]):
         found.update(range(first, first + len(list(takewhile(_YAML.match, lines[first:])))))
     return sorted(found)

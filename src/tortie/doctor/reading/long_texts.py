@@ -1,4 +1,4 @@
-"""Texts that are long and no log: tables of a hundred thousand events, endless prose, dumps. They are read within bounds.
+"""Texts that are long and no log: tables of a hundred thousand events, endless prose, dumps. Reading them has bounds.
 
 Of events that are alike the first and the last ones stay. What is still too much is read whole up to a bound; behind
 it only lines count that hold a known message, as in a long log. Whoever is left out is counted, and said.

@@ -10,13 +10,17 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from tortie.doctor.reading.secret_forms import NEEDLES, without_forms
+from tortie.doctor.reading.secret_objects import hidden_lines
+
 MASK: Final = "(redacted)"
 
 # A text without any of these holds no secret that we know of: almost everything is done after looking for them.
 _TRIGGERS: Final = (
     "eyj", "-----begin", "ls0t", "akia", "asia", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "xox", "glpat-", "-data",
     "token", "pass", "pwd", "密码", "口令", "secret", "bearer", "basic ", "apikey", "private", "credential",
-    "auth", "_key", "accesskey", "sharedkey", "psk", ".crt", ".key", "-u ", "--user", "mysql", "login",
+    "auth", "_key", "accesskey", "sharedkey", "psk", ".crt", ".key", "-u", "--user", "-user", "mysql", "login",
+    "api-key", "-key", "accountkey", *NEEDLES,
 )  # fmt: skip
 _AT_ONCE: Final = 256  # lines
 _JWT: Final = re.compile(r"eyJ[A-Za-z0-9_-]{6,}\.[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)?")
@@ -36,10 +40,12 @@ _TEXT: Final = r"""\\"[^"\\]{1,400}\\"|"[^"]{1,400}"|'[^']{1,400}'"""  # in quot
 _NAMED: Final = re.compile(
     rf"""(?ix)
     (?P<key>(?:token|passw(?:or)?d|passphrase|[_-]pass|(?<=["'])pass(?=["'])|sshpass|pwd|密码|口令|secret(?:_?key)?|api_?key|access_?key
-        |private_?key|shared_?key|psk|credentials?|auth)
+        |private[_ ]?key(?:_id)?|(?:pre)?shared_?key|account_?key|encryption[-_]?key|signing[-_]?key
+        |psk|credentials?|auth)
       \\?["']?\s*(?:[:=：]|\s=>)\s*)
     (?P<value>{_TEXT}|["']?[^\s"',;{{}}()\[\]<>|，。；、]{{1,400}})"""
 )
+_NAMED_WORDS: Final = ("token", "pass", "pwd", "密码", "口令", "secret", "key", "psk", "credential", "auth")
 _KEY_BEFORE: Final = re.compile(r"[\w.-]*\Z")
 _KEY_SHOWN: Final = 24  # characters of a key before that word
 _PASSWORD: Final = re.compile(r"(?i)pass|pwd|密码|口令")
@@ -56,8 +62,15 @@ _NO_PASSWORD: Final = re.compile(
     r"|authentication|permission)$"
 )
 _BIRD: Final = re.compile(r"(?i)(\bpassword\s+)([\"'][^\"']{1,200}[\"'])")
-_FLAG: Final = re.compile(r"(?i)(\s--?(?:password|token|secret)[ =])([^\s-][^\s]{3,})")
-_USER: Final = re.compile(r"""((?<!\S)(?:-u |--user[ =])["']?(?P<user>[^\s:/"']{1,100}):)(?P<word>[^\s"']{1,200})""")
+_FLAG: Final = re.compile(
+    rf"(?i)((?<!\S)--?(?:[a-z0-9]{{1,20}}-){{0,4}}"
+    rf"(?:password|passwd|passphrase|pass|token|secret|(?:api|access|certificate)-?key)[ =])"
+    rf"({_TEXT}|[^\s-][^\s]{{3,}})"
+)
+_USER: Final = re.compile(
+    r"""((?<!\S)(?:-[uU] ?|--(?:proxy-)?user[ =])["']?"""
+    r"""(?P<user>[^\s:/"'+%-][^\s:/"']{0,100}):)(?P<word>[^\s"']{1,200})"""
+)
 _LOGIN: Final = re.compile(
     rf"(\b(?:sshpass\b[^|;]{{0,200}}?\s-p\s?|login\b[^|;]{{0,200}}?\s-p\s|mysql[a-z]{{0,9}}\b[^|;]{{0,200}}?\s-p))({_TEXT}|[^\s\"']{{1,200}})"
 )
@@ -75,7 +88,7 @@ _PAIR_VALUE: Final = rf"""\\?["']?\bvalue\\?["']?\s*[:=]\s*)(?P<value>{_TEXT}|[^
 _NAME_VALUE: Final = re.compile(rf"(?i)({_PAIR_NAME}\s*,\s*{_PAIR_VALUE})")
 _VALUE_NAME: Final = re.compile(rf"(?i)({_PAIR_VALUE})(?P<after>\s*,\s*{_PAIR_NAME})")
 _NAME_LINE: Final = re.compile(rf"(?i)[\s{{-]*{_PAIR_NAME}\s*,?\s*$")
-_VALUE_LINE: Final = re.compile(r"""(?i)(\s*["']?value["']?\s*:\s*)(?P<value>\S.*)$""")
+_VALUE_LINE: Final = re.compile(r"""(?i)([\s-]*["']?value["']?\s*:\s*)(?P<value>\S.*)$""")
 _AFTER: Final = "\\\"', }"  # what may follow a value
 _KEY_LINE: Final = 300  # characters of a line that has nothing but a name
 _SECRET_NAME: Final = re.compile(
@@ -87,18 +100,26 @@ _BASE64: Final = re.compile(r"^\s*[\"']?[A-Za-z0-9+/]{40,}={0,2}[\"']?,?\s*$")
 
 def redacted(lines: Sequence[str]) -> Iterator[str]:
     """The same number of lines, without secrets; blocks of keys and certificates are followed to their end."""
+    hidden = hidden_lines(lines, MASK)
     inside = named = False
     for start in range(0, len(lines), _AT_ONCE):
         block = lines[start : start + _AT_ONCE]
-        if not (inside or named) and not _suspicious("\n".join(block)):
-            yield from block
+        # One line more: a value may stand above the name that makes it a secret.
+        if not (inside or named) and not _suspicious("\n".join(lines[start : start + _AT_ONCE + 1])):
+            yield from (hidden.get(start + at, line) for at, line in enumerate(block)) if hidden else block
             continue
-        for line in block:
+        for at, line in enumerate(block, start):
+            line = hidden.get(at, line)
             shown, inside = _in_block(line) if inside else _outside(line)
-            if named:  # the line before was `- name: API_TOKEN`
+            if named or _named_below(lines, at):  # the line before was `- name: API_TOKEN`, or the next one is
                 shown = _without_value(shown)
             named = _names_a_secret(line)
             yield shown
+
+
+def _named_below(lines: Sequence[str], at: int) -> bool:
+    below = lines[at + 1] if at + 1 < len(lines) and "value" in lines[at][:_KEY_LINE] else ""
+    return bool(below) and not below.lstrip().startswith(("-", "{")) and _names_a_secret(below)
 
 
 def _names_a_secret(line: str) -> bool:
@@ -147,11 +168,12 @@ def redact(line: str) -> str:
     low = line.lower()
     if "bearer" in low or "basic" in low:
         line = _BEARER.sub(_without_bearer, line)
+    line = without_forms(line, low, MASK)
     line = _URL.sub(lambda found: f"{found[1]}{MASK}{found[3]}", line)
     line = _DATA.sub(lambda found: f"{found[1]}{_in_its_quotes(found[2])}", line)
     line = _PACKED_PEM.sub(MASK, line)
     line = _KNOWN.sub(MASK, line)
-    if "-u" in line:
+    if "-u" in line or "-U" in line or "-user" in line:
         line = _USER.sub(_without_password, line)
     if " -p" in line:
         line = _LOGIN.sub(lambda found: found[0] if _PORTS.match(found[2]) else f"{found[1]}{MASK}", line)
@@ -160,6 +182,8 @@ def redact(line: str) -> str:
         line = _TOLD.sub(_untold, line)
     if "value" in low and "name" in low:
         line = _VALUE_NAME.sub(_without_pair, _NAME_VALUE.sub(_without_pair, line))
+    if not any(word in low for word in _NAMED_WORDS):
+        return line
     return _NAMED.sub(_masked, _FLAG.sub(_without_flag, line))
 
 

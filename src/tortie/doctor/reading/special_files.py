@@ -1,4 +1,4 @@
-"""Things that a person names and that are no files: pipes are read, within patience; devices and sockets are refused."""
+"""What a person names and is no file: pipes are read, within patience; devices and sockets are refused."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NAMES: Final = (
 
 
 def refuse_special(path: str, mode: int) -> None:
-    """Raises for what has no end, or no content of its own: only files, folders, pipes and the empty device are read."""
+    """Raises for what has no end, or no content of its own; files, folders, pipes and the empty device are read."""
     if path == os.devnull:
         return
     for is_one, name in _NAMES:

@@ -115,7 +115,7 @@ def _typed(picture: Picture) -> str:
     """An image that an event or a command names."""
     import re  # rarely needed
 
-    pattern = re.compile(r"[\w./-]*(?:calico|tigera)[\w./-]*:v?\d[\w.-]*")
+    pattern = re.compile(r"(?<![\w./-])[\w./-]{0,200}?(?:calico|tigera)[\w./-]{0,200}:v?\d[\w.-]*")
     for event in picture.events():
         if match := pattern.search(event.message):
             return match.group()

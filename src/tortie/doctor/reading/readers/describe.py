@@ -24,7 +24,10 @@ _SIGNS: Final = re.compile(
 )
 _EVENTS: Final = re.compile(r"^[ \t]*(?:- )?\"?kind\"?: \"?Event\b", re.MULTILINE)  # documents say it themselves
 _CONDITION: Final = ("Pressure ", "NetworkUnavailable ", "Ready  ", "ContainersReady", "PodScheduled", "Initialized ")
-_SUBJECT: Final = r"\bdescribe\s+(?:-\S+(?:[= ][\w.-]+)?\s+)*?(\w+)[ /]+(?:-n[ =]?[\w-]+\s+)?(?:\w+/)?([a-z0-9][\w.-]*)"
+_SUBJECT: Final = (
+    r"\bdescribe\s+(?:-[^\s=]++(?:=\S++| (?!-)[\w.-]++)?\s++){0,20}?"
+    r"(\w+)[ /]+(?:-n[ =]?[\w-]+\s+)?(?:\w+/)?([a-z0-9][\w.-]*)"
+)
 _KINDS: Final = {"po": "pod", "pods": "pod", "no": "node", "nodes": "node", "daemonset": "ds", "deployment": "deploy"}
 
 

@@ -21,7 +21,7 @@ _LOADED: Final = Pattern(r"^(\w+)\s+\d+\s+\d+(?:\s+[\w,-]+)?(?:\s+\[permanent\])
 _ABSENT: Final = Pattern(r"modprobe: FATAL: Module ([\w-]+) not found")
 _FAILED: Final = Pattern(r"modprobe: ERROR: could not insert '([\w-]+)': (.*)")
 _CONFIG: Final = Pattern(r"^(?:# )?(CONFIG_\w+)(?:=(\w+)| is not set)")
-_HOST_DATE: Final = Pattern(r"^([\w.-]*[A-Za-z][\w.-]*)\s*[:|=]?\s+(.*\d\d:\d\d.*)$")
+_HOST_DATE: Final = Pattern(r"^(?=[\d._-]{0,80}[A-Za-z])([\w.-]{1,260}+)\s*+[:|=]?\s++(?<=\s)(.*\d\d:\d\d.*)$")
 _OFFSET: Final = Pattern(r"^System time\s*:\s*([\d.]+) seconds (slow|fast) of NTP")
 _HOSTNAME: Final = Pattern(
     r"(?:^|[;&|'\"(\s])(?:hostname(?:\s+-[sfIi]+)?|uname -n|cat /etc/hostname)\s*(?:$|[;&|'\")])"

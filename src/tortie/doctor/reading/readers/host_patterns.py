@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 
 
@@ -27,6 +27,9 @@ class Pattern:
         return self._compiled.search(text, start)
 
     def sub(self, by: str, text: str) -> str:
+        return self._compiled.sub(by, text)
+
+    def replaced(self, by: Callable[[re.Match[str]], str], text: str) -> str:
         return self._compiled.sub(by, text)
 
     def finditer(self, text: str) -> Iterator[re.Match[str]]:

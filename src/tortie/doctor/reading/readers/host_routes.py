@@ -15,7 +15,7 @@ _ROUTE: Final = Pattern(
     rf"^(?:(blackhole|unreachable|prohibit|throw|local|broadcast|multicast|anycast|unicast) )?(default|{IP}(?:/\d+)?)"
     r"(?= |$)(.*)$"
 )
-_RULE: Final = Pattern(r"^(\d+):\s+(.*?)\s+lookup (\S+)")
+_RULE: Final = Pattern(r"^(\d+):\s++(.*?)(?<=\S)\s{1,40}lookup (\S+)")
 _NEIGHBOUR: Final = ("REACHABLE", "STALE", "DELAY", "PROBE", "FAILED", "INCOMPLETE", "PERMANENT", "NOARP")
 _REFUSALS: Final = ("Network is unreachable", "No route to host", "Host is unreachable", "Invalid argument")
 

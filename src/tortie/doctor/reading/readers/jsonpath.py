@@ -131,7 +131,8 @@ def _cells(line: str, paths: list[str]) -> list[str] | None:
 
 def _resource(command: str) -> tuple[str, str]:
     match = _compiled(
-        r"\bget\s+(?:-\S+(?:[= ][\w.-]+)?\s+)*?([a-z]+)(?:\.[a-z.]+)?(?:[ /]([a-z0-9][\w.-]*))?(?:\s|$)"
+        r"\bget\s+"
+        r"(?:-[^\s=]++(?:=\S++| (?!-)[\w.-]++)?\s++){0,20}?([a-z]+)(?:\.[a-z.]+)?(?:[ /]([a-z0-9][\w.-]*))?(?:\s|$)"
     ).search(command)
     if not match:
         return "", ""

@@ -20,9 +20,10 @@ KINDS: Final = {
 
 def asked_for(command: str) -> str:
     """The kind of resource a `get` or `describe` asks for: our word for it, or as typed."""
-    match = compiled(r"\b(?:get|describe|top)\s+(?:-\S+(?:[= ][\w.-]+)?\s+)*?([a-z][a-z.]*)(?:[\s/,]|$)").search(
-        command
-    )
+    match = compiled(
+        r"\b(?:get|describe|top)\s+"
+        r"(?:-[^\s=]++(?:=\S++| (?!-)[\w.-]++)?\s++){0,20}?([a-z][a-z.]*)(?:[\s/,]|$)"
+    ).search(command)
     if not match:
         return ""
     kind = match[1].split(".")[0]

@@ -16,7 +16,7 @@ _COUNTS: Final = re.compile(
 _NUMBER: Final = re.compile(
     r"\s*(?:[\w./:-]{0,200}[A-Za-z/:][\w./:-]{0,200}[:=]\s*)?(\d{1,15})(?:\s+(?:/\S+|total))?\s*$"
 )
-_SPLIT: Final = re.compile(r"\s*(?:;|&&)\s*")
+_SPLIT: Final = re.compile(r"\s{0,8}(?:;|&&)\s{0,80}")
 _LOUD: Final = 40  # an answer of numbers is short: what is longer is something else
 
 

@@ -1,0 +1,104 @@
+"""Nothing that is handed over keeps the doctor busy: neither an expression of it, nor a whole file made for that.
+
+No time is asserted but in relation: an expression's work on four times the text may be sixteen times the work (lines
+and sentences are cut to a length where that is bearable), but not the cube or worse. Files are read in a child that is
+stopped after far longer than reading takes, and far less than an unbounded reading takes.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from itertools import islice
+from pathlib import Path
+
+import pytest
+from tests.support.doctor_attacks import attacks
+from tests.support.doctor_expressions import Expression, all_expressions
+
+from tortie.doctor.reading.cleaning import clean
+
+SHORT, LONG = 200, 800  # characters
+NOTICED_S = 0.02  # of the processor, below which growth cannot be told
+WORST = 40  # times the work for four times the text: the cube is 64
+PARTS = 8
+MEGABYTE = 1_000_000
+DEADLINE_S = 120
+
+EXPRESSIONS, UNKNOWN = all_expressions()
+# Calls whose expression is made of the evidence or of another call; what they are made of is bounded.
+MADE_OF_OTHERS = {
+    "large", "lexicon.rule", "readers.host_commands", "several_hosts", "sources", "signs",
+}  # fmt: skip
+
+FILES = {
+    "blanks": " " * MEGABYTE,
+    "lines of blanks": (" " * 16_000 + "\n") * 62,
+    "rules of alerts": ("- alert: x\n" + " " * 16_000 + "x\n") * 60,
+    "empty lines": "\n" * MEGABYTE,
+    "deep YAML": "apiVersion: v1\nkind: Pod\n" + "\n".join("  " * depth + f"a{depth}:" for depth in range(1_000)),
+    "deep lists": "kind: Pod\n" + "\n".join(" " * depth + "- a:" for depth in range(1_300)),
+    "deep JSON": '{"kind":"Pod","items":[' + "[" * 400_000 + "]" * 400_000,
+    "braces": ('{"a":' * 3_000 + "\n") * 60,
+}  # fmt: skip
+PIECES = {
+    "mysql": "mysql -p ", "images": "calico/node:v3.", "pairs": '"name":"A","value":"b",', "upgrades": "从1升级",
+    "addresses": "10.0.0.1,", "options": "kubectl get -a -b ", "colons": "0:", "words": "a ", "paths": "/a",
+    "passwords": "password is ", "restarts": "restart helps ", "URLs": "http://a:b@c/ ",
+}  # fmt: skip
+
+
+def test_every_expression_is_known() -> None:
+    assert len(EXPRESSIONS) > 1_000
+    unknown = [call for call in UNKNOWN if not any(f".{name}:" in call for name in MADE_OF_OTHERS)]
+    assert unknown == []
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.timeout(600)  # an expression that never ends is ended, and fails by name
+def test_no_expression_takes_the_cube_of_a_text(part: int) -> None:
+    slow = [each.where for each in EXPRESSIONS[part::PARTS] if _is_worse(each)]
+    assert slow == []
+
+
+def _is_worse(expression: Expression) -> bool:
+    for number, long in enumerate(attacks(expression.pattern, LONG)):
+        if _work(expression, _cleaned(long)) > NOTICED_S:
+            short = next(islice(attacks(expression.pattern, SHORT), number, None))
+            if all(_work(expression, _cleaned(long)) > WORST * _work(expression, _cleaned(short)) for _ in range(3)):
+                return True
+    return False
+
+
+def _cleaned(text: str) -> str:
+    return "\n".join(map(clean, text.split("\n")))
+
+
+def _work(expression: Expression, text: str) -> float:
+    before = time.thread_time()
+    (expression.pattern.search if expression.anywhere else expression.pattern.match)(text)
+    return time.thread_time() - before
+
+
+def _read(path: Path) -> None:
+    command = [sys.executable, "-m", "tortie", "doctor", str(path), "-o", "json"]
+    answer = subprocess.run(command, capture_output=True, timeout=DEADLINE_S, check=False)
+    assert answer.returncode in (0, 3, 4, 5), answer.stderr.decode()[-500:]
+
+
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.timeout(DEADLINE_S + 30)
+def test_a_hostile_file_is_read_like_any_other(name: str, tmp_path: Path) -> None:
+    (tmp_path / "hostile.txt").write_text(FILES[name])
+    _read(tmp_path / "hostile.txt")
+
+
+@pytest.mark.parametrize("length", [900, 16_000])
+@pytest.mark.parametrize("name", PIECES)
+@pytest.mark.timeout(DEADLINE_S + 30)
+def test_lines_of_one_word_again_and_again_are_read(name: str, length: int, tmp_path: Path) -> None:
+    piece = PIECES[name]
+    line = piece * (length // len(piece)) + "\n"
+    (tmp_path / "hostile.txt").write_text(line * (MEGABYTE // len(line)))
+    _read(tmp_path / "hostile.txt")
