@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from math import ceil
 from typing import Final
@@ -30,7 +30,7 @@ from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.kubelet.node_evidence import NODE_SIGNS, calm, overload
 from tortie.doctor.picture.facts import Container, Event
 from tortie.doctor.picture.picture import Picture
-from tortie.doctor.texts import Text, Value
+from tortie.doctor.texts import Text
 from tortie.health.window import ProbeWindow
 
 CONFLICT_CHECK: Final = "check for conflicts"
@@ -63,7 +63,7 @@ class Seen:
     @cached_property
     def lived(self) -> list[tuple[Container | Event, float]]:
         """Who was ended by the window, and when. What describe says is exact to the second; ages of events are not."""
-        both = (*started_to_killed(self.picture), *lifetimes(self.picture))
+        both: list[tuple[Container | Event, float]] = [*started_to_killed(self.picture), *lifetimes(self.picture)]
         return [(one, seconds) for one, seconds in both if fits(seconds, self.budget)]
 
     @cached_property
@@ -87,17 +87,15 @@ class Seen:
             Culprit("message", "Liveness probe"),
         )
 
-    @property
-    def values(self) -> dict[str, Value]:
-        """The window, in the sentences' words."""
-        return {
-            "node": node_of(self.picture, self.culprits),
-            "window": f"{self.budget.kill_after_s:g}",
-            "delay": f"{self.budget.initial_delay_s:g}",
-            "period": f"{self.budget.period_s:g}",
-            "failures": self.budget.failures,
-            "assumed": "" if self.probe else Text(__name__, "word assumed"),
-        }
+    def found(self, strength: float, evidence: Iterable[object], seconds: float | None = None) -> Finding:
+        """With the window in the sentence's words."""
+        budget = self.budget
+        return found(
+            strength, self.culprits, evidence, node=node_of(self.picture, self.culprits),
+            seconds=f"{seconds:.0f}" if seconds is not None else "", window=f"{budget.kill_after_s:g}",
+            delay=f"{budget.initial_delay_s:g}", period=f"{budget.period_s:g}", failures=budget.failures,
+            assumed="" if self.probe else Text(__name__, "word assumed"),
+        )  # fmt: skip
 
 
 def agents_ready(seen: Seen) -> Finding | None:
@@ -138,7 +136,7 @@ def cut_off(seen: Seen) -> Finding | None:
     fitting = seen.probe or seen.looping or seen.failing or calm(picture)
     strength = STRONG if fitting else LIKELY if checking else POSSIBLE
     evidence = (seen.probe, log.first, log.last, *seen.killed[:1])
-    return found(strength, seen.culprits, evidence, seconds=f"{log.seconds:.0f}", **seen.values)
+    return seen.found(strength, evidence, log.seconds)
 
 
 def killed_in_the_middle(seen: Seen) -> Finding | None:
@@ -147,7 +145,7 @@ def killed_in_the_middle(seen: Seen) -> Finding | None:
     who, seconds = seen.lived[-1]
     evidence = (seen.probe, who, *(log.last for log in seen.sick[-1:]), *seen.killed[:1])
     strength = STRONG if calm(seen.picture) else POSSIBLE
-    return found(strength, seen.culprits, evidence, seconds=f"{seconds:.0f}", **seen.values)
+    return seen.found(strength, evidence, seconds)
 
 
 def other_text(seen: Seen) -> Finding | None:
@@ -165,7 +163,7 @@ def killed_without_error(seen: Seen) -> Finding | None:
     some = seen.picture.said("only-some-nodes", "one-node-only")
     evidence = (seen.probe, *seen.killed[:1], *(failure.hit for failure in seen.refused[:1]), *grown[:1])
     strength = LIKELY if likely else POSSIBLE - 0.05 if some else POSSIBLE
-    return found(strength, seen.culprits, evidence, **seen.values)
+    return seen.found(strength, evidence)
 
 
 def _was_cut(log: StartLog, budget: ProbeWindow) -> bool:

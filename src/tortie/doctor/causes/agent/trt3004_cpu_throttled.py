@@ -76,14 +76,14 @@ class Seen:
             as_culprits([*hosts_of(self.picture, *hits), *sick_names(self.picture)]),
         )
 
-    def found(self, strength: float, **values: str) -> Finding:
+    def found(self, strength: float, count: str = "", share: str = "", used: str = "") -> Finding:
         failures = [failure.hit for failure in self.suffering[:2]]
         evidence = (self.limit, *self.counts[:2], *self.used_at, *failures, *self.killed[:1])
         limit = self.limit.text if self.limit else ""
         container = self.limit.container if self.limit else "calico-node"
         return found(
             strength, self.culprits, evidence, say="throttled" if self.counts else "limited", limit=limit,
-            container=container, **values,
+            container=container, count=count, share=share, used=used,
         )  # fmt: skip
 
     @property

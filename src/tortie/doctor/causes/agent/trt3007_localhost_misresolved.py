@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Final
 
@@ -60,23 +60,33 @@ class Seen:
         lines = " ".join(f"{hit.line} {hit.command}" for hit in self.hits)
         return TYPHA if "typha" in lines.lower() or (TYPHA in lines and FELIX not in lines) else FELIX
 
-    def found(self, strength: float, evidence: list[object], **values: str | Text) -> Finding:
-        node = node_of(self.picture, self.culprits)
-        return found(strength, self.culprits, evidence, node=node, port=self.port, **values)
+    def found(
+        self,
+        strength: float,
+        more: Iterable[object] = (),
+        *,
+        server: str = "",
+        address: str = "",
+        answers: Text | str = "",
+    ) -> Finding:
+        return found(
+            strength, self.culprits, (*self.shown, *self.hits, *more), node=node_of(self.picture, self.culprits),
+            port=self.port, server=server, address=address, answers=answers,
+        )  # fmt: skip
 
 
 def lookup_fails(seen: Seen) -> Finding | None:
     if not seen.lookups:
         return None
     strength = PROVEN if seen.hosts is False else STRONG
-    return seen.found(strength, [*seen.shown, *seen.hits], server=next(iter(seen.servers), ""))
+    return seen.found(strength, server=next(iter(seen.servers), ""))
 
 
 def foreign_address(seen: Seen) -> Finding | None:
     real = [ip for ip in seen.addresses if ip != "::1"]
     if not real:
         return None
-    return seen.found(PROVEN if seen.hosts is False else STRONG, [*seen.shown, *seen.hits], address=real[0])
+    return seen.found(PROVEN if seen.hosts is False else STRONG, address=real[0])
 
 
 def only_ipv6(seen: Seen) -> Finding | None:
@@ -84,11 +94,11 @@ def only_ipv6(seen: Seen) -> Finding | None:
         return None
     v4 = _answers_on_v4(seen.picture)
     strength = STRONG if v4 else LIKELY if seen.hosts is False else POSSIBLE
-    return seen.found(strength, [*seen.shown, *seen.hits, *v4], answers=Text(__name__, "word answers") if v4 else "")
+    return seen.found(strength, v4, answers=Text(__name__, "word answers") if v4 else "")
 
 
 def line_missing(seen: Seen) -> Finding | None:
-    return seen.found(POSSIBLE, [*seen.shown]) if seen.hosts is False else None
+    return seen.found(POSSIBLE) if seen.hosts is False else None
 
 
 def another_hosts_line(seen: Seen) -> Finding | None:

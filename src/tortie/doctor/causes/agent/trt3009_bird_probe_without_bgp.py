@@ -126,7 +126,9 @@ def fix(picture: Picture, finding: Finding) -> Iterator[Do | Step]:
     if by_operator(picture):
         yield do("operator")
         return
-    yield do("felix-only")
+    liveness = picture.probe("liveness")
+    # Before v3.9 liveness asked Felix by HTTP, never BIRD, and calico-node had no flag for it.
+    yield do("felix-ready-only" if liveness and liveness.action.startswith("http") else "felix-only")
     yield do("instead")
     yield from set_config_map(picture, "calico_backend", "bird")
 

@@ -65,13 +65,13 @@ class Seen:
         names = {one.name for one in self.culprits if one.kind == "pod"}
         return next((pod for pod in self.picture.agents_now() if pod.name in names), None)
 
-    def found(self, strength: float, **values: Text) -> Finding:
+    def found(self, strength: float, reason: Text | str = "") -> Finding:
         kind = WORDS.get(self.code or (CGROUP if self.cgroup else BPF), "").removeprefix("word ")
         node = self.pod.node if self.pod and self.pod.node else node_of(self.picture, self.culprits)
         evidence = (*self.shared[:2], *self.failed[:2], *self.boxes[:1])
         return found(
             strength, self.culprits, evidence, step=self.step, kind="bpf" if self.shared else kind, node=node,
-            agent_pod=next((box.pod for box in self.boxes), ""), **values,
+            agent_pod=next((box.pod for box in self.boxes), ""), reason=reason,
         )  # fmt: skip
 
 
