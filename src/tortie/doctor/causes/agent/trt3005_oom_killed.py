@@ -106,7 +106,7 @@ def killed_by_kernel(seen: Seen) -> Finding | None:
     if seen.in_its_cgroup:
         proven = seen.picture.hits(AT_LIMIT) or seen.limit
         return seen.found(PROVEN if proven else STRONG, say="killed-by-kernel")
-    host = all(hit.sign == GLOBAL.key or "CONSTRAINT_NONE" in hit.line for hit in seen.kernel)
+    host = any(hit.sign == GLOBAL.key or "CONSTRAINT_NONE" in hit.line for hit in seen.kernel)
     return seen.found(LIKELY, say="host-full" if host else "killed-by-kernel")
 
 

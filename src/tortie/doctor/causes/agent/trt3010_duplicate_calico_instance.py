@@ -37,7 +37,9 @@ class Seen:
         self.felixes = _felixes(picture)
         self.sets = _daemonsets(picture)
         self.node, self.installs, self.pods = _agents_of_one_node(picture)
-        self.boxes = _containers_of_one_host(picture)
+        boxes = _containers_of_one_host(picture)
+        self.orphan = _orphan(picture, boxes)
+        self.boxes = sorted(boxes, key=lambda box: box is not self.orphan)
         self.said = picture.said("two-installs")
 
     @cached_property
@@ -95,11 +97,11 @@ def two_instances(seen: Seen) -> Finding | None:
         strength = PROVEN if seen.decisive and seen.proofs > 1 else STRONG
     else:
         strength = LIKELY if sick_names(seen.picture) else POSSIBLE
-    orphan = seen.boxes[0] if seen.boxes else None
+    orphan, boxes = seen.orphan, seen.boxes
     namespace, _, name = _to_delete(seen.sets).partition("/")
     return found(
         strength, seen.culprits, seen.evidence, which=seen.which, several="yes" if seen.sets else "",
-        node=orphan.host if orphan else node_of(seen.picture, seen.culprits),
+        node=boxes[0].host if boxes else node_of(seen.picture, seen.culprits), containers=[box.name for box in boxes],
         container_id=orphan.name if orphan else "", runtime=_runtime(seen.picture, orphan) if orphan else "",
         second_namespace=namespace, second=name,
     )  # fmt: skip
@@ -158,16 +160,29 @@ def _agents_of_one_node(picture: Picture) -> tuple[str, list[str], list[str]]:
 
 
 def _containers_of_one_host(picture: Picture) -> list[Setting]:
-    """Running agent containers of different pods on one host, what the API does not know first: an orphan."""
-    known = {pod.name for pod in picture.pods_now()}
+    """Running agent containers of different pods on one host."""
     by_host: dict[str, dict[str, Setting]] = {}
     for box in picture.of(Setting):
         if box.scope == "runtime-id" and box.host and is_agent(box.value):
             by_host.setdefault(box.host, {})[box.owner or box.name] = box
-    for boxes in by_host.values():
-        if len(boxes) > 1:
-            return sorted(boxes.values(), key=lambda box: box.owner in known)
-    return []
+    return next((list(boxes.values()) for boxes in by_host.values() if len(boxes) > 1), [])
+
+
+def _orphan(picture: Picture, boxes: list[Setting]) -> Setting | None:
+    """The one that the API does not know, where it was asked. Who is stopped by mistake takes the node's network."""
+    known = {pod.name for pod in picture.pods_now()}
+    listed = any(box.owner in known for box in boxes)
+    gone = [box for box in boxes if (listed and box.owner not in known) or _searched_in_vain(picture, box.owner)]
+    return gone[0] if len(gone) == 1 else None
+
+
+def _searched_in_vain(picture: Picture, pod: str) -> bool:
+    """Somebody looked for this pod in the API, and nothing came."""
+    for exhibit in (*picture.commands("get pod", "grep"), *picture.commands("get po ", "grep")):
+        word = exhibit.command.rpartition("grep")[2].strip(" '\"")
+        if word and word in pod and not any(line.strip() for line in exhibit.lines):
+            return True
+    return False
 
 
 def _runtime(picture: Picture, box: Setting) -> str:
@@ -181,12 +196,14 @@ def _runtime(picture: Picture, box: Setting) -> str:
 
 def fix(picture: Picture, finding: Finding) -> Iterator[Do | Step]:
     yield do("look")
-    orphan = finding.value("container_id")
-    if orphan:
+    containers = bool(dict(finding.values).get("containers"))
+    if containers:
+        if not finding.value("container_id"):
+            yield do("which")
         yield do("orphan-docker" if finding.value("runtime") == "docker" else "orphan")
-    if finding.value("several") or not orphan:
+    if finding.value("several") or not containers:
         yield do("delete")
-    yield from restart_agent(picture, finding.value("node") if orphan else "")
+    yield from restart_agent(picture, finding.value("node") if containers else "")
 
 
 CAUSE = Cause(

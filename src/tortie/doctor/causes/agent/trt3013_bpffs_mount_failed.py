@@ -9,6 +9,8 @@ from typing import Final
 from tortie.doctor.causes.agent.start_evidence import as_culprits, by_operator, hosts_of, node_of
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
+from tortie.doctor.causes.steps import Step
+from tortie.doctor.causes.ways import restart_agent
 from tortie.doctor.picture.facts import Container, Pod
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Sign
@@ -20,6 +22,9 @@ NOT_SHARED: Final = Sign(
 NOT_SHARED_SLAVE: Final = Sign("bpffs-not-slave", "but it is not a shared or slave mount")
 BPF_FAILED: Final = Sign("bpffs-failed", "mount BPF file( )?system")
 CGROUP_FAILED: Final = Sign("bpffs-cgroup-failed", "Failed to mount cgroup2 file( )?system")
+NO_CGROUP: Final = Sign(
+    "bpffs-cgroup-not-seen", "failed to attach <program> to cgroup <path> <list>no such file or directory"
+)
 NO_FLAG: Final = Sign("bpffs-no-flag", "flag provided but not defined: -best-effort")
 FIRST_STEP: Final = "mount-bpffs"
 STEPS: Final = (FIRST_STEP, "ebpf-bootstrap")
@@ -37,6 +42,7 @@ class Seen:
         self.shared = [hit for hit in shared if "/sys" in hit.line or any(step in hit.line for step in STEPS)]
         tried = [hit for hit in picture.hits(BPF_FAILED) if any(word in hit.line.lower() for word in ("fail", "error"))]
         self.failed = [*tried, *picture.hits(CGROUP_FAILED)]
+        self.unseen = picture.hits(NO_CGROUP)
         self.steps = [box for box in picture.containers() if box.name in STEPS]
         self.boxes = [box for box in self.steps if _code(box) not in (None, 0)]
         self.code = next((code for box in self.boxes if (code := _code(box)) in WORDS), None)
@@ -44,7 +50,7 @@ class Seen:
     @property
     def cgroup(self) -> bool:
         said = any(hit.sign == CGROUP_FAILED.key for hit in self.failed)
-        return said or any(_code(box) == CGROUP for box in self.boxes)
+        return said or bool(self.unseen) or any(_code(box) == CGROUP for box in self.boxes)
 
     @property
     def step(self) -> str:
@@ -52,11 +58,12 @@ class Seen:
 
     @cached_property
     def culprits(self) -> tuple[Culprit, ...]:
+        paths = [hit.value("path") for hit in (*self.shared, *self.unseen)]
         return culprits(
-            named("file", *(hit.value("path") for hit in self.shared), "cgroup2" if self.cgroup else "/sys/fs/bpf"),
+            named("file", *paths, "cgroup2" if self.cgroup else "/sys/fs/bpf"),
             named("container", *(box.name for box in self.boxes), FIRST_STEP),
             named("pod", *(box.pod for box in self.boxes)),
-            as_culprits(hosts_of(self.picture, *self.shared[:1], *self.failed[:1])),
+            as_culprits(hosts_of(self.picture, *self.shared[:1], *self.failed[:1], *self.unseen[:1])),
             Culprit("file", "/sys"),
         )
 
@@ -68,7 +75,7 @@ class Seen:
     def found(self, strength: float, reason: Text | str = "") -> Finding:
         kind = WORDS.get(self.code or (CGROUP if self.cgroup else BPF), "").removeprefix("word ")
         node = self.pod.node if self.pod and self.pod.node else node_of(self.picture, self.culprits)
-        evidence = (*self.shared[:2], *self.failed[:2], *self.boxes[:1])
+        evidence = (*self.shared[:2], *self.failed[:2], *self.unseen[:1], *self.boxes[:1])
         return found(
             strength, self.culprits, evidence, step=self.step, kind="bpf" if self.shared else kind, node=node,
             agent_pod=next((box.pod for box in self.boxes), ""), reason=reason,
@@ -94,6 +101,11 @@ def step_fails(seen: Seen) -> Finding | None:
     return seen.found(strength, reason=Text(__name__, WORDS[code]))
 
 
+def cgroup_not_seen(seen: Seen) -> Finding | None:
+    """The init step has mounted cgroup2, and the mount did not come through to the agent."""
+    return seen.found(STRONG) if seen.unseen else None
+
+
 def ended_with_error(seen: Seen) -> Finding | None:
     if not seen.boxes:
         return None
@@ -111,7 +123,7 @@ def _code(box: Container) -> int | None:
     return box.exit_code if box.exit_code is not None else box.last_exit_code
 
 
-def fix(picture: Picture, finding: Finding) -> Iterator[Do]:
+def fix(picture: Picture, finding: Finding) -> Iterator[Do | Step]:
     kind = finding.value("kind", "bpf")
     step = finding.value("step", FIRST_STEP)
     if kind == "network":
@@ -119,10 +131,17 @@ def fix(picture: Picture, finding: Finding) -> Iterator[Do]:
     else:
         yield do("share-cgroup" if kind == "cgroup" else "share")
         yield do("keep", folder="/run" if kind == "cgroup" else "/sys")
-    version = picture.version("calico")
-    optional = step == FIRST_STEP and not by_operator(picture)
-    if optional and (version is None or version >= BEST_EFFORT):
+    if finding.rule == "cgroup-not-seen":
+        yield from restart_agent(picture, finding.value("node"))
+    elif step == FIRST_STEP and _may_fail(picture):
         yield do("best-effort")
+
+
+def _may_fail(picture: Picture) -> bool:
+    """eBPF is not seen to be in use, and the files are those of a release that can let the step fail."""
+    version = picture.version("calico")
+    used = picture.value("bpfEnabled") == "true" or picture.value("FELIX_BPFENABLED") == "true"
+    return not used and not by_operator(picture) and (version is None or version >= BEST_EFFORT)
 
 
 CAUSE = Cause(
@@ -130,9 +149,9 @@ CAUSE = Cause(
     id="bpffs-mount-failed",
     code="TRT3013",
     severity="medium",
-    explains=("init-crash", "init-stuck", "not-ready", "crash-loop", "pod-pending"),
-    signs=(NOT_SHARED, NOT_SHARED_SLAVE, BPF_FAILED, CGROUP_FAILED, NO_FLAG),
+    explains=("init-crash", "init-stuck", "not-ready", "crash-loop", "pod-pending", "log-errors"),
+    signs=(NOT_SHARED, NOT_SHARED_SLAVE, BPF_FAILED, CGROUP_FAILED, NO_CGROUP, NO_FLAG),
     look=Seen,
-    rules=(flag_unknown, not_shared, step_fails, ended_with_error, ended_well),
+    rules=(flag_unknown, not_shared, step_fails, cgroup_not_seen, ended_with_error, ended_well),
     fix=fix,
 )
