@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Final, Literal, NamedTuple, get_args
 
@@ -21,6 +22,9 @@ _ALIASES: Final = {
     "vxlanEnabled": ("FELIX_VXLANENABLED",),
     "ipipEnabled": ("FELIX_IPINIPENABLED",),
 }
+# A limit as a manifest has it, and a probe's time-out as `describe` shows it.
+_QUANTITY: Final = re.compile(r"(cpu|memory): (\S+)")
+_TIMEOUT: Final = re.compile(r"timeout=([\d.]+)s")
 
 
 class Culprit(NamedTuple):
@@ -43,6 +47,11 @@ def _others(kind: Kind, name: str) -> tuple[str, ...]:
         return (f"{name}.service",)
     if kind == "resource" and "/" in name:
         return (name.rpartition("/")[2],)
+    if kind == "setting" and (match := _QUANTITY.fullmatch(name)):
+        resource, quantity = match.groups()
+        return (quantity, f"resources.limits.{resource}", f"limits.{resource}")
+    if kind == "setting" and (match := _TIMEOUT.fullmatch(name)):
+        return (f"timeoutSeconds: {match[1]}", "timeoutSeconds")
     return _ALIASES.get(name, ())
 
 

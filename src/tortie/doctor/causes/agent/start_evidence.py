@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Final, NamedTuple
 
+from tortie.doctor.causes.culprits import Culprit
 from tortie.doctor.causes.shared import PROBE_FAILED, STARTED, TERMINATING
 from tortie.doctor.picture.facts import Container, Event, LogLine, Pod, Probe, Workload
 from tortie.doctor.picture.picture import Picture, is_agent
@@ -198,7 +200,7 @@ def pods_named(hit: Hit | None) -> list[str]:
     return _POD.findall(f"{hit.line} {hit.command}")
 
 
-def culprits(picture: Picture, *hits: Hit | None) -> list[str]:
+def hosts_of(picture: Picture, *hits: Hit | None) -> list[str]:
     """Nodes and pods behind hits: where they were printed, which pods they name, and where those run."""
     names: list[str] = []
     wanted = {(hit.place.source, hit.place.first) for hit in hits if hit}
@@ -215,6 +217,26 @@ def culprits(picture: Picture, *hits: Hit | None) -> list[str]:
         names += [line.host, line.pod] if line else []
         names += [*pods, hit.host if "kubectl" not in hit.command else ""]
     return [name for name in dict.fromkeys(names) if name]
+
+
+culprits = hosts_of  # the old name, as long as other families use it
+
+
+def as_culprits(names: Iterable[str]) -> tuple[Culprit, ...]:
+    """Names of nodes and of agents' pods, each as what it is."""
+    return tuple(Culprit("pod" if _POD.fullmatch(name) else "node", name) for name in names if name)
+
+
+def node_of(picture: Picture, some: Iterable[Culprit]) -> str:
+    """The node to go to: one that the cluster knows, else the first host that is named where no node is known."""
+    names = [one.name for one in some if one.kind == "node"]
+    known = {*picture.nodes_now(), *(pod.node for pod in picture.agents_now() if pod.node)}
+    return next((name for name in names if name in known), names[0] if names and not known else "")
+
+
+def by_operator(picture: Picture) -> bool:
+    """The operator owns the DaemonSet: what is changed there is undone."""
+    return picture.namespace == "calico-system"
 
 
 def sick_agents(picture: Picture) -> list[Pod]:

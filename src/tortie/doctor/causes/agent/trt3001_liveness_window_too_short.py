@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from math import ceil
+from typing import Final
+
 from tortie.doctor.causes.agent.start_evidence import (
     START_SIGNS,
+    as_culprits,
+    by_operator,
     crash_looping,
-    culprits,
     fits,
+    hosts_of,
     kills,
     lifetimes,
+    node_of,
     nodes_named,
     probe_failures,
     settled,
@@ -17,82 +25,145 @@ from tortie.doctor.causes.agent.start_evidence import (
     window,
 )
 from tortie.doctor.causes.agent.start_log import StartLog, fatal_lines, start_logs, terminations
+from tortie.doctor.causes.cause import LIKELY, POSSIBLE, STRONG, Cause, Do, Finding, do, found, ruled_out
+from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.kubelet.node_evidence import NODE_SIGNS, calm, overload
-from tortie.doctor.causes.legacy import (
-    LIKELY,
-    POSSIBLE,
-    STRONG,
-    Ask,
-    Cause,
-    Finding,
-    Step,
-    cannot_tell,
-    found,
-    ruled_out,
-)
-from tortie.doctor.picture.facts import Pod
+from tortie.doctor.picture.facts import Container, Event
 from tortie.doctor.picture.picture import Picture
-from tortie.doctor.words import Words
+from tortie.doctor.texts import Text
 from tortie.health.window import ProbeWindow
 
-CONFLICT_CHECK = "check for conflicts"
-SLOWEST_STEP_S = 45.0  # a log whose lines are further apart stands still; it does not make progress
+CONFLICT_CHECK: Final = "check for conflicts"
+SLOWEST_STEP_S: Final = 45.0  # a log whose lines are further apart stands still; it does not make progress
+ENOUGH_S: Final = 150.0  # what a start gets at least, once somebody widens the window
+STARTUP_PROBES: Final = (1, 18)  # Kubernetes
+FELIX_LIVE: Final = (3, 9)  # the command that a startupProbe would run
 
 
-def judge(picture: Picture) -> Finding:
-    probe, budget = window(picture)
-    killed, failing = kills(picture), probe_failures(picture, "liveness")
-    if pods := settled(picture):
-        return ruled_out(
-            Words("all agents are ready and never restarted", "所有 calico-node 均就绪且从未重启"), pods[:2]
+class Seen:
+    """What the start did, what killed it, and how long it had."""
+
+    def __init__(self, picture: Picture) -> None:
+        self.picture = picture
+        self.probe, self.budget = window(picture)
+        self.killed = kills(picture)
+        self.failing = probe_failures(picture, "liveness")
+        self.refused = [failure for failure in self.failing if "refused" in failure.text]
+
+    @cached_property
+    def logs(self) -> list[StartLog]:
+        return [log for log in start_logs(self.picture) if not log.finished]
+
+    @cached_property
+    def sick(self) -> list[StartLog]:
+        """Not those of agents that are well: nobody cut them off."""
+        well = {pod.name for pod in self.picture.agents_now() if pod.all_ready and pod.restarts == 0}
+        return [log for log in self.logs if log.last.pod not in well]
+
+    @cached_property
+    def lived(self) -> list[tuple[Container | Event, float]]:
+        """Who was ended by the window, and when. What describe says is exact to the second; ages of events are not."""
+        both: list[tuple[Container | Event, float]] = [*started_to_killed(self.picture), *lifetimes(self.picture)]
+        return [(one, seconds) for one, seconds in both if fits(seconds, self.budget)]
+
+    @cached_property
+    def looping(self) -> bool:
+        return crash_looping(self.picture)
+
+    @property
+    def killed_from_outside(self) -> bool:
+        return bool(self.killed or self.refused) and self.looping
+
+    @cached_property
+    def culprits(self) -> tuple[Culprit, ...]:
+        hits = [*self.killed[:2], *(failure.hit for failure in self.failing[:2])]
+        names = [*hosts_of(self.picture, *hits), *sick_names(self.picture), *nodes_named(self.picture)]
+        names += [*(log.last.pod for log in self.sick), *(log.last.host for log in self.sick)]
+        settings = (f"initialDelaySeconds {self.budget.initial_delay_s:g}", f"failureThreshold {self.budget.failures}")
+        return culprits(
+            Culprit("setting", "livenessProbe"),
+            as_culprits(names),
+            named("setting", *settings),
+            Culprit("message", "Liveness probe"),
         )
-    if not killed and (pods := _never_restarted(picture)):
-        return ruled_out(Words("no agent was ever restarted", "没有任何 calico-node 重启过"), pods[:2])
-    if ended := terminations(picture):
-        why = Words("calico-node says Terminating: it ended by itself", "日志有 Terminating：calico-node 是自行退出的")
-        return ruled_out(why, ended[:1])
-    if strained := overload(picture):
-        why = Words(
-            f"{strained[0].text}: the host is starved, the window is not the reason",
-            f"{strained[0].text}：主机资源耗尽，问题不在探测窗口",
-        )
-        return ruled_out(why, strained[0].places)
-    logs = [log for log in start_logs(picture) if not log.finished]
-    well = {pod.name for pod in picture.agents_now() if pod.all_ready and pod.restarts == 0}
-    sick = [log for log in logs if log.last.pod not in well]
-    if failed := fatal_lines(picture):
-        why = Words("the log names an error: the start does not make progress", "日志中有报错：启动并未推进")
-        return ruled_out(why, failed[:1])
-    objects = [
-        "livenessProbe", *culprits(picture, *killed[:2], *(f.hit for f in failing[:2])), *sick_names(picture),
-        *nodes_named(picture),
-        *(log.last.pod for log in sick), *(log.last.host for log in sick),
-        f"initialDelaySeconds {budget.initial_delay_s:g}", f"failureThreshold {budget.failures}",
-        "Liveness probe",
-    ]  # fmt: skip
-    cut = [log for log in sick if _was_cut(log, budget)]
-    if cut:
-        return _by_log(picture, cut[-1], objects)
-    # What describe says is exact to the second; ages of events are rounded.
-    lived = [(one, s) for one, s in (*started_to_killed(picture), *lifetimes(picture)) if fits(s, budget)]
-    if killed and lived and logs:
-        seconds = lived[-1][1]
-        why = Words(
-            f"The container is killed by liveness {seconds:.0f} s after its start, in the middle of starting and "
-            f"without "
-            f"an error; the window is {budget}.",
-            f"容器启动 {seconds:.0f} 秒后被存活探测杀掉，此时仍在启动且无报错；窗口为 {budget}。",
-        )
-        strength = STRONG if calm(picture) else POSSIBLE
-        return found(strength, why, objects, (probe, lived[-1][0], *(log.last for log in sick[-1:]), *killed[:1]))
-    return _by_symptoms(picture, objects)
+
+    def found(self, strength: float, evidence: Iterable[object], seconds: float | None = None) -> Finding:
+        """With the window in the sentence's words."""
+        budget = self.budget
+        return found(
+            strength, self.culprits, evidence, node=node_of(self.picture, self.culprits),
+            seconds=f"{seconds:.0f}" if seconds is not None else "", window=f"{budget.kill_after_s:g}",
+            delay=f"{budget.initial_delay_s:g}", period=f"{budget.period_s:g}", failures=budget.failures,
+            assumed="" if self.probe else Text(__name__, "word assumed"),
+        )  # fmt: skip
 
 
-def _never_restarted(picture: Picture) -> list[Pod]:
-    """The agents' pods when all are shown and none was ever started again: nobody cut their start off."""
-    pods = picture.agents_now()
-    calm = pods and all(pod.restarts == 0 and pod.status == "Running" for pod in pods)
-    return pods if calm and not crash_looping(picture) else []
+def agents_ready(seen: Seen) -> Finding | None:
+    pods = settled(seen.picture)
+    return ruled_out(pods[:2]) if pods else None
+
+
+def never_restarted(seen: Seen) -> Finding | None:
+    """All agents are shown and none was ever started again: nobody cut their start off."""
+    pods = seen.picture.agents_now()
+    once = pods and all(pod.restarts == 0 and pod.status == "Running" for pod in pods)
+    return ruled_out(pods[:2]) if once and not seen.killed and not seen.looping else None
+
+
+def ended_by_itself(seen: Seen) -> Finding | None:
+    ended = terminations(seen.picture)
+    return ruled_out(ended[:1]) if ended else None
+
+
+def host_starved(seen: Seen) -> Finding | None:
+    strained = overload(seen.picture)
+    return ruled_out(strained[0].places, strain=strained[0].text) if strained else None
+
+
+def error_in_log(seen: Seen) -> Finding | None:
+    failed = fatal_lines(seen.picture)
+    return ruled_out(failed[:1]) if failed else None
+
+
+def cut_off(seen: Seen) -> Finding | None:
+    """The log advances up to the end of the window, and ends there."""
+    cut = [log for log in seen.sick if _was_cut(log, seen.budget)]
+    if not cut:
+        return None
+    log, picture = cut[-1], seen.picture
+    reads = any("Get Key" in hit.text for hit in picture.hits("start-key-read"))
+    checking = CONFLICT_CHECK in log.first.message or reads
+    fitting = seen.probe or seen.looping or seen.failing or calm(picture)
+    strength = STRONG if fitting else LIKELY if checking else POSSIBLE
+    evidence = (seen.probe, log.first, log.last, *seen.killed[:1])
+    return seen.found(strength, evidence, log.seconds)
+
+
+def killed_in_the_middle(seen: Seen) -> Finding | None:
+    if not (seen.killed and seen.lived and seen.logs):
+        return None
+    who, seconds = seen.lived[-1]
+    evidence = (seen.probe, who, *(log.last for log in seen.sick[-1:]), *seen.killed[:1])
+    strength = STRONG if calm(seen.picture) else POSSIBLE
+    return seen.found(strength, evidence, seconds)
+
+
+def other_text(seen: Seen) -> Finding | None:
+    if seen.killed_from_outside and seen.failing and not seen.refused:
+        return ruled_out([seen.failing[0].hit])
+    return None
+
+
+def killed_without_error(seen: Seen) -> Finding | None:
+    """Killed from outside, and the time it had is not shown."""
+    if not seen.killed_from_outside:
+        return None
+    grown = seen.picture.said("datastore-far", "new-nodes-fail")
+    likely = seen.logs and (grown or calm(seen.picture))
+    some = seen.picture.said("only-some-nodes", "one-node-only")
+    evidence = (seen.probe, *seen.killed[:1], *(failure.hit for failure in seen.refused[:1]), *grown[:1])
+    strength = LIKELY if likely else POSSIBLE - 0.05 if some else POSSIBLE
+    return seen.found(strength, evidence)
 
 
 def _was_cut(log: StartLog, budget: ProbeWindow) -> bool:
@@ -101,131 +172,43 @@ def _was_cut(log: StartLog, budget: ProbeWindow) -> bool:
     return fits(log.seconds, budget) and advancing and not log.failed
 
 
-def _by_log(picture: Picture, log: StartLog, objects: list[str]) -> Finding:
-    probe, budget = window(picture)
-    looping = crash_looping(picture) or bool(probe_failures(picture, "liveness"))
-    checking = CONFLICT_CHECK in log.first.message or any(
-        "Get Key" in hit.text for hit in picture.hits("start-key-read")
-    )
-    strength = STRONG if probe or looping or calm(picture) else LIKELY if checking else POSSIBLE
-    why = Words(
-        f"The start-up log advances for {log.seconds:.0f} s and is cut off without Terminating; liveness kills after "
-        f"{budget}.",
-        f"启动日志持续推进 {log.seconds:.0f} 秒后中断，没有 Terminating；存活探测在 {budget} 后杀掉容器。",
-    )
-    return found(
-        strength, why, objects, (probe, log.first, log.last, *kills(picture)[:1]), seconds=f"{log.seconds:.0f}"
-    )
+def fix(picture: Picture, finding: Finding) -> Iterator[Do]:
+    del finding
+    if by_operator(picture):
+        yield do("operator")
+    else:
+        yield from _wider(picture)
+    yield do("shorten")
 
 
-def _by_symptoms(picture: Picture, objects: list[str]) -> Finding:
-    """Killed from outside, and the time it had is not shown."""
-    probe, budget = window(picture)
-    killed, failing = kills(picture), probe_failures(picture, "liveness")
-    refused = [failure for failure in failing if "refused" in failure.text]
-    if not (killed or refused) or not crash_looping(picture):
-        return cannot_tell(
-            Words(
-                "a start-up log with times and kubelet's kill are not shown",
-                "没有带时间的启动日志，也没有 kubelet 的终止事件",
-            )
-        )
-    if failing and not refused:
-        why = Words("liveness fails with another text than a refused port", "存活探测失败的原因不是端口拒绝连接")
-        return ruled_out(why, [failing[0].hit])
-    unfinished = [log for log in start_logs(picture) if not log.finished]
-    grown = picture.said("datastore-far", "new-nodes-fail")
-    why = Words(
-        f"Liveness kills a start that reports no error; the window is {budget}. How far the start got by then, and the "
-        "host's load, are not shown.",
-        f"存活探测杀掉了没有报错的启动过程；窗口为 {budget}。届时启动到哪一步、主机负载如何均未给出。",
-    )
-    likely = unfinished and (grown or calm(picture))
-    possible = POSSIBLE - 0.05 if picture.said("only-some-nodes", "one-node-only") else POSSIBLE
-    return found(
-        LIKELY if likely else possible, why, objects, (probe, *killed[:1], *(f.hit for f in refused[:1]), *grown[:1]),
-    )  # fmt: skip
-
-
-def fix(picture: Picture, finding: Finding) -> tuple[Step, ...]:
-    patch = (
-        '{"spec":{"template":{"spec":{"containers":[{"name":"calico-node","livenessProbe":'
-        '{"initialDelaySeconds":60,"failureThreshold":10}}]}}}}'
-    )
-    return (
-        Step(
-            Words(
-                "Give the start more time (150 s here); agents restart one after another",
-                "放宽启动时间（此处为 150 秒）；calico-node 会逐个重启",
-            ),
-            f"kubectl -n {picture.namespace} patch ds calico-node -p '{patch}'",
-            "disruptive",
-        ),
-        Step(
-            Words(
-                "On Kubernetes 1.18 or newer prefer a startupProbe, which leaves liveness strict once it runs",
-                "Kubernetes 1.18 及以上更宜使用 startupProbe，启动完成后存活探测仍保持严格",
-            ),
-            f"kubectl -n {picture.namespace} edit ds calico-node",
-            "disruptive",
-        ),
-        Step(
-            Words(
-                "Shorten the start itself: a datastore near the nodes, the Kubernetes datastore or Typha",
-                "缩短启动本身的耗时：让数据存储靠近节点，或改用 Kubernetes 数据存储、Typha",
-            )
-        ),
-    )
+def _wider(picture: Picture) -> Iterator[Do]:
+    """Twice the time it has now; more than a start-up needs does no harm."""
+    _, budget = window(picture)
+    delay = max(60.0, budget.initial_delay_s)
+    failures = ceil((max(ENOUGH_S, 2 * budget.kill_after_s) - delay) / budget.period_s) + 1
+    wider = ProbeWindow(delay, budget.period_s, max(failures, budget.failures))
+    yield do("widen", seconds=f"{wider.kill_after_s:g}", new_delay=f"{delay:g}", threshold=wider.failures)
+    kubernetes = picture.version("kubernetes") or picture.version("kubelet")
+    calico = picture.version("calico")
+    if (kubernetes is None or kubernetes >= STARTUP_PROBES) and (calico is None or calico >= FELIX_LIVE):
+        yield do("startup")
 
 
 CAUSE = Cause(
+    module=__name__,
     id="liveness-window-too-short",
     code="TRT3001",
     severity="medium",
-    name=Words("liveness window too short", "存活探测窗口太短"),
-    what=Words(
-        "A start that makes progress needs longer than initialDelay + (failures - 1) x period, so kubelet kills it "
-        "for ever.",
-        "启动过程仍在推进，但所需时间超过 initialDelay +（failures − 1）× period，于是被 kubelet 反复杀掉。",
-    ),
     explains=("crash-loop", "killed-by-liveness", "restarts", "not-ready", "bgp-down"),
-    look_alikes=(
-        ("node-overloaded", Words("load far above the cores", "负载远高于核数")),
-        ("probe-timeout", Words("nothing follows `probe failed:`", "`probe failed:` 之后没有文字")),
-        ("datastore-unreachable", Words("the log shows errors and no progress", "日志有报错且没有推进")),
-        ("port-9099-conflict", Words("Felix runs and cannot open 9099", "Felix 已运行但无法监听 9099")),
-    ),
     signs=(*START_SIGNS, *NODE_SIGNS),
-    judge=judge,
-    ask=Ask(
-        "kubectl -n kube-system logs -p <pod> --timestamps | sed -n '1p;$p'; kubectl -n kube-system describe pod "
-        "<pod> | "
-        "grep -e Liveness -e Killing -e 'Exit Code'; uptime",
-        Words(
-            "a log that ends mid-way at the window's length, with normal load, is this cause",
-            "日志在窗口时长处中断且负载正常，就是此原因",
-        ),
+    look=Seen,
+    rules=(
+        agents_ready, never_restarted, ended_by_itself, host_starved, error_in_log, cut_off, killed_in_the_middle,
+        other_text, killed_without_error,
     ),
     fix=fix,
-    verify=(
-        Step(
-            Words("Restarts stop growing and the pod is 1/1", "重启次数不再增加，pod 为 1/1"),
-            "kubectl -n kube-system get pod -l k8s-app=calico-node -o wide",
-        ),
-    ),
-    prevent=(
-        Words(
-            "Size the window by nodes x reads x round trip, and alarm when a start takes half of it.",
-            "按 节点数 × 读取次数 × 往返时延 设定窗口，启动耗时超过一半即告警。",
-        ),
-    ),
     yields_to=(
-        "node-overloaded",
-        "port-9099-conflict",
-        "localhost-misresolved",
-        "loopback-down",
-        "missing-mount",
-        "bird-config-invalid",
-        "bird-overloaded",
+        "node-overloaded", "port-9099-conflict", "localhost-misresolved", "loopback-down", "missing-mount",
+        "bird-config-invalid", "bird-overloaded",
     ),
-)
+)  # fmt: skip

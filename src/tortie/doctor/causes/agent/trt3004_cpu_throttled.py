@@ -3,34 +3,45 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from functools import cached_property
 from typing import Final, NamedTuple
 
-from tortie.doctor.causes.agent.start_evidence import START_SIGNS, culprits, kills, probe_failures, sick_names
-from tortie.doctor.causes.kubelet.node_evidence import NODE_SIGNS, calm, overload
-from tortie.doctor.causes.legacy import (
+from tortie.doctor.causes.agent.start_evidence import (
+    START_SIGNS,
+    as_culprits,
+    by_operator,
+    hosts_of,
+    kills,
+    probe_failures,
+    sick_names,
+)
+from tortie.doctor.causes.cause import (
     LIKELY,
     POSSIBLE,
     PROVEN,
     STRONG,
-    Ask,
     Cause,
+    Do,
     Finding,
-    Step,
     cannot_tell,
+    do,
     found,
     ruled_out,
 )
+from tortie.doctor.causes.culprits import Culprit, culprits, named
+from tortie.doctor.causes.kubelet.node_evidence import NODE_SIGNS, calm, overload
 from tortie.doctor.picture.facts import Setting
 from tortie.doctor.picture.picture import Picture, is_agent
 from tortie.doctor.reading.exhibit import Place
 from tortie.doctor.signs import Sign
-from tortie.doctor.words import Words
 
 THROTTLED: Final = Sign("cpu-nr-throttled", "nr_throttled <n_count>")
 PERIODS: Final = Sign("cpu-nr-periods", "nr_periods <n_count>")
 METRIC: Final = Sign("cpu-throttled-metric", "container_cpu_cfs_throttled_periods_total")
 SMALL_M: Final = 500  # millicores; Felix alone passes this while it programs many rules
 OFTEN: Final = 0.05  # share of periods in which the agent had to wait
+ALL_OF_IT: Final = 0.9  # share of the limit from which it counts as used up
 
 
 class Limit(NamedTuple):
@@ -41,52 +52,86 @@ class Limit(NamedTuple):
     pod: str = ""
 
 
-def judge(picture: Picture) -> Finding:
-    limit = _limit(picture)
-    counts = [hit for hit in picture.hits(THROTTLED) if float(hit.value("n_count")) > 0]
-    idle_counts = [hit for hit in picture.hits(THROTTLED) if float(hit.value("n_count")) == 0]
-    share = _share(picture)
-    used, used_at = _use(picture)
-    suffering = probe_failures(picture)
-    if limit is None and not counts:
-        if described := [b for b in picture.containers("calico-node", init=False) if b.requests and not b.limits]:
-            return ruled_out(Words("the agent has no CPU limit", "calico-node 没有 CPU 限额"), described[:1])
-        return cannot_tell(
-            Words("limits of the agent and its cpu.stat are not shown", "没有 calico-node 的限额与 cpu.stat")
+class Seen:
+    """The agent's limit, how often it had to wait for its turn, and what it uses."""
+
+    def __init__(self, picture: Picture) -> None:
+        self.picture = picture
+        self.limit = _limit(picture)
+        counts = picture.hits(THROTTLED)
+        self.counts = [hit for hit in counts if float(hit.value("n_count")) > 0]
+        self.zeros = [hit for hit in counts if float(hit.value("n_count")) == 0]
+        self.suffering = probe_failures(picture)
+        self.killed = kills(picture)
+        self.used, self.used_at = _use(picture)
+
+    @cached_property
+    def culprits(self) -> tuple[Culprit, ...]:
+        hits = [*self.counts[:1], *(failure.hit for failure in self.suffering[:2])]
+        limit = self.limit
+        return culprits(
+            Culprit("setting", f"cpu: {limit.text}" if limit else "resources.limits.cpu"),
+            named("container", limit.container if limit else "calico-node"),
+            named("pod", limit.pod if limit else ""),
+            as_culprits([*hosts_of(self.picture, *hits), *sick_names(self.picture)]),
         )
-    if not counts and idle_counts:
-        return ruled_out(Words("nr_throttled is 0", "nr_throttled 为 0"), idle_counts[:1])
-    objects = [
-        "resources.limits.cpu", f"cpu: {limit.text}" if limit else "", limit.text if limit else "", "limits.cpu",
-        limit.container if limit else "calico-node", limit.pod if limit else "",
-        *culprits(picture, *counts[:1], *(f.hit for f in suffering[:2])), *sick_names(picture),
-    ]  # fmt: skip
-    evidence = [limit, *counts[:2], *used_at, *(f.hit for f in suffering[:2]), *kills(picture)[:1]]
-    allowed = (f"limited to {limit.text} CPU", f"限额为 {limit.text} CPU") if limit else ("limited", "有 CPU 限额")
-    much = f" ({share:.0%})" if share else ""
-    if counts:
-        why = Words(
-            f"The agent is {allowed[0]} and was throttled in {counts[-1].value('n_count')} periods{much}; its probes "
-            f"fail "
-            "while it waits.",
-            f"calico-node {allowed[1]}，已在 {counts[-1].value('n_count')} 个周期内被限流{much}；等待期间探测失败。",
-        )
-        often = share is None or share >= OFTEN
-        return found((PROVEN if limit and suffering else STRONG) if often else POSSIBLE, why, objects, evidence)
-    assert limit is not None
-    at_limit = used is not None and used >= 0.9 * limit.millicores
-    why = Words(
-        f"The agent is {allowed[0]}" + (f" and uses {used}m, all of it." if at_limit else "."),
-        f"calico-node {allowed[1]}" + (f"，实际用到 {used}m，已达上限。" if at_limit else "。"),
-    )
-    if overload(picture):
-        return found(POSSIBLE, why, objects, evidence)
-    if at_limit:
-        return found(STRONG if suffering or kills(picture) else LIKELY, why, objects, evidence)
-    if limit.millicores <= SMALL_M and (suffering or kills(picture)):
-        slow = all(not f.text or "timed out" in f.text or "deadline" in f.text for f in suffering)
-        return found(LIKELY if calm(picture) and slow else POSSIBLE, why, objects, evidence)
-    return cannot_tell(Words("cpu.stat, which shows throttling, is not shown", "没有可显示限流的 cpu.stat"))
+
+    def found(self, strength: float, count: str = "", share: str = "", used: str = "") -> Finding:
+        failures = [failure.hit for failure in self.suffering[:2]]
+        evidence = (self.limit, *self.counts[:2], *self.used_at, *failures, *self.killed[:1])
+        limit = self.limit.text if self.limit else ""
+        container = self.limit.container if self.limit else "calico-node"
+        return found(
+            strength, self.culprits, evidence, say="throttled" if self.counts else "limited", limit=limit,
+            container=container, count=count, share=share, used=used,
+        )  # fmt: skip
+
+    @property
+    def at_limit(self) -> bool:
+        return bool(self.limit and self.used is not None and self.used >= ALL_OF_IT * self.limit.millicores)
+
+    def limited(self, strength: float) -> Finding:
+        return self.found(strength, used=f"{self.used}m" if self.at_limit else "")
+
+
+def no_limit(seen: Seen) -> Finding | None:
+    boxes = seen.picture.containers("calico-node", init=False)
+    free = [box for box in boxes if box.requests and not box.limits]
+    return ruled_out(free[:1]) if free and seen.limit is None and not seen.counts else None
+
+
+def never_throttled(seen: Seen) -> Finding | None:
+    return ruled_out(seen.zeros[:1]) if seen.limit and seen.zeros and not seen.counts else None
+
+
+def throttled(seen: Seen) -> Finding | None:
+    if not seen.counts:
+        return None
+    share = _share(seen.picture)
+    proven = seen.limit and seen.suffering
+    strength = POSSIBLE if share is not None and share < OFTEN else PROVEN if proven else STRONG
+    return seen.found(strength, count=seen.counts[-1].value("n_count"), share=f"{share:.0%}" if share else "")
+
+
+def host_starved(seen: Seen) -> Finding | None:
+    return seen.limited(POSSIBLE) if seen.limit and overload(seen.picture) else None
+
+
+def at_limit(seen: Seen) -> Finding | None:
+    return seen.limited(STRONG if seen.suffering or seen.killed else LIKELY) if seen.at_limit else None
+
+
+def small_limit(seen: Seen) -> Finding | None:
+    small = seen.limit and seen.limit.millicores <= SMALL_M
+    if not small or not (seen.suffering or seen.killed):
+        return None
+    texts = [failure.text for failure in seen.suffering]
+    slow = all(not text or "timed out" in text or "deadline" in text for text in texts)
+    return seen.limited(LIKELY if calm(seen.picture) and slow else POSSIBLE)
+
+
+def limit_alone(seen: Seen) -> Finding | None:
+    return cannot_tell() if seen.limit else None
 
 
 def _limit(picture: Picture) -> Limit | None:
@@ -122,56 +167,23 @@ def _use(picture: Picture) -> tuple[int | None, list[Place]]:
     return best
 
 
-def fix(picture: Picture, finding: Finding) -> tuple[Step, ...]:
-    patch = '[{"op":"remove","path":"/spec/template/spec/containers/0/resources/limits/cpu"}]'
-    return (
-        Step(
-            Words(
-                "Remove the CPU limit, keep the request; agents restart one after another",
-                "去掉 CPU 限额，保留 request；calico-node 会逐个重启",
-            ),
-            f"kubectl -n {picture.namespace} patch ds calico-node --type json -p '{patch}'",
-            "disruptive",
-        ),
-        Step(
-            Words(
-                "See whether a LimitRange or an admission rule puts the limit back",
-                "检查是否有 LimitRange 或准入规则会重新加上限额",
-            ),
-            f"kubectl -n {picture.namespace} get limitrange -o yaml",
-        ),
-    )
+def fix(picture: Picture, finding: Finding) -> Iterator[Do]:
+    if by_operator(picture):
+        yield do("remove-operator")
+    else:
+        yield do("remove", container=finding.value("container", "calico-node"))
+    yield do("who-sets-it")
 
 
 CAUSE = Cause(
+    module=__name__,
     id="cpu-throttled",
     code="TRT3004",
     severity="low",
-    name=Words("CPU limit too low", "CPU 限额过低"),
-    what=Words(
-        "A CPU limit on calico-node throttles Felix or BIRD, so probes fail now and then on an idle host.",
-        "calico-node 的 CPU 限额使 Felix 或 BIRD 被限流，主机空闲时探测仍会周期性失败。",
-    ),
     explains=("restarts", "killed-by-liveness", "not-ready", "felix-not-ready", "bird-not-ready"),
-    look_alikes=(
-        ("node-overloaded", Words("the whole host is busy", "整台主机都繁忙")),
-        ("probe-timeout", Words("there is no CPU limit", "没有 CPU 限额")),
-        ("bird-overloaded", Words("bird is busy without any limit", "没有限额而 bird 繁忙")),
-    ),
     signs=(THROTTLED, PERIODS, METRIC, *START_SIGNS, *NODE_SIGNS),
-    judge=judge,
-    ask=Ask(
-        "kubectl -n kube-system get ds calico-node -o jsonpath='{..resources}'; "
-        "kubectl -n kube-system exec <pod> -- sh -c 'cat /sys/fs/cgroup/cpu.stat /sys/fs/cgroup/cpu/cpu.stat'",
-        Words("a CPU limit and a growing nr_throttled is this cause", "有 CPU 限额且 nr_throttled 增长，就是此原因"),
-    ),
+    look=Seen,
+    rules=(no_limit, never_throttled, throttled, host_starved, at_limit, small_limit, limit_alone),
     fix=fix,
-    verify=(
-        Step(
-            Words("No cpu under limits", "limits 中没有 cpu"),
-            "kubectl -n kube-system get ds calico-node -o jsonpath='{..resources}'",
-        ),
-    ),
-    prevent=(Words("No CPU limits on the network agent.", "不要给网络组件设置 CPU 限额。"),),
     yields_to=("node-overloaded",),
 )

@@ -4,120 +4,150 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterator
+from functools import cached_property
 from typing import Final
 
-from tortie.doctor.causes.agent.start_evidence import culprits, sick_names
+from tortie.doctor.causes.agent.start_evidence import as_culprits, hosts_of, node_of, sick_names
 from tortie.doctor.causes.agent.trt3006_port_9099_conflict import IN_USE, OTHER_BIRD, OURS, PORTS
-from tortie.doctor.causes.legacy import (
-    LIKELY,
-    POSSIBLE,
-    PROVEN,
-    STRONG,
-    Ask,
-    Cause,
-    Finding,
-    Step,
-    cannot_tell,
-    found,
-    ruled_out,
-)
+from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
+from tortie.doctor.causes.culprits import Culprit, culprits, named
+from tortie.doctor.causes.steps import Step
+from tortie.doctor.causes.ways import restart_agent
 from tortie.doctor.picture.facts import Listener, Process, Setting, Workload
 from tortie.doctor.picture.picture import Picture, is_agent
-from tortie.doctor.words import Words
+from tortie.doctor.signs import Hit
 
 INSTALLS: Final = ("calico-node", "canal", "canal-node", "kube-calico")
+OPERATORS: Final = "calico-system/"  # where the operator puts its own
 _FELIX: Final = re.compile(r"(?:^|/)calico-felix\b|calico-node -felix\b|(?:^|/)felix\b")
+_NO_FELIX: Final = re.compile(r"\b(?:runsv|grep|svlogd|exec|live|ready)\b")
 
 
-def judge(picture: Picture) -> Finding:
-    birds = picture.hits(OTHER_BIRD)
-    bound = [hit for hit in picture.hits(IN_USE) if hit.value("where").rpartition(":")[2] in PORTS]
-    owners = [owner for owner in picture.of(Listener) if str(owner.port) in PORTS and owner.program]
-    own = [owner for owner in owners if any(word in owner.program.lower() for word in OURS)]
-    if bound:  # who has another port, or the port of another host, is not in its way
-        where, ports = culprits(picture, *bound), {hit.value("where").rpartition(":")[2] for hit in bound}
-        own = [
-            owner
-            for owner in own
-            if str(owner.port) in ports and not (where and owner.host and owner.host not in where)
-        ]
-    felixes = _felixes(picture)
-    sets = _daemonsets(picture)
-    twice = _agents_of_one_node(picture)
-    boxes = _containers_of_one_host(picture)
-    objects = [
-        *(name for box in boxes for name in (box.name, box.owner)),
-        *sets, *(f"{process.pid}" for process in felixes[1:] if process.pid), "calico-felix" if felixes or own else "",
-        *(process.host for process in felixes[:1]), *twice, *culprits(picture, *birds[:1], *bound[:1]),
-        *sick_names(picture),
-        "bird" if birds else "", *(str(owner.port) for owner in own[:1]),
-    ]  # fmt: skip
-    rows = [row for row in picture.of(Workload) if f"{row.namespace}/{row.name}".strip("/") in sets]
-    evidence = (
-        *rows[:2],
-        *felixes[:2],
-        *birds[:1],
-        *own[:1],
-        *boxes[:2],
-        *bound[:1],
-        *picture.said("two-installs")[:1],
-    )
-    proofs = [
-        bool(birds),
-        bool(own and bound),
-        len(felixes) > 1,
-        len(sets) > 1,
-        bool(twice),
-        bool(boxes),
-        bool(picture.said("two-installs")),
-    ]
-    if sum(proofs) == 0:
-        if bound and any(owner not in own for owner in owners):
-            return ruled_out(Words("the port belongs to another program", "端口由其他程序占用"), owners[:1])
-        if bound:
-            why = Words("Felix's port is taken; by whom is not shown.", "Felix 的端口已被占用；占用者未给出。")
-            return found(POSSIBLE / 2, why, objects, bound[:1])
-        return cannot_tell(Words("processes of the host and DaemonSets are not shown", "没有主机进程与 DaemonSet 列表"))
-    which = ", ".join(sets) or (f"{len(felixes)} calico-felix" if len(felixes) > 1 else "")
-    why = Words(
-        f"Two instances of Calico run on one host{f' ({which})' if which else ''} and take each other's ports and "
-        f"rules.",
-        f"同一主机上运行着两套 Calico{f'（{which}）' if which else ''}，互相争抢端口与规则。",
-    )
-    decisive = len(felixes) > 1 or (own and bound) or twice or boxes or (birds and (len(sets) > 1 or bound))
-    if decisive and sum(proofs) > 1:
-        strength = PROVEN
-    elif decisive or birds:
-        strength = STRONG
+class Seen:
+    """Everything that would show two of them: processes, DaemonSets, pods, containers, ports."""
+
+    def __init__(self, picture: Picture) -> None:
+        self.picture = picture
+        self.birds = picture.hits(OTHER_BIRD)
+        self.bound = [hit for hit in picture.hits(IN_USE) if _port(hit) in PORTS]
+        listening = picture.of(Listener)
+        self.owners = [one for one in listening if str(one.port) in PORTS and one.program]
+        self.own = _in_the_way(picture, self.owners, self.bound)
+        self.felixes = _felixes(picture)
+        self.sets = _daemonsets(picture)
+        self.node, self.installs, self.pods = _agents_of_one_node(picture)
+        boxes = _containers_of_one_host(picture)
+        self.orphan = _orphan(picture, boxes)
+        self.boxes = sorted(boxes, key=lambda box: box is not self.orphan)
+        self.said = picture.said("two-installs")
+
+    @cached_property
+    def proofs(self) -> int:
+        held = bool(self.own and self.bound)
+        several = (len(self.felixes) > 1, len(self.sets) > 1)
+        return sum((bool(self.birds), held, *several, bool(self.node), bool(self.boxes), bool(self.said)))
+
+    @property
+    def decisive(self) -> bool:
+        """Both were seen on one host."""
+        seen_twice = len(self.felixes) > 1 or bool(self.own and self.bound) or bool(self.node) or bool(self.boxes)
+        return seen_twice or bool(self.birds and (len(self.sets) > 1 or self.bound))
+
+    @cached_property
+    def culprits(self) -> tuple[Culprit, ...]:
+        processes = [f"{process.pid}" for process in self.felixes[1:] if process.pid]
+        hosts = [*(process.host for process in self.felixes[:1]), self.node]
+        names = [*self.pods, *hosts_of(self.picture, *self.birds[:1], *self.bound[:1]), *sick_names(self.picture)]
+        return culprits(
+            *((Culprit("container", box.name), *named("pod", box.owner)) for box in self.boxes),
+            named("resource", *self.sets),
+            named("program", *processes, "calico-felix" if self.felixes or self.own else ""),
+            named("node", *hosts),
+            named("resource", *self.installs),
+            as_culprits(names),
+            named("program", "bird" if self.birds else ""),
+            named("port", *(f"{owner.port}/tcp" for owner in self.own[:1])),
+        )
+
+    @property
+    def evidence(self) -> tuple[object, ...]:
+        rows = [row for row in self.picture.of(Workload) if _full_name(row) in self.sets]
+        seen_twice = (*rows[:2], *self.felixes[:2], *self.birds[:1], *self.own[:1])
+        return (*seen_twice, *self.boxes[:2], *self.bound[:1], *self.said[:1])
+
+    @property
+    def which(self) -> list[str]:
+        return self.sets or ([f"{len(self.felixes)} calico-felix"] if len(self.felixes) > 1 else [])
+
+
+def another_program(seen: Seen) -> Finding | None:
+    foreign = any(owner not in seen.own for owner in seen.owners)
+    return ruled_out(seen.owners[:1]) if not seen.proofs and seen.bound and foreign else None
+
+
+def taken_by_unknown(seen: Seen) -> Finding | None:
+    return found(POSSIBLE / 2, seen.culprits, seen.bound[:1]) if seen.bound and not seen.proofs else None
+
+
+def two_instances(seen: Seen) -> Finding | None:
+    if not seen.proofs:
+        return None
+    if seen.decisive or seen.birds:
+        strength = PROVEN if seen.decisive and seen.proofs > 1 else STRONG
     else:
-        strength = LIKELY if sick_names(picture) else POSSIBLE
-    return found(strength, why, objects, evidence)
+        strength = LIKELY if sick_names(seen.picture) else POSSIBLE
+    orphan, boxes = seen.orphan, seen.boxes
+    namespace, _, name = _to_delete(seen.sets).partition("/")
+    return found(
+        strength, seen.culprits, seen.evidence, which=seen.which, several="yes" if seen.sets else "",
+        node=boxes[0].host if boxes else node_of(seen.picture, seen.culprits), containers=[box.name for box in boxes],
+        container_id=orphan.name if orphan else "", runtime=_runtime(seen.picture, orphan) if orphan else "",
+        second_namespace=namespace, second=name,
+    )  # fmt: skip
+
+
+def _port(hit: Hit) -> str:
+    return hit.value("where").rpartition(":")[2]
+
+
+def _in_the_way(picture: Picture, owners: list[Listener], bound: list[Hit]) -> list[Listener]:
+    """Ports that Calico has; who has another port, or the port of another host, is in nobody's way."""
+    own = [owner for owner in owners if any(word in owner.program.lower() for word in OURS)]
+    if not bound:
+        return own
+    where, ports = hosts_of(picture, *bound), {_port(hit) for hit in bound}
+    return [one for one in own if str(one.port) in ports and not (where and one.host and one.host not in where)]
 
 
 def _felixes(picture: Picture) -> list[Process]:
     """Felix processes of the host that has most of them; supervisors and greps are none."""
-    running = [
-        process
-        for process in picture.of(Process)
-        if _FELIX.search(process.command)
-        and not re.search(r"\b(?:runsv|grep|svlogd|exec|live|ready)\b", process.command)
-    ]
+    every = picture.of(Process)
+    running = [one for one in every if _FELIX.search(one.command) and not _NO_FELIX.search(one.command)]
     hosts = Counter(process.host for process in running)
     most = max(hosts, key=lambda host: hosts[host], default="")
     return list({process.pid: process for process in running if process.host == most}.values())
 
 
+def _full_name(row: Workload) -> str:
+    return f"{row.namespace}/{row.name}".strip("/")
+
+
 def _daemonsets(picture: Picture) -> list[str]:
     """DaemonSets that bring an agent, as namespace/name, when there are several with pods."""
-    rows = [
-        row for row in picture.of(Workload) if row.kind.lower().startswith(("daemonset", "ds")) and row.name in INSTALLS
-    ]
-    names = dict.fromkeys(f"{row.namespace}/{row.name}".strip("/") for row in rows if row.desired != 0)
+    sets = [row for row in picture.of(Workload) if row.kind.lower().startswith(("daemonset", "ds"))]
+    names = dict.fromkeys(_full_name(row) for row in sets if row.name in INSTALLS and row.desired != 0)
     return list(names) if len(names) > 1 else []
 
 
-def _agents_of_one_node(picture: Picture) -> list[str]:
-    """Node and pods where two agents of different installations run."""
+def _to_delete(sets: list[str]) -> str:
+    """The one beside the operator's, which the operator would only make again; else nobody can tell from here."""
+    others = [name for name in sets if not name.startswith(OPERATORS)]
+    return others[0] if len(others) == 1 and len(sets) > 1 and "/" in others[0] else ""
+
+
+def _agents_of_one_node(picture: Picture) -> tuple[str, list[str], list[str]]:
+    """The node, the installations and the pods, where two agents of different installations run."""
     by_node: dict[str, dict[str, str]] = {}
     for pod in picture.pods_now():
         if is_agent(pod.name) and pod.node and pod.status == "Running":
@@ -125,75 +155,65 @@ def _agents_of_one_node(picture: Picture) -> list[str]:
             by_node.setdefault(pod.node, {})[install] = pod.name
     for node, installs in by_node.items():
         if len(installs) > 1:
-            return [node, *installs, *installs.values()]
-    return []
+            return node, list(installs), list(installs.values())
+    return "", [], []
 
 
 def _containers_of_one_host(picture: Picture) -> list[Setting]:
-    """Running agent containers of different pods on one host, what the API does not know first: an orphan."""
-    known = {pod.name for pod in picture.pods_now()}
+    """Running agent containers of different pods on one host."""
     by_host: dict[str, dict[str, Setting]] = {}
     for box in picture.of(Setting):
         if box.scope == "runtime-id" and box.host and is_agent(box.value):
             by_host.setdefault(box.host, {})[box.owner or box.name] = box
-    for boxes in by_host.values():
-        if len(boxes) > 1:
-            return sorted(boxes.values(), key=lambda box: box.owner in known)
-    return []
+    return next((list(boxes.values()) for boxes in by_host.values() if len(boxes) > 1), [])
 
 
-def fix(picture: Picture, finding: Finding) -> tuple[Step, ...]:
-    return (
-        Step(
-            Words("See what runs twice, and which installation is to stay", "确认哪些重复运行，以及保留哪一套"),
-            "kubectl get ds -A | grep -e calico -e canal; ps -eo pid,lstart,cmd | grep -e '[c]alico-felix' -e "
-            "'[c]alico-node -felix'",
-        ),
-        Step(
-            Words("Delete the DaemonSet that must not be there", "删除多余的 DaemonSet"),
-            "kubectl -n <namespace> delete ds <the second one>",
-            "disruptive",
-        ),
-        Step(
-            Words("A container without a pod is removed on its host", "没有对应 pod 的残留容器在主机上移除"),
-            "crictl ps --name calico-node; crictl stop <id>; crictl rm <id>",
-            "disruptive",
-        ),
-        Step(
-            Words(
-                "Restart the remaining agents, which write their rules and routes again",
-                "重启保留的 calico-node，使其重写规则与路由",
-            ),
-            f"kubectl -n {picture.namespace} rollout restart ds/calico-node",
-            "disruptive",
-        ),
-    )
+def _orphan(picture: Picture, boxes: list[Setting]) -> Setting | None:
+    """The one that the API does not know, where it was asked. Who is stopped by mistake takes the node's network."""
+    known = {pod.name for pod in picture.pods_now()}
+    listed = any(box.owner in known for box in boxes)
+    gone = [box for box in boxes if (listed and box.owner not in known) or _searched_in_vain(picture, box.owner)]
+    return gone[0] if len(gone) == 1 else None
+
+
+def _searched_in_vain(picture: Picture, pod: str) -> bool:
+    """Somebody looked for this pod in the API, and nothing came."""
+    for exhibit in (*picture.commands("get pod", "grep"), *picture.commands("get po ", "grep")):
+        word = exhibit.command.rpartition("grep")[2].strip(" '\"")
+        if word and word in pod and not any(line.strip() for line in exhibit.lines):
+            return True
+    return False
+
+
+def _runtime(picture: Picture, box: Setting) -> str:
+    """Whose listing the container stands in: docker's, or one of the CRI's."""
+    for exhibit in picture.commands("docker ps"):
+        lines = {exhibit.number(index) for index in range(len(exhibit.lines))}
+        if exhibit.source == box.place.source and box.place.first in lines:
+            return "docker"
+    return "crictl"
+
+
+def fix(picture: Picture, finding: Finding) -> Iterator[Do | Step]:
+    yield do("look")
+    containers = bool(dict(finding.values).get("containers"))
+    if containers:
+        if not finding.value("container_id"):
+            yield do("which")
+        yield do("orphan-docker" if finding.value("runtime") == "docker" else "orphan")
+    if finding.value("several") or not containers:
+        yield do("delete")
+    yield from restart_agent(picture, finding.value("node") if containers else "")
 
 
 CAUSE = Cause(
+    module=__name__,
     id="duplicate-calico-instance",
     code="TRT3010",
     severity="medium",
-    name=Words("two Calico instances on one host", "同机运行两套 Calico"),
-    what=Words(
-        "Two DaemonSets, operator and manifest together, or an orphaned container run Calico on one host.",
-        "两个 DaemonSet、operator 与清单并存，或残留容器，使同一主机运行两套 Calico。",
-    ),
     explains=("not-ready", "felix-not-ready", "bird-not-ready", "crash-loop", "restarts", "bgp-down", "log-errors"),
-    look_alikes=(
-        ("port-9099-conflict", Words("the port's owner is a foreign program", "端口占用者是其他程序")),
-        ("port-179-conflict", Words("another BGP daemon owns 179", "179 由其他 BGP 程序占用")),
-    ),
     signs=(IN_USE, OTHER_BIRD),
-    judge=judge,
-    ask=Ask(
-        "ps -eo pid,lstart,cmd | grep -e '[c]alico-felix' -e '[c]alico-node -felix'; kubectl get ds -A | grep -e "
-        "calico -e canal",
-        Words("two Felix processes or two DaemonSets is this cause", "有两个 Felix 进程或两个 DaemonSet，就是此原因"),
-    ),
+    look=Seen,
+    rules=(another_program, taken_by_unknown, two_instances),
     fix=fix,
-    verify=(
-        Step(Words("One Felix per host", "每台主机只有一个 Felix"), "pgrep -fc 'calico-node -felix|calico-felix'"),
-    ),
-    prevent=(Words("One method of installation for a cluster.", "一个集群只用一种安装方式。"),),
 )

@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import cached_property
 from typing import Final
 
-from tortie.doctor.causes.agent.start_evidence import culprits
-from tortie.doctor.causes.legacy import (
-    LIKELY,
-    POSSIBLE,
-    PROVEN,
-    STRONG,
-    Ask,
-    Cause,
-    Finding,
-    Step,
-    cannot_tell,
-    found,
-    ruled_out,
-)
-from tortie.doctor.picture.facts import Container
+from tortie.doctor.causes.agent.start_evidence import as_culprits, by_operator, hosts_of, node_of
+from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
+from tortie.doctor.causes.culprits import Culprit, culprits, named
+from tortie.doctor.causes.steps import Step
+from tortie.doctor.causes.ways import restart_agent
+from tortie.doctor.picture.facts import Container, Pod
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Sign
-from tortie.doctor.words import Words
+from tortie.doctor.texts import Text
 
 NOT_SHARED: Final = Sign(
     "bpffs-not-shared", 'path (")?<path>(")? is mounted on (")?<mount>(")? but it is not a shared mount'
@@ -29,53 +22,100 @@ NOT_SHARED: Final = Sign(
 NOT_SHARED_SLAVE: Final = Sign("bpffs-not-slave", "but it is not a shared or slave mount")
 BPF_FAILED: Final = Sign("bpffs-failed", "mount BPF file( )?system")
 CGROUP_FAILED: Final = Sign("bpffs-cgroup-failed", "Failed to mount cgroup2 file( )?system")
+NO_CGROUP: Final = Sign(
+    "bpffs-cgroup-not-seen", "failed to attach <program> to cgroup <path> <list>no such file or directory"
+)
 NO_FLAG: Final = Sign("bpffs-no-flag", "flag provided but not defined: -best-effort")
-STEPS: Final = ("mount-bpffs", "ebpf-bootstrap")
-CODES: Final = {
-    2: Words("the BPF file system could not be mounted", "BPF 文件系统未能挂载"),
-    3: Words("cgroup2 could not be mounted", "cgroup2 未能挂载"),
-    4: Words("the network could not be set up", "网络未能配置"),
-}
+FIRST_STEP: Final = "mount-bpffs"
+STEPS: Final = (FIRST_STEP, "ebpf-bootstrap")
+BPF, CGROUP, NETWORK = 2, 3, 4  # exit codes
+WORDS: Final = {BPF: "word bpf", CGROUP: "word cgroup", NETWORK: "word network"}
+BEST_EFFORT: Final = (3, 24)  # the release whose files have the step, and the flag with it
 
 
-def judge(picture: Picture) -> Finding:
-    shared = [*picture.hits(NOT_SHARED), *picture.hits(NOT_SHARED_SLAVE)]
-    about_bpf = [hit for hit in shared if "/sys" in hit.line or any(step in hit.line for step in STEPS)]
-    failed = [hit for hit in picture.hits(BPF_FAILED) if "fail" in hit.line.lower() or "error" in hit.line.lower()]
-    failed += picture.hits(CGROUP_FAILED)
-    boxes = [box for box in picture.containers() if box.name in STEPS and _code(box) not in (None, 0)]
-    if skew := picture.hits(NO_FLAG):
-        why = Words(
-            "the image does not know -best-effort: manifest and image are of different releases",
-            "镜像不认识 -best-effort：清单与镜像版本不一致",
+class Seen:
+    """The init step's container, and what it or the runtime says of mounts."""
+
+    def __init__(self, picture: Picture) -> None:
+        self.picture = picture
+        shared = [*picture.hits(NOT_SHARED), *picture.hits(NOT_SHARED_SLAVE)]
+        self.shared = [hit for hit in shared if "/sys" in hit.line or any(step in hit.line for step in STEPS)]
+        tried = [hit for hit in picture.hits(BPF_FAILED) if any(word in hit.line.lower() for word in ("fail", "error"))]
+        self.failed = [*tried, *picture.hits(CGROUP_FAILED)]
+        self.unseen = picture.hits(NO_CGROUP)
+        self.steps = [box for box in picture.containers() if box.name in STEPS]
+        self.boxes = [box for box in self.steps if _code(box) not in (None, 0)]
+        self.code = next((code for box in self.boxes if (code := _code(box)) in WORDS), None)
+
+    @property
+    def cgroup(self) -> bool:
+        said = any(hit.sign == CGROUP_FAILED.key for hit in self.failed)
+        return said or bool(self.unseen) or any(_code(box) == CGROUP for box in self.boxes)
+
+    @property
+    def step(self) -> str:
+        return self.boxes[0].name if self.boxes else FIRST_STEP
+
+    @cached_property
+    def culprits(self) -> tuple[Culprit, ...]:
+        paths = [hit.value("path") for hit in (*self.shared, *self.unseen)]
+        return culprits(
+            named("file", *paths, "cgroup2" if self.cgroup else "/sys/fs/bpf"),
+            named("container", *(box.name for box in self.boxes), FIRST_STEP),
+            named("pod", *(box.pod for box in self.boxes)),
+            as_culprits(hosts_of(self.picture, *self.shared[:1], *self.failed[:1], *self.unseen[:1])),
+            Culprit("file", "/sys"),
         )
-        return ruled_out(why, skew[:1])
-    cgroup = any(hit.sign == CGROUP_FAILED.key for hit in failed) or any(_code(box) == 3 for box in boxes)
-    objects = [
-        *(hit.value("path") for hit in about_bpf), "cgroup2" if cgroup else "/sys/fs/bpf", *(box.name for box in boxes),
-        "mount-bpffs", *(box.pod for box in boxes), *culprits(picture, *about_bpf[:1], *failed[:1]), "/sys",
-    ]  # fmt: skip
-    evidence = (*about_bpf[:2], *failed[:2], *boxes[:1])
-    if about_bpf:
-        why = Words(
-            "/sys is not a shared mount on this host, so the BPF file system cannot be mounted through the container.",
-            "该主机的 /sys 不是共享挂载，容器无法把 BPF 文件系统挂载到主机。",
-        )
-        return found(PROVEN if boxes or failed else STRONG, why, objects, evidence)
-    code = next((code for box in boxes if (code := _code(box)) in CODES), None)
-    what = CODES.get(code or 0, CODES[3] if cgroup else CODES[2])
-    if failed or code:
-        step = boxes[0].name if boxes else "mount-bpffs"
-        why = Words(f"The init step {step} fails: {what.en}.", f"初始化步骤 {step} 失败：{what.zh}。")
-        return found(PROVEN if failed and code else STRONG, why, objects, evidence)
-    stuck = [pod for pod in picture.agents_now() if pod.status.startswith("Init:")]
-    if boxes:
-        why = Words(f"The init step {boxes[0].name} ends with an error.", f"初始化步骤 {boxes[0].name} 以错误结束。")
-        return found(LIKELY if stuck else POSSIBLE, why, objects, evidence)
-    done = [box for box in picture.containers() if box.name in STEPS and _code(box) == 0]
-    if done:
-        return ruled_out(Words(f"{done[0].name} ended well", f"{done[0].name} 已正常结束"), done[:1])
-    return cannot_tell(Words("the log of mount-bpffs is not shown", "没有 mount-bpffs 的日志"))
+
+    @cached_property
+    def pod(self) -> Pod | None:
+        names = {one.name for one in self.culprits if one.kind == "pod"}
+        return next((pod for pod in self.picture.agents_now() if pod.name in names), None)
+
+    def found(self, strength: float, reason: Text | str = "") -> Finding:
+        kind = WORDS.get(self.code or (CGROUP if self.cgroup else BPF), "").removeprefix("word ")
+        node = self.pod.node if self.pod and self.pod.node else node_of(self.picture, self.culprits)
+        evidence = (*self.shared[:2], *self.failed[:2], *self.unseen[:1], *self.boxes[:1])
+        return found(
+            strength, self.culprits, evidence, step=self.step, kind="bpf" if self.shared else kind, node=node,
+            agent_pod=next((box.pod for box in self.boxes), ""), reason=reason,
+        )  # fmt: skip
+
+
+def flag_unknown(seen: Seen) -> Finding | None:
+    skew = seen.picture.hits(NO_FLAG)
+    return ruled_out(skew[:1]) if skew else None
+
+
+def not_shared(seen: Seen) -> Finding | None:
+    if not seen.shared:
+        return None
+    return seen.found(PROVEN if seen.boxes or seen.failed else STRONG)
+
+
+def step_fails(seen: Seen) -> Finding | None:
+    if not (seen.failed or seen.code):
+        return None
+    code = seen.code or (CGROUP if seen.cgroup else BPF)
+    strength = PROVEN if seen.failed and seen.code else STRONG
+    return seen.found(strength, reason=Text(__name__, WORDS[code]))
+
+
+def cgroup_not_seen(seen: Seen) -> Finding | None:
+    """The init step has mounted cgroup2, and the mount did not come through to the agent."""
+    return seen.found(STRONG) if seen.unseen else None
+
+
+def ended_with_error(seen: Seen) -> Finding | None:
+    if not seen.boxes:
+        return None
+    stuck = any(pod.status.startswith("Init:") for pod in seen.picture.agents_now())
+    return seen.found(LIKELY if stuck else POSSIBLE)
+
+
+def ended_well(seen: Seen) -> Finding | None:
+    done = [box for box in seen.steps if _code(box) == 0]
+    return ruled_out(done[:1], step=done[0].name) if done else None
 
 
 def _code(box: Container) -> int | None:
@@ -83,72 +123,35 @@ def _code(box: Container) -> int | None:
     return box.exit_code if box.exit_code is not None else box.last_exit_code
 
 
-def fix(picture: Picture, finding: Finding) -> tuple[Step, ...]:
-    unit = (
-        "[Unit]\\nBefore=kubelet.service\\n[Service]\\nType=oneshot\\n"
-        "ExecStart=/bin/mount --make-rshared /sys\\n[Install]\\nWantedBy=multi-user.target\\n"
-    )
-    steps = [
-        Step(
-            Words("Share the mount on the host", "在主机上设为共享挂载"),
-            "mount --make-rshared /sys; mount -t bpf bpffs /sys/fs/bpf",
-        ),
-        Step(
-            Words("Keep it over reboots", "使其重启后仍生效"),
-            f"printf '{unit}' > /etc/systemd/system/shared-sys.service; systemctl enable shared-sys",
-        ),
-    ]
+def fix(picture: Picture, finding: Finding) -> Iterator[Do | Step]:
+    kind = finding.value("kind", "bpf")
+    step = finding.value("step", FIRST_STEP)
+    if kind == "network":
+        yield do("read", step=step)
+    else:
+        yield do("share-cgroup" if kind == "cgroup" else "share")
+        yield do("keep", folder="/run" if kind == "cgroup" else "/sys")
+    if finding.rule == "cgroup-not-seen":
+        yield from restart_agent(picture, finding.value("node"))
+    elif step == FIRST_STEP and _may_fail(picture):
+        yield do("best-effort")
+
+
+def _may_fail(picture: Picture) -> bool:
+    """eBPF is not seen to be in use, and the files are those of a release that can let the step fail."""
     version = picture.version("calico")
-    if version is None or version >= (3, 24):
-        steps.append(
-            Step(
-                Words(
-                    "Where eBPF is not used, let the step pass: it then only warns",
-                    "未使用 eBPF 时可让该步骤放行：此时只会告警",
-                ),
-                f"kubectl -n {picture.namespace} get ds calico-node -o yaml | grep -n -A3 mount-bpffs  # command: "
-                f"calico-node -init -best-effort",
-            )
-        )
-    return tuple(steps)
+    used = picture.value("bpfEnabled") == "true" or picture.value("FELIX_BPFENABLED") == "true"
+    return not used and not by_operator(picture) and (version is None or version >= BEST_EFFORT)
 
 
 CAUSE = Cause(
+    module=__name__,
     id="bpffs-mount-failed",
     code="TRT3013",
     severity="medium",
-    name=Words("BPF file system cannot be mounted", "BPF 文件系统挂载失败"),
-    what=Words(
-        "The init container mount-bpffs or ebpf-bootstrap cannot mount /sys/fs/bpf or cgroup2: no propagation, or an "
-        "old kernel.",
-        "初始化容器 mount-bpffs 或 ebpf-bootstrap 无法挂载 /sys/fs/bpf 或 cgroup2：没有挂载传播，或内核过旧。",
-    ),
-    explains=("init-crash", "init-stuck", "not-ready", "crash-loop", "pod-pending"),
-    look_alikes=(
-        (
-            "manifest-image-skew",
-            Words("`flag provided but not defined: -best-effort`", "`flag provided but not defined: -best-effort`"),
-        ),
-        ("host-path-readonly", Words("the path is read-only", "路径为只读")),
-        ("selinux-denied", Words("the audit log has a denial", "审计日志有拒绝记录")),
-    ),
-    signs=(NOT_SHARED, NOT_SHARED_SLAVE, BPF_FAILED, CGROUP_FAILED, NO_FLAG),
-    judge=judge,
-    ask=Ask(
-        "kubectl -n kube-system logs <pod> -c mount-bpffs; findmnt -o TARGET,PROPAGATION /sys",
-        Words("private propagation of /sys is this cause", "/sys 的传播方式为 private，就是此原因"),
-    ),
+    explains=("init-crash", "init-stuck", "not-ready", "crash-loop", "pod-pending", "log-errors"),
+    signs=(NOT_SHARED, NOT_SHARED_SLAVE, BPF_FAILED, CGROUP_FAILED, NO_CGROUP, NO_FLAG),
+    look=Seen,
+    rules=(flag_unknown, not_shared, step_fails, cgroup_not_seen, ended_with_error, ended_well),
     fix=fix,
-    verify=(
-        Step(
-            Words("shared, and a bpf mount", "为 shared，且有 bpf 挂载"),
-            "findmnt -o TARGET,FSTYPE,PROPAGATION /sys /sys/fs/bpf",
-        ),
-    ),
-    prevent=(
-        Words(
-            "Keep systemd's default propagation; share /sys on containerised hosts.",
-            "保留 systemd 默认的挂载传播；容器化主机需共享 /sys。",
-        ),
-    ),
 )

@@ -9,12 +9,12 @@ from typing import Final
 from tortie.doctor.causes.agent.start_evidence import (
     Gap,
     created_to_started,
+    hosts_of,
     pod_to_container,
     settled,
     sick_names,
     stuck_inits,
 )
-from tortie.doctor.causes.agent.start_evidence import culprits as hosts_of
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.picture.facts import Condition, Event, Pod, Setting, Unit

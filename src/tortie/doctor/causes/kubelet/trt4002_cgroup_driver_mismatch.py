@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from tortie.doctor.causes.agent.start_evidence import START_SIGNS, kills
-from tortie.doctor.causes.agent.start_evidence import culprits as hosts_of
+from tortie.doctor.causes.agent.start_evidence import START_SIGNS, hosts_of, kills
 from tortie.doctor.causes.cause import (
     HINT,
     LIKELY,

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Final
 
-from tortie.doctor.causes.agent.start_evidence import culprits as hosts_of
-from tortie.doctor.causes.agent.start_evidence import line_after
+from tortie.doctor.causes.agent.start_evidence import hosts_of, line_after
 from tortie.doctor.causes.cause import (
     LIKELY,
     POSSIBLE,

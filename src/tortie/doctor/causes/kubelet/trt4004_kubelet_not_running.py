@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Final
 
-from tortie.doctor.causes.agent.start_evidence import culprits as hosts_of
+from tortie.doctor.causes.agent.start_evidence import hosts_of
 from tortie.doctor.causes.cause import HINT, POSSIBLE, PROVEN, STRONG, Cause, Finding, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.kubelet.node_evidence import NODE_SIGNS, STOPPED_POSTING, answers, known_as, not_ready, silent

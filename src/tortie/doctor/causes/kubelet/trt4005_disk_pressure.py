@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Final
 
-from tortie.doctor.causes.agent.start_evidence import culprits as hosts_of
+from tortie.doctor.causes.agent.start_evidence import hosts_of
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.picture.facts import Condition, Disk, Node, Pod
