@@ -65,7 +65,6 @@ DEFAULT_BLOCK: Final = 26
 SLACK: Final = 1.4
 SLACK_FEW: Final = 12
 FULL: Final = 0.97  # a pool that is this full has nothing left for the next pod
-_NEVER: Final = "Never"
 ROOMY: Final = 0.9  # below this, a pool still has addresses
 
 
@@ -155,21 +154,6 @@ def numbers(picture: Picture) -> Numbers:
         _nodes(picture), _pods(picture, cidr, use), _from(picture, CHECK_LEAKED), _from(picture, CHECK_DONE),
         dead_owners, _dead(picture),
     )  # fmt: skip
-
-
-def like_the_first(picture: Picture) -> dict[str, str]:
-    """How a further pool has to be made, for its manifest: the same encapsulation and NAT as the pool that is shown."""
-    pools = [pool for pool in (numbers(picture).pool, *picture.of(Pool)) if pool]
-    ipip = next((pool.ipip for pool in pools if pool.ipip), "")
-    vxlan = next((pool.vxlan for pool in pools if pool.vxlan), "")
-    if not ipip or not vxlan:  # a pool has one of both at most
-        ipip, vxlan = ipip or (_NEVER if _on(vxlan) else ""), vxlan or (_NEVER if _on(ipip) else "")
-    nat = next((pool.nat for pool in pools if pool.nat is not None), True)
-    return {"ipip_mode": ipip, "vxlan_mode": vxlan, "nat_outgoing": "true" if nat else "false"}
-
-
-def _on(mode: str) -> bool:
-    return mode.lower() in ("always", "crosssubnet")
 
 
 def capacity(pool: Pool | None, cidr: str, picture: Picture) -> int | None:

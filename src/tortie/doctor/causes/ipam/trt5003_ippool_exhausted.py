@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
-from tortie.doctor.causes.ipam.ipam_evidence import EXHAUSTION, NUMBERS, exhaustion, like_the_first, numbers
+from tortie.doctor.causes.ipam.further_pool import like_the_first
+from tortie.doctor.causes.ipam.ipam_evidence import EXHAUSTION, NUMBERS, exhaustion, numbers
 from tortie.doctor.picture.picture import Picture
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits
+from tortie.doctor.causes.ipam.further_pool import like_the_first
 from tortie.doctor.causes.ipam.ipam_evidence import (
     BLOCK_LIMIT,
     BLOCK_LIMIT_REACHED,
@@ -15,7 +16,6 @@ from tortie.doctor.causes.ipam.ipam_evidence import (
     NUMBERS,
     RAN_OUT_OF_AFFINE,
     exhaustion,
-    like_the_first,
     numbers,
 )
 from tortie.doctor.picture.picture import Picture

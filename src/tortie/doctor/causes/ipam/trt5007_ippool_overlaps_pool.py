@@ -7,7 +7,7 @@ from typing import Final
 
 from tortie.doctor.causes.cause import STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import culprits, named
-from tortie.doctor.causes.ipam.ipam_evidence import like_the_first
+from tortie.doctor.causes.ipam.further_pool import like_the_first
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.ways import set_agent_env
 from tortie.doctor.picture.facts import Pool

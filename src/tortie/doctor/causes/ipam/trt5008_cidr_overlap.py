@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from tortie.doctor.causes.cause import LIKELY, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.datastore.api_evidence import RULE_SIGNS, VIP_SIGNS, troubles, vip_rules, vips
-from tortie.doctor.causes.ipam.ipam_evidence import like_the_first
+from tortie.doctor.causes.ipam.further_pool import like_the_first
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.ways import set_agent_env
 from tortie.doctor.picture.facts import Interface, Ping, Pod, Pool, Route, Session
