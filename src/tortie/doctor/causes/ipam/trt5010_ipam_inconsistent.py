@@ -75,7 +75,6 @@ class Seen:
             tunnels.setdefault(hit.value("ip"), Tunnel(device, "", hit.place))
         return tunnels
 
-    @cached_property
     def pairs(self) -> Iterator[tuple[Pod, Pod]]:
         """Two pods with one address; three and more, or system pods, are on the host's network."""
         owners: dict[str, list[Pod]] = {}
@@ -122,7 +121,7 @@ def tunnel_taken(seen: Seen) -> Finding | None:
 
 
 def two_pods(seen: Seen) -> Finding | None:
-    pair = next(seen.pairs, None)
+    pair = next(seen.pairs(), None)
     if pair is None:
         return None
     first, second = pair
