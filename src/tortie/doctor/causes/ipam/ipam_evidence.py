@@ -11,6 +11,7 @@ from functools import cache
 from typing import Final, NamedTuple
 
 from tortie.doctor.causes.agent.counting import Count, answers, counted, narrow, said
+from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.ipam.pool_addresses import holds_pool, pool_checked, within
 from tortie.doctor.picture.facts import Node, Pod, Pool, PoolUse
 from tortie.doctor.picture.picture import Picture, remembered
@@ -64,6 +65,7 @@ DEFAULT_BLOCK: Final = 26
 SLACK: Final = 1.4
 SLACK_FEW: Final = 12
 FULL: Final = 0.97  # a pool that is this full has nothing left for the next pod
+ROOMY: Final = 0.9  # below this, a pool still has addresses
 
 
 class Numbers(NamedTuple):
@@ -91,15 +93,42 @@ class Numbers(NamedTuple):
         return max(int(self.pods.value * SLACK), self.pods.value + SLACK_FEW) + tunnels
 
     @property
+    def above(self) -> bool:
+        """Far more addresses in use than pods."""
+        return self.use is not None and self.expected is not None and self.use.used > self.expected
+
+    @property
+    def checked(self) -> bool:
+        """The check counts more leaks than churn explains."""
+        return self.leaked is not None and self.leaked.value > SLACK_FEW
+
+    @property
     def leaking(self) -> bool:
         """Numbers that only dead owners explain: far more in use than pods, blocks of hosts that are gone, a check."""
-        above = self.use is not None and self.expected is not None and self.use.used > self.expected
-        checked = self.leaked is not None and self.leaked.value > SLACK_FEW
-        return above or checked or bool(self.dead_owners) or bool(self.dead and self.dead.value)
+        return self.above or self.checked or bool(self.dead_owners) or bool(self.dead and self.dead.value)
 
     @property
     def share(self) -> float | None:
         return self.use.used / self.use.total if self.use and self.use.total else None
+
+    @property
+    def full(self) -> bool:
+        return self.share is not None and self.share >= FULL
+
+    @property
+    def roomy(self) -> bool:
+        return self.share is not None and self.share < ROOMY
+
+    @property
+    def prefix(self) -> str:
+        """What all addresses of the pool begin with: `10.77.`."""
+        address, _, length = self.cidr.partition("/")
+        same = address.split(".")[: int(length) // 8] if length.isdecimal() else []
+        return f"{'.'.join(same)}." if same and ":" not in address else ""
+
+    @property
+    def culprits(self) -> tuple[Culprit, ...]:
+        return culprits(named("cidr", self.cidr), named("pool", self.pool.name if self.pool else ""))
 
     @property
     def places(self) -> tuple[object, ...]:

@@ -2,181 +2,172 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from typing import Final
+
+from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
+from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.ipam.ipam_evidence import exhaustion
-from tortie.doctor.causes.legacy import (
-    LIKELY,
-    POSSIBLE,
-    PROVEN,
-    STRONG,
-    Ask,
-    Cause,
-    Finding,
-    Step,
-    cannot_tell,
-    found,
-    ruled_out,
-)
 from tortie.doctor.picture.facts import Node, Pool
 from tortie.doctor.picture.picture import Picture
-from tortie.doctor.signs import Hit, Sign
-from tortie.doctor.words import Words
+from tortie.doctor.signs import Sign
 
-NONE_FOR_NODE = Sign("no-ippool-for-node", "no configured Calico pools for node <node>")
-NONE = Sign("no-ippool-none", "no configured Calico pools")
-GIVEN_GONE = Sign("no-ippool-given", "the given pool \\(<cidr>\\) does not exist")
-NOT_QUALIFIED = Sign("no-ippool-qualified", "cannot find a qualified ippool")
+NONE_FOR_NODE: Final = Sign("no-ippool-for-node", "no configured Calico pools for node <node>")
+NONE: Final = Sign("no-ippool-none", "no configured Calico pools")
+GIVEN_GONE: Final = Sign("no-ippool-given", "the given pool \\(<cidr>\\) does not exist")
+NOT_QUALIFIED: Final = Sign("no-ippool-qualified", "cannot find a qualified ippool")
+_EQUAL: Final = re.compile(r"\s*([\w./-]+)\s*==\s*['\"]([\w.-]*)['\"]\s*")
+_HAS: Final = re.compile(r"\s*has\(\s*([\w./-]+)\s*\)\s*")
 
 
-def judge(picture: Picture) -> Finding:
-    hits = picture.hits(NONE_FOR_NODE, GIVEN_GONE, NOT_QUALIFIED) or picture.hits(NONE)
-    pools = list({pool.name or pool.cidr: pool for pool in picture.of(Pool)}.values())
-    enabled = [pool for pool in pools if not pool.disabled]
-    nodes = _left_out(picture, enabled) if enabled else []
-    refused = [hit for hit in picture.hits("ippool-overlaps-refused") if hits and _refused(hit, hits[0])]
-    if refused:
-        return ruled_out(
-            Words(
-                "the pool that pods ask for was refused when it was created: that comes first",
-                "Pod 指定的地址池在创建时就被拒绝：那才是先发生的故障",
-            ),
-            (refused[-1], hits[0]),
+class Seen:
+    """IPAM's own words, the pools that are shown, and the nodes that none of them selects."""
+
+    def __init__(self, picture: Picture) -> None:
+        self.picture = picture
+        self.hits = picture.hits(NONE_FOR_NODE, GIVEN_GONE, NOT_QUALIFIED) or picture.hits(NONE)
+        self.pools = list({pool.name or pool.cidr: pool for pool in picture.of(Pool)}.values())
+        self.enabled = [pool for pool in self.pools if not pool.disabled]
+        self.off = [pool for pool in self.pools if pool.disabled]
+
+    @cached_property
+    def left_out(self) -> list[Node]:
+        """Nodes whose labels are shown and which no enabled pool selects."""
+        from tortie.model.selector import SelectorError, parse  # only when a pool and labels are there
+
+        selectors = [pool.selector for pool in self.enabled]
+        if not selectors or not all(selectors):
+            return []
+        try:
+            parsed = [parse(text) for text in selectors]
+        except SelectorError:
+            return []
+        labelled = [node for node in self.picture.nodes_now().values() if node.labels]
+        return [node for node in labelled if not any(one.matches(dict(node.labels)) for one in parsed)]
+
+    @cached_property
+    def given(self) -> str:
+        """The pool that pods ask for, where IPAM says that it is not there."""
+        return self.hits[0].value("cidr") if self.hits else ""
+
+    @cached_property
+    def node(self) -> str:
+        """Named by IPAM; else the host of its log, unless the nodes that are shown do not know it."""
+        said = self.hits[0].value("node").strip(":.")
+        nodes = self.picture.nodes_now()
+        return said or (self.hits[0].host if not nodes or self.hits[0].host in nodes else "")
+
+    @property
+    def only(self) -> str:
+        """The one pool that could serve the node if its selector were another."""
+        return self.enabled[0].name if len(self.enabled) == 1 else ""
+
+    @property
+    def culprits(self) -> tuple[Culprit, ...]:
+        return culprits(
+            _pools(self.off),
+            named("cidr", self.given),
+            named("node", self.node),
+            _pools(self.enabled),
         )
-    if hits:
-        return _said(hits, pools, enabled, nodes)
-    if pools and not enabled and all(pool.disabled for pool in pools):
-        why = Words("Every pool that is shown is disabled.", "所列的地址池全部被禁用。")
-        strength = STRONG if exhaustion(picture) else LIKELY
-        return found(strength, why, _objects(pools, []), pools, cidr=pools[0].cidr, pool=pools[0].name)
-    if nodes and exhaustion(picture):
-        return _selector(LIKELY, nodes, enabled, [])
-    if nodes:
-        return _selector(POSSIBLE, nodes, enabled, [])
-    if any(pool.selector.replace(" ", "") == "all()" for pool in enabled):
-        chosen = next(pool for pool in enabled if pool.selector.replace(" ", "") == "all()")
-        return ruled_out(
-            Words(
-                f"{chosen.name or chosen.cidr} is enabled and selects all()",
-                f"{chosen.name or chosen.cidr} 已启用且选择 all()",
-            ),
-            (chosen,),
-        )
-    return cannot_tell(Words("the pools and the node's labels are not shown", "没有地址池与节点标签"))
 
 
-def _refused(refusal: Hit, hit: Hit) -> bool:
-    return bool(hit.value("cidr")) and refusal.value("cidr_new") == hit.value("cidr")
+def _pools(pools: Iterable[Pool]) -> tuple[Culprit, ...]:
+    some = tuple(pools)
+    return (*named("pool", *(pool.name for pool in some)), *named("cidr", *(pool.cidr for pool in some)))
 
 
-def _said(hits: list[Hit], pools: list[Pool], enabled: list[Pool], nodes: list[Node]) -> Finding:
-    node = hits[0].value("node").strip(":.") or (nodes[0].name if nodes else "")
-    if nodes:
-        return _selector(PROVEN, nodes, enabled, hits)
-    off = [pool for pool in pools if pool.disabled]
-    missing = hits[0].value("cidr")
-    if off:
-        why = Words(
-            f"IPAM finds no pool for {node or 'the node'}; {off[0].name or off[0].cidr} is disabled.",
-            f"IPAM 找不到可用的地址池{f'（节点 {node}）' if node else ''}；{off[0].name or off[0].cidr} 已被禁用。",
-        )
-    elif missing:
-        why = Words(f"Pods ask for pool {missing}, which does not exist.", f"Pod 指定的地址池 {missing} 不存在。")
-    else:
-        why = Words(
-            f"IPAM finds no enabled pool that selects {node or 'the node'}.",
-            f"IPAM 找不到选中该节点{f'（{node}）' if node else ''}的已启用地址池。",
-        )
-    objects = (*_objects(off, []), missing, node, *_objects(enabled, []))
-    host = node or hits[0].host
-    return found(PROVEN if off else STRONG, why, (*objects, host), (*off[:1], *hits[:3]), node=host, cidr=missing,
-                 pool=off[0].name if off else "")  # fmt: skip
+def refused_before(seen: Seen) -> Finding | None:
+    """The pool that pods ask for could not be created."""
+    tried = seen.picture.hits("ippool-overlaps-refused") if seen.given else []
+    refused = [hit for hit in tried if hit.value("cidr_new") == seen.given]
+    return ruled_out((refused[-1], seen.hits[0])) if refused else None
 
 
-def _selector(strength: float, nodes: list[Node], pools: list[Pool], hits: list[Hit]) -> Finding:
-    pool, node = pools[0], nodes[0]
-    why = Words(
-        f"No enabled pool selects {node.name}: {pool.name or pool.cidr} wants {pool.selector}, its labels do not fit.",
-        f"没有已启用的地址池选中 {node.name}：{pool.name or pool.cidr} 要求 {pool.selector}，该节点标签不满足。",
-    )
+def selector_misses(seen: Seen) -> Finding | None:
+    if not seen.left_out:
+        return None
+    pool, node = seen.enabled[0], seen.left_out[0]
+    strength = PROVEN if seen.hits else LIKELY if exhaustion(seen.picture) else POSSIBLE
+    others = named("node", *(node.name for node in seen.left_out[:5]))
+    blamed = culprits(_pools(seen.enabled), others, named("setting", pool.selector))
+    evidence = (*seen.enabled[:2], node, *seen.hits[:2])
     return found(
-        strength, why, (*_objects(pools, nodes), pool.selector), (*pools[:2], *nodes[:1], *hits[:2]),
-        node=node.name, pool=pool.name, cidr=pool.cidr, selector=pool.selector,
+        strength, blamed, evidence, node=node.name, pool=pool.name, which=pool.name or pool.cidr, cidr=pool.cidr,
+        selector=pool.selector, label=_label(pool.selector), only=seen.only,
     )  # fmt: skip
 
 
-def _left_out(picture: Picture, pools: list[Pool]) -> list[Node]:
-    """Nodes whose labels are shown and which no enabled pool selects."""
-    from tortie.model.selector import SelectorError, parse  # only when a pool and labels are there
-
-    selectors = [pool.selector for pool in pools]
-    if not all(selectors):
-        return []
-    try:
-        parsed = [parse(text) for text in selectors]
-    except SelectorError:
-        return []
-    labelled = [node for node in picture.nodes_now().values() if node.labels]
-    return [node for node in labelled if not any(one.matches(dict(node.labels)) for one in parsed)]
+def pool_disabled(seen: Seen) -> Finding | None:
+    if not seen.hits or not seen.off:
+        return None
+    pool = seen.off[0]
+    evidence = (pool, *seen.hits[:3])
+    return found(
+        PROVEN, seen.culprits, evidence, node=seen.node, pool=pool.name, which=pool.name or pool.cidr,
+        enabled="" if seen.enabled else "none", only=seen.only,
+    )  # fmt: skip
 
 
-def _objects(pools: list[Pool], nodes: list[Node]) -> tuple[str, ...]:
-    return (*(pool.name for pool in pools), *(pool.cidr for pool in pools), *(node.name for node in nodes[:5]))
+def pool_not_there(seen: Seen) -> Finding | None:
+    return found(STRONG, seen.culprits, seen.hits[:3], node=seen.node, cidr=seen.given) if seen.given else None
 
 
-def fix(_picture: Picture, finding: Finding) -> tuple[Step, ...]:
-    pool, node = finding.value("pool", "<pool>"), finding.value("node", "<node>")
-    return (
-        Step(
-            Words("See which pool should serve the node", "确认该由哪个地址池服务此节点"),
-            f"calicoctl get ippool -o yaml; kubectl get node {node} --show-labels",
-        ),
-        Step(
-            Words("If it is disabled, enable it", "若已禁用则启用"),
-            f'calicoctl patch ippool {pool} -p \'{{"spec": {{"disabled": false}}}}\'',
-        ),
-        Step(
-            Words(
-                "If its selector misses the node, label the node as the selector wants",
-                "若选择器未命中，按选择器给节点打标签",
-            ),
-            f"kubectl label node {node} <key>=<value>",
-        ),
-    )
+def none_selects(seen: Seen) -> Finding | None:
+    return found(STRONG, seen.culprits, seen.hits[:3], node=seen.node, only=seen.only) if seen.hits else None
+
+
+def all_disabled(seen: Seen) -> Finding | None:
+    if not seen.pools or seen.enabled:
+        return None
+    first = seen.pools[0]
+    strength = STRONG if exhaustion(seen.picture) else LIKELY
+    return found(strength, _pools(seen.pools), seen.pools, cidr=first.cidr, pool=first.name)
+
+
+def enabled_for_all(seen: Seen) -> Finding | None:
+    pool = next((pool for pool in seen.enabled if pool.selector.replace(" ", "") == "all()"), None)
+    return ruled_out((pool,), which=pool.name or pool.cidr) if pool else None
+
+
+def _label(selector: str) -> str:
+    """The label that a node needs, where the selector asks for exactly one."""
+    if match := _EQUAL.fullmatch(selector):
+        return f"{match[1]}={match[2]}"
+    match = _HAS.fullmatch(selector)
+    return f"{match[1]}=" if match else ""
+
+
+def fix(picture: Picture, finding: Finding) -> Iterator[Do]:
+    yield do("look")
+    if finding.rule == "selector-misses":
+        yield do("label-it")
+    elif finding.rule == "all-disabled" or finding.value("enabled") == "none":
+        yield do("enable")
+    elif finding.rule == "pool-not-there":
+        yield do("who-asks")
+        yield do("given")
+    else:
+        yield do("enable-if")
+        yield do("label-if")
+    if finding.value("only"):
+        yield do("for-all")
 
 
 CAUSE = Cause(
+    module=__name__,
     id="no-ippool-for-node",
     code="TRT5005",
     severity="medium",
-    name=Words("no pool for the node", "节点无可用地址池"),
-    what=Words(
-        "No enabled pool selects the node: disabled, another selector, another allowed use, or there is none at all.",
-        "没有已启用的地址池选中该节点：被禁用、选择器不符、allowedUses 不允许，或根本没有地址池。",
-    ),
     explains=(
-        "crash-loop",
-        "start-terminated",
-        "sandbox-failed",
-        "pod-pending",
-        "not-ready",
-        "no-address",
-        "log-errors",
-    ),
-    look_alikes=(
-        ("ippool-exhausted", Words("there a pool selects the node and is full", "那时有地址池选中该节点，但已用满")),
-        (
-            "ippool-outside-cluster-cidr",
-            Words("there the operator refuses the pool", "那时是 operator 拒绝该地址池"),
-        ),
+        "crash-loop", "start-terminated", "sandbox-failed", "pod-pending", "not-ready", "no-address", "log-errors",
     ),
     signs=(NONE_FOR_NODE, NONE, GIVEN_GONE, NOT_QUALIFIED),
-    judge=judge,
-    ask=Ask(
-        "calicoctl get ippool -o yaml; kubectl get node <node> --show-labels",
-        Words(
-            "a pool must be enabled, and its selector must match the labels", "地址池必须启用，且选择器与节点标签相符"
-        ),
+    look=Seen,
+    rules=(
+        refused_before, selector_misses, pool_disabled, pool_not_there, none_selects, all_disabled, enabled_for_all,
     ),
     fix=fix,
-    verify=(Step(Words("The node gets a block", "该节点获得地址块"), "calicoctl ipam show --show-blocks"),),
-    prevent=(Words("Keep one pool that selects all().", "保留一个选择 all() 的地址池。"),),
-)
+)  # fmt: skip

@@ -2,115 +2,139 @@
 
 from __future__ import annotations
 
-from tortie.doctor.causes.legacy import POSSIBLE, PROVEN, STRONG, Ask, Cause, Finding, Step, cannot_tell, found
-from tortie.doctor.picture.facts import Event, Pod, Route
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Final
+
+from tortie.doctor.causes.cause import POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found
+from tortie.doctor.causes.culprits import Culprit, culprits, named
+from tortie.doctor.causes.steps import Step
+from tortie.doctor.causes.ways import edit_agent
+from tortie.doctor.picture.facts import Event, HostFile, Pod, Route
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Hit, Sign
-from tortie.doctor.words import Words
 
-EXISTS = Sign(
+EXISTS: Final = Sign(
     "route-conflict-exists",
     "Dst: <cidr>, Scope: <list_more> already exists for an interface other than '<interface>'",
 )
-EXISTS_CUT = Sign("route-conflict-exists-cut", "error adding host side routes for interface: <interface>")
-FILE_EXISTS = Sign("route-conflict-felix", "Failed to add route…file exists")
-NOT_ASSIGNED = Sign("ipam-ip-not-assigned", "<ip> is not assigned")
-IN_USE = Sign("ipam-ip-in-use", "IP <ip> is in use")
+EXISTS_CUT: Final = Sign("route-conflict-exists-cut", "error adding host side routes for interface: <interface>")
+FILE_EXISTS: Final = Sign("route-conflict-felix", "Failed to add route…file exists")
+NOT_ASSIGNED: Final = Sign("ipam-ip-not-assigned", "<ip> is not assigned")
+IN_USE: Final = Sign("ipam-ip-in-use", "IP <ip> is in use")
+OF_PODS: Final = ("cali", "veth", "cni", "lxc", "tap")  # ends of pods; never delete another link
 
 
-def judge(picture: Picture) -> Finding:
-    hits = picture.hits(EXISTS) or picture.hits(EXISTS_CUT)
-    if hits:
-        return _conflict(picture, hits)
-    felix = picture.hits(FILE_EXISTS)
-    if felix:
-        why = Words(
-            "Felix finds a route of another interface in its place; which one is not shown.",
-            "Felix 要写入的路由已被其他接口占用；没有显示是哪一个。",
+class Seen:
+    """The route that was refused, who has its address, and what IPAM knows of it."""
+
+    def __init__(self, picture: Picture) -> None:
+        self.picture = picture
+        self.hits = picture.hits(EXISTS) or picture.hits(EXISTS_CUT)
+        self.felix = picture.hits(FILE_EXISTS)
+        self.ip = _address(self.hits[-1]) if self.hits else ""
+        self.interface = self.hits[-1].value("interface").strip(",:") if self.hits else ""
+        self.used = self._about_it(IN_USE)
+        self.free = self._about_it(NOT_ASSIGNED)
+
+    def _about_it(self, sign: Sign) -> list[Hit]:
+        return [hit for hit in self.picture.hits(sign) if hit.value("ip") == self.ip]
+
+    @cached_property
+    def routes(self) -> list[Route]:
+        """The address on another interface than the new pod's."""
+        there = [route for route in self.picture.of(Route) if route.destination.partition("/")[0] == self.ip]
+        return [route for route in there if route.device != self.interface]
+
+    @cached_property
+    def holders(self) -> list[Pod]:
+        return [pod for pod in self.picture.of(Pod) if self.ip and pod.ip == self.ip]
+
+    @cached_property
+    def node(self) -> str:
+        """Where the new pod starts: by kubelet's event, by the pod or the route that is in its way, by the log."""
+        events = [event.host for event in self.picture.of(Event) if "host side routes" in event.message]
+        others = [*(pod.node for pod in self.holders[-1:]), *(route.host for route in self.routes[-1:])]
+        return next((name for name in (*events, *others) if name), "") or self._host
+
+    @property
+    def _host(self) -> str:
+        """A shell may be one of a machine that is no node."""
+        host, nodes = self.hits[-1].host, self.picture.nodes_now()
+        return host if not nodes or host in nodes else ""
+
+    @property
+    def culprits(self) -> tuple[Culprit, ...]:
+        return culprits(
+            named("address", self.ip),
+            named("cidr", f"{self.ip}/32" if self.ip else ""),
+            named("address", *(_address(hit) for hit in self.hits[:10])),
+            named("interface", *(route.device for route in self.routes[-1:]), self.interface),
+            named("pod", *(pod.name for pod in self.holders[-1:])),
+            named("node", self.node),
         )
-        return found(POSSIBLE, why, (felix[0].host,), felix[:2])
-    return cannot_tell(Words("no route was refused in this evidence", "证据中没有路由被拒绝"))
 
 
-def _conflict(picture: Picture, hits: list[Hit]) -> Finding:
-    hit = hits[-1]
-    ip, interface = hit.value("cidr").partition("/")[0], hit.value("interface").strip(",:")
-    used = [h for h in picture.hits(IN_USE) if h.value("ip") == ip]
-    free = [h for h in picture.hits(NOT_ASSIGNED) if h.value("ip") == ip]
-    routes = [r for r in picture.of(Route) if r.destination.partition("/")[0] == ip and r.device != interface]
-    holders = [pod for pod in picture.of(Pod) if ip and pod.ip == ip]
-    other = routes[-1].device if routes else ""
-    pod = holders[-1].name if holders else ""
-    held_en = f" ({other or pod})" if other or pod else ""
-    held_zh = f"（{other or pod}）" if other or pod else ""
-    why = Words(
-        f"The route for {ip or 'the new pod'} cannot be added for {interface or 'its interface'}: "
-        f"another interface has it{held_en}.",
-        f"{interface or '新接口'} 的路由 {ip or ''} 无法添加：该地址已在另一个接口上{held_zh}。",
-    )
-    strength = POSSIBLE if used and not free else PROVEN if free or routes or holders else STRONG
-    node = next((e.host for e in picture.of(Event) if e.host and "host side routes" in e.message), hit.host)
-    all_of_them = [h.value("cidr").partition("/")[0] for h in hits]
-    objects = (ip, f"{ip}/32" if ip else "", *all_of_them[:10], other, interface, pod, node)
-    evidence = (*routes[:1], *free[:1], *used[:1], *holders[:1], *hits[:2])
-    return found(strength, why, objects, evidence, ip=ip, other=other, interface=interface, pod=pod)
+def _address(hit: Hit) -> str:
+    return hit.value("cidr").partition("/")[0]
 
 
-def fix(picture: Picture, finding: Finding) -> tuple[Step, ...]:
-    ip = finding.value("ip", "<address>")
-    return (
-        Step(
-            Words("See who holds the address, and what IPAM thinks", "查看谁占用该地址，以及 IPAM 中的记录"),
-            f"ip route | grep {ip}; kubectl get pod -A -o wide | grep {ip}; calicoctl ipam show --ip={ip}",
-        ),
-        Step(
-            Words("If a pod of the previous CNI has it: recreate that pod", "若被旧 CNI 的 Pod 占用：重建该 Pod"),
-            f"kubectl delete pod {finding.value('pod', '<that pod>')}",
-            "disruptive",
-        ),
-        Step(
-            Words("If no pod owns the other interface: delete this orphan", "若另一接口不属于任何 Pod：删除该残留接口"),
-            f"ip link del {finding.value('other', '<orphan>')}",
-            "disruptive",
-        ),
-        Step(
-            Words(
-                "On installations that stay with host-local: remove the init container upgrade-ipam",
-                "继续使用 host-local 的集群：去掉 init 容器 upgrade-ipam",
-            ),
-            f"kubectl -n {picture.namespace} edit ds calico-node",
-            "disruptive",
-        ),
-    )
+def assigned_to_another(seen: Seen) -> Finding | None:
+    return _conflict(seen, POSSIBLE) if seen.hits and seen.used and not seen.free else None
+
+
+def held_by_another(seen: Seen) -> Finding | None:
+    return _conflict(seen, PROVEN) if seen.hits and (seen.free or seen.routes or seen.holders) else None
+
+
+def route_refused(seen: Seen) -> Finding | None:
+    return _conflict(seen, STRONG) if seen.hits else None
+
+
+def felix_refused(seen: Seen) -> Finding | None:
+    return found(POSSIBLE, named("node", seen.felix[0].host), seen.felix[:2]) if seen.felix else None
+
+
+def _conflict(seen: Seen, strength: float) -> Finding:
+    pod = seen.holders[-1] if seen.holders else None
+    other = seen.routes[-1].device if seen.routes else ""
+    evidence = (*seen.routes[:1], *seen.free[:1], *seen.used[:1], *seen.holders[:1], *seen.hits[:2])
+    return found(
+        strength, seen.culprits, evidence, ip=seen.ip, interface=seen.interface, other=other, node=seen.node,
+        pod=pod.name if pod else "", pod_namespace=pod.namespace if pod else "",
+        holder=other or (pod.name if pod else ""),
+    )  # fmt: skip
+
+
+def fix(picture: Picture, finding: Finding) -> Iterator[Do | Step]:
+    yield do("look")
+    other = finding.value("other")
+    if finding.value("pod"):
+        yield do("recreate")
+    else:
+        yield do("recreate-if")
+        if not other or other.startswith(OF_PODS):
+            yield do("orphan")
+    if not picture.exhibits or _host_local(picture):
+        yield do("host-local")
+        yield from edit_agent(picture)
+
+
+def _host_local(picture: Picture) -> bool:
+    """The cluster keeps, or kept, its addresses in files."""
+    shown = any("cni/networks" in file.folder for file in picture.of(HostFile))
+    short = (exhibit for exhibit in picture.exhibits if len(exhibit.lines) <= 400)
+    return shown or any("host-local" in exhibit.text or "host_local" in exhibit.text for exhibit in short)
 
 
 CAUSE = Cause(
+    module=__name__,
     id="route-conflict",
     code="TRT5009",
     severity="medium",
-    name=Words("host route conflict", "主机路由冲突"),
-    what=Words(
-        "IPAM hands out an address that another interface of the host already carries: a pod of the previous CNI, "
-        "wiped host-local state, an orphaned veth.",
-        "IPAM 分配的地址已在主机另一个接口上：旧 CNI 的 Pod、被清掉的 host-local 状态或残留的 veth。",
-    ),
     explains=("sandbox-failed", "pod-pending", "traffic-dead", "log-errors"),
-    look_alikes=(
-        ("ipam-leak", Words("there addresses are short, not taken twice", "泄漏是地址不够，而不是重复占用")),
-        ("ipam-inconsistent", Words("there IPAM itself names two owners", "那时 IPAM 自身记录了两个所有者")),
-        ("stale-cni-config", Words("there another plugin makes the error", "那时报错的是另一个插件")),
-    ),
     signs=(EXISTS, EXISTS_CUT, FILE_EXISTS, NOT_ASSIGNED, IN_USE),
-    judge=judge,
-    ask=Ask(
-        "ip route | grep <ip>; kubectl get pod -A -o wide | grep <ip>; calicoctl ipam show --ip=<ip>",
-        Words(
-            "not assigned in IPAM while an interface has it is this", "IPAM 中未分配、而主机接口上已有该地址，即为本因"
-        ),
-    ),
+    look=Seen,
+    rules=(assigned_to_another, held_by_another, route_refused, felix_refused),
     fix=fix,
-    verify=(
-        Step(Words("New pods become Running", "新 Pod 变为 Running"), "kubectl get pod -A -o wide | grep -v Running"),
-    ),
-    prevent=(Words("Drain nodes when the CNI is changed.", "更换 CNI 时先 drain 节点。"),),
 )
