@@ -144,8 +144,10 @@ def expired(seen: Seen) -> Finding | None:
     evidence = (seen.expiry, *seen.evidence, seen.clock)
     strength = PROVEN if seen.refused else STRONG
     reason = seen.words.get("reason", "")
-    say = "expired-and-refused" if seen.refused else "expired"
-    return found(strength, seen.culprits, evidence, say=say, node=seen.node, reason=reason)
+    return found(
+        strength, seen.culprits, evidence, say="expired-and-refused" if seen.refused else "expired",
+        node=seen.node, reason=reason,
+    )  # fmt: skip
 
 
 def not_renewed(seen: Seen) -> Finding | None:
