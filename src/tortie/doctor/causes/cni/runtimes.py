@@ -23,10 +23,8 @@ class Runtime(NamedTuple):
 CONTAINERD: Final = Runtime("containerd", "/etc/containerd/config.toml", "conf_dir", "bin_dir")
 _CRIO: Final = Runtime("crio", "/etc/crio/crio.conf", "network_dir", "plugin_dirs")
 # With Docker it is kubelet itself that calls plugins, until Kubernetes 1.24; then cri-dockerd.
-_KUBELET: Final = Runtime("kubelet", "/var/lib/kubelet/kubeadm-flags.env", "--cni-conf-dir", "--cni-bin-dir")
-_CRI_DOCKER: Final = Runtime(
-    "cri-docker", "/usr/lib/systemd/system/cri-docker.service", "--cni-conf-dir", "--cni-bin-dir"
-)
+_KUBELET: Final = Runtime("kubelet", "/var/lib/kubelet/kubeadm-flags.env", "cni-conf-dir", "cni-bin-dir")
+_CRI_DOCKER: Final = Runtime("cri-docker", "/usr/lib/systemd/system/cri-docker.service", "cni-conf-dir", "cni-bin-dir")
 _RANCHER: Final = "/var/lib/rancher/{}/agent/etc/containerd/config.toml.tmpl"  # config.toml is made from it
 _MICROK8S: Final = Runtime(
     "snap.microk8s.daemon-containerd", "/var/snap/microk8s/current/args/containerd-template.toml", "conf_dir", "bin_dir"

@@ -70,10 +70,9 @@ class Seen:
         return [reason for reason in reasons if reason]
 
     @property
-    def words(self) -> dict[str, Text]:
-        """The reasons, each once, as values of a sentence."""
-        told = dict.fromkeys(reason.text for reason in self.reasons)
-        return dict(zip(("reason", "second", "third"), told, strict=False))
+    def words(self) -> list[Text | str]:
+        """The first three reasons, each once; what is not there is empty."""
+        return [*dict.fromkeys(reason.text for reason in self.reasons), "", "", ""][:3]
 
     @property
     def culprits(self) -> tuple[Culprit, ...]:
@@ -143,10 +142,9 @@ def expired(seen: Seen) -> Finding | None:
         return None
     evidence = (seen.expiry, *seen.evidence, seen.clock)
     strength = PROVEN if seen.refused else STRONG
-    reason = seen.words.get("reason", "")
     return found(
         strength, seen.culprits, evidence, say="expired-and-refused" if seen.refused else "expired",
-        node=seen.node, reason=reason,
+        node=seen.node, reason=seen.words[0],
     )  # fmt: skip
 
 
@@ -157,7 +155,11 @@ def not_renewed(seen: Seen) -> Finding | None:
     if not (seen.refused and seen.reasons) or elsewhere or len(folders) > 1:
         return None
     sure = any(reason.sure for reason in seen.reasons) or len(seen.reasons) > 1
-    return found(STRONG if sure else LIKELY, seen.culprits, seen.evidence, node=seen.node, **seen.words)
+    reason, second, third = seen.words
+    return found(
+        STRONG if sure else LIKELY, seen.culprits, seen.evidence, node=seen.node,
+        reason=reason, second=second, third=third,
+    )  # fmt: skip
 
 
 def refused(seen: Seen) -> Finding | None:
