@@ -72,7 +72,8 @@ class Seen:
     @property
     def words(self) -> list[Text | str]:
         """The first three reasons, each once; what is not there is empty."""
-        return [*dict.fromkeys(reason.text for reason in self.reasons), "", "", ""][:3]
+        told: list[Text | str] = list(dict.fromkeys(reason.text for reason in self.reasons))
+        return [*told, "", "", ""][:3]
 
     @property
     def culprits(self) -> tuple[Culprit, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import Final
 
 from tortie.doctor.causes.cause import (
@@ -32,7 +33,7 @@ from tortie.doctor.causes.cni.cni_evidence import (
     node_of,
 )
 from tortie.doctor.causes.culprits import Culprit, culprits, named
-from tortie.doctor.picture.facts import HostFile, Interface, Setting
+from tortie.doctor.picture.facts import HostFile, Interface, Pod, Setting
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Hit, Sign
 
@@ -54,6 +55,12 @@ BRIDGES: Final = ("cni0", "flannel.1", "weave", "cilium_host", "cilium_net", "ku
 # They call Calico themselves, or are what every runtime ships.
 HARMLESS: Final = ("multus", "loopback", "podman", "istio", "linkerd", "nerdctl")
 
+# Pods of plugins, by the beginning of their names: where they run without Calico, the plugin is the cluster's own.
+PODS: Final = {
+    "flannel": ("kube-flannel",), "cni0": ("kube-flannel",), "cilium": ("cilium",), "weave": ("weave-net",),
+    "antrea": ("antrea",), "ovn": ("ovn",), "kindnet": ("kindnet",), "kube-router": ("kube-router",),
+}  # fmt: skip
+
 
 class Seen:
     def __init__(self, picture: Picture) -> None:
@@ -72,11 +79,43 @@ class Seen:
         return next((link for link in links if not (flannel and link.name.startswith(("flannel", "cni0")))), None)
 
     @cached_property
+    def by_right(self) -> bool:
+        """The plugin that speaks is the cluster's own: canal runs flannel, and not every cluster runs Calico."""
+        if self.picture.pods_now("canal", "rke2-canal") and self.plugin in ("flannel", "cni0"):
+            return True
+        prefixes = next((pods for name, pods in PODS.items() if self.plugin.startswith(name)), ())
+        return bool(prefixes and self.picture.pods_now(*prefixes)) and not self.picture.agents_now()
+
+    @cached_property
+    def connected(self) -> tuple[Pod, Interface] | None:
+        """A pod on another plugin's bridge: its address is in that bridge's network and in none of Calico's pools."""
+        pools = [network for pool in self.picture.pools_now() if (network := _network(pool.cidr))]
+        bridges = [link for link in self.picture.of(Interface) if link.name.startswith(("cni", "weave", "kube-bridge"))]
+        networks = [(link, network) for link in bridges for one in link.addresses if (network := _network(one))]
+        if not pools or not self.picture.agents_now() or self.picture.pods_now("canal", "rke2-canal", "kube-flannel"):
+            return None
+        addresses = [(pod, address) for pod in self.picture.pods_now() if (address := _network(pod.ip))]
+        strange = [one for one in addresses if not any(_within(one[1], pool) for pool in pools)]
+        pairs = ((pod, link) for pod, address in strange for link, network in networks if _within(address, network))
+        return next(pairs, None)
+
+    @cached_property
     def datastores(self) -> tuple[Setting, ...]:
         """One file speaks to etcd and the other one to Kubernetes: they are of two installations."""
         etcd = self.picture.setting("etcd_endpoints", "cni")
         kubernetes = [one for one in self.picture.settings("datastore_type", "cni") if one.value == "kubernetes"]
         return (etcd, kubernetes[-1]) if etcd and kubernetes else ()
+
+
+def _network(text: str) -> IPv4Network | IPv6Network | None:
+    try:
+        return ip_network(text, strict=False)
+    except ValueError:
+        return None
+
+
+def _within(inner: IPv4Network | IPv6Network, outer: IPv4Network | IPv6Network) -> bool:
+    return inner.version == outer.version and inner[0] in outer
 
 
 def _named(picture: Picture) -> tuple[str, list[Hit]]:
@@ -95,7 +134,8 @@ def _named(picture: Picture) -> tuple[str, list[Hit]]:
 
 def no_own_file(seen: Seen) -> Finding | None:
     """Perhaps Calico is not even meant to be there."""
-    return cannot_tell() if seen.first and not seen.own and not seen.errors else None
+    alone = seen.first and not seen.own and (seen.by_right or not seen.errors)
+    return cannot_tell() if alone else None
 
 
 def sorts_first(seen: Seen) -> Finding | None:
@@ -118,12 +158,27 @@ def older_conf(seen: Seen) -> Finding | None:
 
 
 def anothers_words(seen: Seen) -> Finding | None:
-    """Only the words of another plugin. Canal runs flannel by right."""
+    """Only the words of another plugin."""
     if not seen.errors:
         return None
-    canal = seen.picture.pods_now("canal") and seen.plugin in ("flannel", "cni0")
     file = next((file for file in seen.files if not is_own(file.name)), None)
-    return _found(seen, POSSIBLE if canal else STRONG, file, (file, *seen.errors[:2]))
+    return _found(seen, POSSIBLE if seen.by_right else STRONG, file, (file, *seen.errors[:2]))
+
+
+def on_anothers_bridge(seen: Seen) -> Finding | None:
+    """Whoever was started before Calico's own file was there; harmless files are harmful then."""
+    if not seen.connected:
+        return None
+    pod, link = seen.connected
+    file = next((file for file in seen.files if not is_own(file.name)), None)
+    blamed = culprits(
+        Culprit("file", f"{file.folder.rstrip('/')}/{file.name}") if file else (),
+        named("interface", link.name), named("pod", pod.name), named("address", pod.ip), named("node", pod.node),
+    )  # fmt: skip
+    return found(
+        STRONG, blamed, (file, pod, link), pod=pod.name, pod_namespace=pod.namespace, address=pod.ip, link=link.name,
+        file=f"{file.folder.rstrip('/')}/{file.name}" if file else "", node=pod.node,
+    )  # fmt: skip
 
 
 def stray_bridge(seen: Seen) -> Finding | None:
@@ -161,7 +216,10 @@ def fix(_picture: Picture, finding: Finding) -> Iterator[Do]:
         yield do("look")
     if bridge := finding.value("bridge"):
         yield do("bridge", bridge=bridge.partition("@")[0])
-    yield do("recreate")
+    if finding.value("pod"):
+        yield do("recreate")
+    elif finding.rule != "older-conf":  # Calico's own, with the same pools
+        yield do("find")
 
 
 CAUSE = Cause(
@@ -172,6 +230,6 @@ CAUSE = Cause(
     explains=("sandbox-failed", "pod-pending", "no-address", "traffic-dead", "node-not-ready", "log-errors"),
     signs=(FLANNEL, CILIUM, CILIUM_SOCKET, BRIDGE, WEAVE, OVN, ANTREA, PLUGIN_FAILED, FIND_PLUGIN, FIND_PLUGIN_CUT),
     look=Seen,
-    rules=(no_own_file, sorts_first, older_conf, anothers_words, stray_bridge, only_own),
+    rules=(no_own_file, sorts_first, older_conf, anothers_words, on_anothers_bridge, stray_bridge, only_own),
     fix=fix,
 )
