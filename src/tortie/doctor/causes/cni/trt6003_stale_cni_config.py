@@ -210,12 +210,13 @@ def _found(seen: Seen, strength: float, file: HostFile | None, evidence: tuple[o
 
 
 def fix(_picture: Picture, finding: Finding) -> Iterator[Do]:
-    if finding.value("file"):
-        yield do("move")
-    elif finding.rule != "stray-bridge":
+    general = not finding.rule  # of no case in particular: all that may be needed
+    if general or not (finding.value("file") or finding.value("bridge")):
         yield do("look")
-    if bridge := finding.value("bridge"):
-        yield do("bridge", bridge=bridge.partition("@")[0])
+    if general or finding.value("file"):
+        yield do("move")
+    if general or finding.value("bridge"):
+        yield do("bridge", bridge=finding.value("bridge").partition("@")[0])
     if finding.value("pod"):
         yield do("recreate")
     elif finding.rule != "older-conf":  # Calico's own, with the same pools

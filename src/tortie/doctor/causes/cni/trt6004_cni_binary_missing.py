@@ -106,7 +106,7 @@ def elsewhere(seen: Seen) -> Finding | None:
 def fix(picture: Picture, finding: Finding) -> Iterator[Do | Step]:
     node = finding.value("node")
     looked, where = finding.value("looked"), finding.value("where", BIN_DIR)
-    if not looked or looked == where:  # the directory is right, the binary is gone
+    if finding.rule and looked in ("", where):  # the directory is right, the binary is gone
         yield do("log", folder=where)
         yield from restarted(picture, node)
         return
