@@ -7,6 +7,7 @@ from textwrap import dedent
 from tortie.doctor.causes.catalogue import cause_named
 from tortie.doctor.causes.cause import Finding
 from tortie.doctor.examine import picture_of
+from tortie.doctor.judgement.filling import common_values
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.cleaning import lines_of
 from tortie.doctor.reading.exhibit import Source
@@ -27,3 +28,12 @@ def finding(cause: str, text: str) -> Finding:
     known = cause_named(cause)
     assert known is not None, f"there is no cause {cause}"
     return known.judge(picture(text))
+
+
+def fixes(cause: str, text: str) -> list[str]:
+    """The commands that mend it, filled as they are handed to people."""
+    known, seen = cause_named(cause), picture(text)
+    assert known is not None, f"there is no cause {cause}"
+    judged = known.judge(seen)
+    values = common_values(seen, judged)
+    return [step.fill(values).command for step in known.fix(seen, judged)]

@@ -9,7 +9,7 @@ from typing import Final, Literal, NamedTuple, get_args
 Kind = Literal[
     "node", "pod", "container", "address", "cidr", "interface", "port", "file", "unit", "program", "setting",
     "resource", "pool", "block", "image", "version", "module", "user", "webhook", "certificate", "peer", "rule",
-    "message", "service", "disk",
+    "message", "service", "disk", "folder",
 ]  # fmt: skip
 KINDS: Final = frozenset(get_args(Kind))
 LONGEST: Final = 120  # a longer one is a sentence, not a name
@@ -52,6 +52,9 @@ def _others(kind: Kind, name: str) -> tuple[str, ...]:
         return (quantity, f"resources.limits.{resource}", f"limits.{resource}")
     if kind == "setting" and (match := _TIMEOUT.fullmatch(name)):
         return (f"timeoutSeconds: {match[1]}", "timeoutSeconds")
+    if kind == "file" and "/" in name:  # a last part that is a plain word could mean anything
+        last = name.rpartition("/")[2]
+        return (last,) if "." in last or "-" in last else ()
     return _ALIASES.get(name, ())
 
 

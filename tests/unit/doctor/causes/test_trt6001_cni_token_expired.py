@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from tests.support.doctor import finding
+from tests.support.doctor import finding, fixes
 
 REFUSED = (
     "  Warning  FailedCreatePodSandBox  9s (x31 over 7m)  kubelet  Failed to create pod sandbox: rpc error: code = Unknown "
@@ -145,3 +145,24 @@ E0502 11:00:48.440961       1 authentication.go:73] "Unable to authenticate the 
     )
     assert answer.strength >= 0.9
     assert "sa.key" in answer.objects
+
+
+def test_a_new_signing_key_concerns_all_agents() -> None:
+    evidence = f"""
+$ kubectl describe pod app-1 | tail -1
+{REFUSED}
+m1# kubectl -n kube-system logs kube-apiserver-m1 --tail=1
+E0502 11:00:48.440961       1 authentication.go:73] "Unable to authenticate the request" err="[invalid bearer token, go-jose/go-jose: error in cryptographic primitive]"
+"""
+    assert "kubectl -n kube-system rollout restart ds/calico-node" in fixes("cni-token-expired", evidence)
+
+
+def test_the_renewal_is_switched_on_again() -> None:
+    evidence = f"""
+$ kubectl describe pod app-1 | tail -1
+{REFUSED}
+$ kubectl -n kube-system get ds calico-node -o yaml | grep -A1 CALICO_MANAGE_CNI
+        - name: CALICO_MANAGE_CNI
+          value: "false"
+"""
+    assert any("CALICO_MANAGE_CNI" in command and "true" in command for command in fixes("cni-token-expired", evidence))

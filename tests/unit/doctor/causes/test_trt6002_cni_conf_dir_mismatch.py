@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from tests.support.doctor import finding
+from tests.support.doctor import finding, fixes
 
 REFUSED = (
     "  Warning  FailedCreatePodSandBox  9s  kubelet  Failed to create pod sandbox: rpc error: code = Unknown desc = failed "
@@ -139,3 +139,20 @@ Tue Nov  7 17:00:00 CST 2023
     older = finding("cni-conf-dir-mismatch", f'{REFUSED}\n{files}      conf_dir = "/etc/cni/net.d"')
     assert older.strength >= 0.9
     assert older.objects[0] == "/etc/cni/net.d"
+
+
+def test_the_fix_links_the_directories_and_restarts_the_runtime_of_that_node() -> None:
+    commands = fixes(
+        "cni-conf-dir-mismatch",
+        """
+[root@c3 ~]# kubectl get nodes -o wide
+NAME   STATUS   ROLES    AGE   VERSION   INTERNAL-IP   EXTERNAL-IP   OS-IMAGE   KERNEL-VERSION   CONTAINER-RUNTIME
+c3     Ready    <none>   20d   v1.23.4   10.7.0.3      <none>        Fedora 36  5.17.5           cri-o://1.23.2
+[root@c3 ~]# crio config 2>/dev/null | grep network_dir
+network_dir = "/etc/cni/net.d/"
+[root@c3 ~]# kubectl get ds calico-node -n kube-system -o jsonpath='{.spec.template.spec.volumes[?(@.name=="cni-net-dir")].hostPath.path}'
+/srv/k8s/cni
+""",
+    )
+    assert commands[0] == "ssh 10.7.0.3 'mv /etc/cni/net.d /etc/cni/net.d.old && ln -s /srv/k8s/cni /etc/cni/net.d'"
+    assert "ssh 10.7.0.3 'systemctl restart crio'" in commands

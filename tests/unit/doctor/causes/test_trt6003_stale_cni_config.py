@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from tests.support.doctor import finding
+from tests.support.doctor import finding, fixes
 
 PODS = """
 $ kubectl get pods -n kube-system
@@ -97,3 +97,47 @@ def test_an_older_conf_where_nothing_fails_is_no_claim() -> None:
         "stale-cni-config", "[root@old-7 ~]# ls /etc/cni/net.d\n10-calico.conf  10-calico.conflist  calico-kubeconfig"
     )
     assert answer.strength < 0.8
+
+
+def test_pods_on_the_bridge_of_a_file_that_sorts_later() -> None:
+    evidence = """
+$ kubectl get pods -A -o wide
+NAMESPACE     NAME                READY   STATUS    RESTARTS   AGE   IP            NODE   NOMINATED NODE   READINESS GATES
+kube-system   calico-node-8tq2w   1/1     Running   0          9m    10.20.0.7     lab1   <none>           <none>
+kube-system   coredns-7b9f-22x9   1/1     Running   0          12m   10.88.0.9     lab1   <none>           <none>
+$ kubectl get ippool -o jsonpath='{.items[*].spec.cidr}'
+172.30.0.0/16
+[root@lab1 ~]# ls /etc/cni/net.d
+10-calico.conflist  87-podman-bridge.conflist  calico-kubeconfig
+[root@lab1 ~]# ip -br addr
+lo               UNKNOWN        127.0.0.1/8
+eth0             UP             10.20.0.7/24
+cni-podman0      UP             10.88.0.1/16
+"""
+    answer = finding("stale-cni-config", evidence)
+    assert answer.strength >= 0.9
+    assert "87-podman-bridge.conflist" in answer.objects
+    assert "kubectl -n kube-system delete pod coredns-7b9f-22x9" in fixes("stale-cni-config", evidence)
+    assert finding("stale-cni-config", evidence.replace("10.88.0.9", "172.30.4.9")).strength < 0.8
+
+
+def test_flannel_on_a_cluster_of_its_own_is_no_leftover() -> None:
+    answer = finding(
+        "stale-cni-config",
+        """
+$ kubectl get pods -n kube-flannel
+NAME                    READY   STATUS             RESTARTS   AGE
+kube-flannel-ds-8tq2w   0/1     CrashLoopBackOff   6          12m
+  Warning  FailedCreatePodSandBox  5s  kubelet  Failed to create pod sandbox: rpc error: code = Unknown desc = failed to setup network for sandbox "11": open /run/flannel/subnet.env: no such file or directory
+[root@lab1 ~]# ls /etc/cni/net.d
+10-flannel.conflist
+""",
+    )
+    assert answer.strength < 0.8
+
+
+def test_the_fix_moves_the_file_that_was_seen() -> None:
+    commands = fixes(
+        "stale-cni-config", f"{PODS}\n[root@lab1 ~]# ls /etc/cni/net.d\n00-weave.conflist  10-calico.conflist\n"
+    )
+    assert commands[0] == "ssh lab1 'mkdir -p ~/cni-old && mv /etc/cni/net.d/00-weave.conflist ~/cni-old/'"

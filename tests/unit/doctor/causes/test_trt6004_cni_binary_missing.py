@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.support.doctor import finding
+from tests.support.doctor import finding, fixes
 
 
 def event(plugin: str, folder: str) -> str:
@@ -59,3 +59,16 @@ def test_another_plugin_is_another_cause() -> None:
 def test_a_secondary_directory_is_harmless() -> None:
     answer = finding("cni-binary-missing", 'level=info msg="/host/secondary-bin-dir is not writeable, skipping"')
     assert answer.state == "cannot-tell"
+
+
+def test_a_binary_that_is_gone_from_the_right_directory_is_written_again() -> None:
+    commands = fixes(
+        "cni-binary-missing", f"$ kubectl describe pod a-1\n{event('calico', '/opt/cni/bin /opt/cni/bin')}"
+    )
+    assert not any("systemctl restart" in command for command in commands)
+    assert any("-c install-cni" in command for command in commands)
+
+
+def test_a_directory_that_differs_is_compared_first() -> None:
+    commands = fixes("cni-binary-missing", f"$ kubectl describe pod a-1\n{event('calico', '/usr/lib/cni')}")
+    assert "ls -l /opt/cni/bin/calico /usr/lib/cni/calico" in commands[0]

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from tests.support.doctor import finding
+from tests.support.doctor import finding, fixes
 
 
 def test_noexec() -> None:
@@ -62,3 +62,15 @@ def test_selinux_is_another_cause() -> None:
 def test_a_failed_write_is_no_refused_execution() -> None:
     answer = finding("cni-bin-not-executable", "open /host/opt/cni/bin/calico: permission denied")
     assert answer.strength < 0.8
+
+
+def test_a_mode_is_mended_by_the_mode() -> None:
+    evidence = """
+        Failed to create pod sandbox: failed to setup network for sandbox "12": fork/exec /opt/cni/bin/calico: permission denied
+        [root@hard-1 ~]# ls -l /opt/cni/bin
+        -rw-r--r-- 1 root root 39771200 Jan  2 10:00 calico
+        """
+    assert finding("cni-bin-not-executable", evidence).rule == "no-x-bit"
+    commands = fixes("cni-bin-not-executable", evidence)
+    assert any("chmod a+rx /opt/cni/bin/calico" in command for command in commands)
+    assert not any("remount" in command for command in commands)

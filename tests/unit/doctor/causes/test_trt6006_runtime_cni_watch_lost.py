@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from tests.support.doctor import finding
+from tests.support.doctor import finding, fixes
 
 READY = """
 $ kubectl -n kube-system get pod -o wide | grep calico-node
@@ -69,3 +69,13 @@ def test_a_missing_plugin_is_another_cause() -> None:
         f'{READY}\n{CONDITION}\nfailed to setup network: failed to find plugin "calico" in path [/opt/cni/bin]',
     )
     assert answer.state == "ruled-out"
+
+
+def test_the_fix_restarts_what_the_node_runs() -> None:
+    nodes = """
+$ kubectl get nodes -o wide
+NAME   STATUS     ROLES    AGE   VERSION        INTERNAL-IP   EXTERNAL-IP   OS-IMAGE   KERNEL-VERSION   CONTAINER-RUNTIME
+rx9    NotReady   <none>   20d   v1.27.4+k3s1   10.3.3.9      <none>        Debian 12  6.1.0            containerd://1.7.1-k3s1
+"""
+    commands = fixes("runtime-cni-watch-lost", f"{READY}{nodes}$ kubectl describe node rx9 | grep Ready\n{CONDITION}")
+    assert any(command.endswith("'systemctl restart k3s-agent'") for command in commands)

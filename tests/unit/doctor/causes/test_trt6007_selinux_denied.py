@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from tests.support.doctor import finding
+from tests.support.doctor import finding, fixes
 
 DENIED = """
 $ oc logs calico-node-6b -c install-cni
@@ -45,3 +45,22 @@ def test_read_only_is_another_cause() -> None:
 
 def test_enforcing_alone_is_nothing() -> None:
     assert finding("selinux-denied", "[root@se1 ~]# getenforce\nEnforcing\n").state == "cannot-tell"
+
+
+def test_the_directory_that_was_denied_gets_its_label() -> None:
+    commands = fixes("selinux-denied", f"{DENIED}[root@se1 ~]# getenforce\nEnforcing\n")
+    assert commands[0].startswith("semanage fcontext -a -t container_file_t '/opt/cni/bin(/.*)?'")
+
+
+def test_apparmor_is_not_mended_by_labels() -> None:
+    commands = fixes(
+        "selinux-denied",
+        """
+        $ kubectl logs calico-node-1 -c install-cni | tail -1
+        level=fatal msg="open /host/opt/cni/bin/calico.tmp: permission denied"
+        # dmesg | tail -1
+        audit: type=1400 audit(16.1:9): apparmor="DENIED" operation="open" profile="cri-containerd.apparmor.d" name="/host/opt/cni/bin/calico.tmp" pid=77 comm="install"
+        """,
+    )
+    assert commands
+    assert not any("semanage" in command for command in commands)

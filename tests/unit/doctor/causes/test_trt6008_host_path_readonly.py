@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from tests.support.doctor import finding
+from tests.support.doctor import finding, fixes
 
 
 def test_flexvol_on_an_immutable_system() -> None:
@@ -53,3 +53,11 @@ def test_a_denied_write_is_another_cause() -> None:
 def test_a_sysctl_is_another_cause() -> None:
     answer = finding("host-path-readonly", "open /proc/sys/net/ipv4/ip_forward: read-only file system")
     assert answer.state != "found"
+
+
+def test_only_an_operator_is_told_to_do_without_flexvolume() -> None:
+    event = 'Warning  FailedMount  12s  kubelet  MountVolume.SetUp failed for volume "flexvol-driver-host" : mkdir /usr/libexec/kubernetes: read-only file system'
+    by_operator = fixes("host-path-readonly", f"$ kubectl -n calico-system describe pod calico-node-x\n{event}")
+    by_manifest = fixes("host-path-readonly", f"$ kubectl -n kube-system describe pod calico-node-x\n{event}")
+    assert any("flexVolumePath" in command for command in by_operator)
+    assert not any("flexVolumePath" in command for command in by_manifest)

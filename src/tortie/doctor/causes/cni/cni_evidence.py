@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Final, NamedTuple
 
-from tortie.doctor.picture.facts import Clock, Event, HostFile, LogLine, Pod, Setting
+from tortie.doctor.picture.facts import Event, HostFile, LogLine, Pod, Setting
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Exhibit, Place
 from tortie.doctor.signs import Hit, Sign
@@ -218,14 +218,6 @@ def selinux(picture: Picture) -> Mode | None:
         if (match := _compiled(r"\s*(?:Current mode:\s*|SELINUX=)?(enforcing|permissive|disabled)\s*$").match(line))
     ]
     return next((mode for mode in modes if mode.word == "enforcing"), modes[-1] if modes else None)
-
-
-# Time
-
-
-def now(picture: Picture) -> Clock | None:
-    clocks = [clock for clock in picture.of(Clock) if clock.time is not None]
-    return clocks[-1] if clocks else None
 
 
 # Symptoms

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Final
+
+from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.cni.cni_evidence import (
     CONF_DIR,
     CONFIG_UNINITIALIZED,
@@ -17,164 +22,127 @@ from tortie.doctor.causes.cni.cni_evidence import (
     node_of,
     runtime_conf_dirs,
 )
-from tortie.doctor.causes.legacy import (
-    LIKELY,
-    POSSIBLE,
-    PROVEN,
-    STRONG,
-    Ask,
-    Cause,
-    Finding,
-    Step,
-    cannot_tell,
-    found,
-    ruled_out,
-)
-from tortie.doctor.picture.facts import HostFile, Setting
+from tortie.doctor.causes.cni.runtimes import restart_runtime, runtime_of
+from tortie.doctor.causes.culprits import Culprit, culprits, named
+from tortie.doctor.causes.steps import Step
+from tortie.doctor.picture.facts import HostFile
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Hit, Sign
-from tortie.doctor.words import Words
 
-RELOAD = Sign(
+RELOAD: Final = Sign(
     "cni-reload-failed",
     "failed to reload cni configuration after receiving fs change event\\(<list_event>\\)",
 )
-RELOAD_CUT = Sign("cni-reload-failed-cut", "failed to reload cni configuration after receiving fs change event")
-WATCH_GONE = Sign("cni-watch-gone", "cni watching dir is deleted")
-ACTIVE_SINCE = Sign("runtime-active-since", "ActiveEnterTimestamp=<rest>")
-SIGNS = (
+RELOAD_CUT: Final = Sign("cni-reload-failed-cut", "failed to reload cni configuration after receiving fs change event")
+WATCH_GONE: Final = Sign("cni-watch-gone", "cni watching dir is deleted")
+ACTIVE_SINCE: Final = Sign("runtime-active-since", "ActiveEnterTimestamp=<rest>")
+SIGNS: Final = (
     RELOAD, RELOAD_CUT, WATCH_GONE, ACTIVE_SINCE, NOT_INITIALIZED, CONFIG_UNINITIALIZED, NO_NETWORKS, NO_NETWORK_CONFIG,
     FIND_PLUGIN_CUT,
 )  # fmt: skip
 
 
-def judge(picture: Picture) -> Finding:
-    ready = agents_fine(picture)
-    removed = [h for h in picture.hits(RELOAD) if "remove" in h.text.lower() or "rename" in h.text.lower()]
-    removed += picture.hits(WATCH_GONE)
-    reload = removed or picture.hits(RELOAD_CUT)
-    uninitialized = picture.hits(NOT_INITIALIZED, CONFIG_UNINITIALIZED, NO_NETWORKS, NO_NETWORK_CONFIG)
-    if not reload and not uninitialized:
-        return cannot_tell(Words("nothing says that no CNI configuration is loaded", "没有未加载 CNI 配置的证据"))
-    missing = picture.hits(FIND_PLUGIN_CUT)
-    if missing:
-        return ruled_out(
-            Words("a configuration is loaded; it is a plugin that is missing", "配置已加载，缺的是插件"), missing[:1]
-        )
-    if ready is False:
-        return ruled_out(
-            Words(
-                "calico-node has not finished: until then the message is normal",
-                "calico-node 尚未就绪，此时该消息属正常",
-            ),
-            uninitialized[:1],
-        )
-    nodes = [node for node in picture.nodes_now().values() if node.status]
-    if nodes and all(node.status.split(",")[0] == "Ready" for node in nodes):
-        return ruled_out(Words("every node shown is Ready", "所列节点均为 Ready"), nodes[:1])
-    other = [d for d in runtime_conf_dirs(picture) if d.path != CONF_DIR]
-    if other:
-        return ruled_out(
-            Words(f"the runtime reads {other[0].path}, another directory", f"运行时读取的是另一目录 {other[0].path}"),
-            other[:1],
-        )
-    files = [file for file in conf_files(picture) if is_own(file.name)]
-    return _weigh(picture, removed, reload, uninitialized, files, ready is True)
+class Seen:
+    """`unloaded` is the runtime's own word that it has no configuration; without it nothing here is judged."""
 
+    def __init__(self, picture: Picture) -> None:
+        self.picture = picture
+        events = [hit for hit in picture.hits(RELOAD) if "remove" in hit.text.lower() or "rename" in hit.text.lower()]
+        self.removed = [*events, *picture.hits(WATCH_GONE)]
+        self.reload = self.removed or picture.hits(RELOAD_CUT)
+        self.symptom = picture.hits(NOT_INITIALIZED, CONFIG_UNINITIALIZED, NO_NETWORKS, NO_NETWORK_CONFIG)
+        self.unloaded = bool(self.reload or self.symptom)
+        self.ready = agents_fine(picture)
+        self.node = node_of(self.symptom, picture)
 
-def _weigh(
-    picture: Picture, removed: list[Hit], reload: list[Hit], symptom: list[Hit], files: list[HostFile], ready: bool
-) -> Finding:
-    newer = _newer(picture, files)
-    evidence = (*removed[:1], *files[:1], *((newer,) if newer else ()), *(reload or symptom)[:2], *symptom[:1])
-    node = node_of(symptom, picture)
-    objects = ("containerd", CONF_DIR, files[0].name if files else OWN_FILE, node)
-    if removed:
-        why = Words(
-            f"{CONF_DIR} was deleted under the runtime, which still watches the old directory.",
-            f"{CONF_DIR} 曾被删除，运行时仍在监听旧目录。",
-        )
-        return found(PROVEN if files and symptom else STRONG, why, objects, evidence, node=node)
-    if files:
-        age = " and is newer than the runtime's start" if newer else ""
-        age_zh = "，且晚于运行时启动时间" if newer else ""
-        why = Words(
-            f"{files[0].name} is in {CONF_DIR}{age}, yet the runtime says that CNI is not initialised.",
-            f"{CONF_DIR} 中已有 {files[0].name}{age_zh}，但运行时仍报 CNI 未初始化。",
-        )
-        strength = PROVEN if newer and ready else STRONG if newer else LIKELY if ready else POSSIBLE
-        return found(strength, why, objects, evidence, node=node)
-    why = Words(
-        "The runtime has loaded no CNI configuration; whether the file is there is not shown.",
-        "运行时没有加载任何 CNI 配置；没有显示配置文件是否存在。",
-    )
-    return found(POSSIBLE, why, objects, evidence, node=node)
+    @cached_property
+    def files(self) -> list[HostFile]:
+        return [file for file in conf_files(self.picture) if is_own(file.name)]
 
+    @cached_property
+    def newer(self) -> Hit | None:
+        """The runtime's start, when the file was written after it."""
+        from tortie.doctor.reading.readers.times import epoch
 
-def _newer(picture: Picture, files: list[HostFile]) -> Hit | Setting | None:
-    """The runtime's start, when the file was written after it."""
-    from tortie.doctor.reading.readers.times import epoch
-
-    written = max((file.modified for file in files if file.modified is not None), default=None)
-    if written is None:
+        written = max((file.modified for file in self.files if file.modified is not None), default=None)
+        for hit in self.picture.hits(ACTIVE_SINCE):
+            since = epoch(hit.value("rest").partition(" ")[2] or hit.value("rest"))
+            if since is not None and written is not None and since < written:
+                return hit
         return None
-    for hit in picture.hits(ACTIVE_SINCE):
-        since = epoch(hit.value("rest").partition(" ")[2] or hit.value("rest"))
-        if since is not None and since < written:
-            return hit
-    return None
+
+    @property
+    def culprits(self) -> tuple[Culprit, ...]:
+        unit = runtime_of(self.picture, self.node).unit
+        file = Culprit("file", f"{CONF_DIR}/{self.files[0].name if self.files else OWN_FILE}")
+        return culprits(Culprit("unit", unit), Culprit("folder", CONF_DIR), file, named("node", self.node))
+
+    @property
+    def evidence(self) -> tuple[object, ...]:
+        said = (self.reload or self.symptom)[:2]
+        return (*self.removed[:1], *self.files[:1], self.newer, *said, *self.symptom[:1])
 
 
-def fix(_picture: Picture, finding: Finding) -> tuple[Step, ...]:
-    node = finding.value("node", "<node>")
-    return (
-        Step(
-            Words("Drain the node if it serves production", "生产环境先排空节点"),
-            f"kubectl drain {node} --ignore-daemonsets",
-            "disruptive",
-        ),
-        Step(
-            Words(
-                "Restart the runtime: it watches the directory that is there now", "重启运行时，使其重新监听现有目录"
-            ),
-            "systemctl restart containerd",
-            "disruptive",
-        ),
-        Step(Words("Take the node back", "恢复调度"), f"kubectl uncordon {node}"),
-    )
+def plugin_missing(seen: Seen) -> Finding | None:
+    missing = seen.picture.hits(FIND_PLUGIN_CUT)
+    return ruled_out(missing[:1]) if seen.unloaded and missing else None
+
+
+def agent_starting(seen: Seen) -> Finding | None:
+    return ruled_out(seen.symptom[:1]) if seen.unloaded and seen.ready is False else None
+
+
+def nodes_ready(seen: Seen) -> Finding | None:
+    nodes = [node for node in seen.picture.nodes_now().values() if node.status]
+    well = nodes and all(node.status.split(",")[0] == "Ready" for node in nodes)
+    return ruled_out(nodes[:1]) if seen.unloaded and well else None
+
+
+def other_directory(seen: Seen) -> Finding | None:
+    other = [directory for directory in runtime_conf_dirs(seen.picture) if directory.path != CONF_DIR]
+    return ruled_out(other[:1], path=other[0].path) if seen.unloaded and other else None
+
+
+def directory_deleted(seen: Seen) -> Finding | None:
+    if not seen.removed:
+        return None
+    strength = PROVEN if seen.files and seen.symptom else STRONG
+    return found(strength, seen.culprits, seen.evidence, node=seen.node)
+
+
+def file_not_loaded(seen: Seen) -> Finding | None:
+    if not seen.unloaded or not seen.files:
+        return None
+    fine = seen.ready is True
+    strength = (PROVEN if fine else STRONG) if seen.newer else LIKELY if fine else POSSIBLE
+    return found(
+        strength, seen.culprits, seen.evidence, say="newer-file-not-loaded" if seen.newer else "file-not-loaded",
+        name=seen.files[0].name, node=seen.node,
+    )  # fmt: skip
+
+
+def nothing_loaded(seen: Seen) -> Finding | None:
+    return found(POSSIBLE, seen.culprits, seen.evidence, node=seen.node) if seen.unloaded else None
+
+
+def fix(picture: Picture, finding: Finding) -> Iterator[Do | Step]:
+    if finding.rule != "directory-deleted":
+        yield do("look")
+    yield from restart_runtime(picture, finding.value("node"))
 
 
 CAUSE = Cause(
+    module=__name__,
     id="runtime-cni-watch-lost",
     code="TRT6006",
     severity="medium",
-    name=Words("runtime did not reload the CNI configuration", "运行时未重载 CNI 配置"),
-    what=Words(
-        "The runtime watches an /etc/cni/net.d that was deleted (kubeadm reset, rm -rf, a mount over it) and never "
-        "loads the new file.",
-        "运行时监听的 /etc/cni/net.d 已被删除（kubeadm reset、rm -rf 或被挂载覆盖），新文件始终未被加载。",
-    ),
     explains=("node-not-ready", "sandbox-failed", "pod-pending", "no-address", "log-errors"),
-    look_alikes=(
-        ("cni-binary-missing", Words("there the error names a plugin that is not found", "那时报找不到插件")),
-        ("stale-cni-config", Words("there another plugin's configuration is loaded", "那时加载的是别的插件配置")),
-        ("cni-bin-not-executable", Words("there the plugin cannot run", "那时插件无法执行")),
-    ),
     signs=(*SIGNS, *DIRECTORY_SIGNS),
-    judge=judge,
-    ask=Ask(
-        "crictl info | grep -i lastCNILoadStatus; systemctl show containerd -p ActiveEnterTimestamp; "
-        "ls -la --time-style=full-iso /etc/cni/net.d",
-        Words(
-            "a good file newer than the runtime's start, and still not loaded, decides",
-            "文件正常且晚于运行时启动、却仍未加载，即可确定",
-        ),
+    look=Seen,
+    rules=(
+        plugin_missing, agent_starting, nodes_ready, other_directory, directory_deleted, file_not_loaded,
+        nothing_loaded,
     ),
     fix=fix,
-    verify=(
-        Step(Words("The node becomes Ready", "节点变为 Ready"), "kubectl get nodes"),
-        Step(Words("It says OK", "输出 OK"), "crictl info | grep -i lastCNILoadStatus"),
-    ),
-    prevent=(Words(f"Empty {CONF_DIR}, never delete it.", f"只清空 {CONF_DIR}，不要删除目录本身。"),),
     yields_to=("cni-conf-dir-mismatch", "cni-binary-missing", "stale-cni-config"),
-)
+)  # fmt: skip

@@ -2,72 +2,56 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Final
+
+from tortie.doctor.causes.cause import LIKELY, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.cni.cni_evidence import BIN_DIR, CP_DENIED, READ_ONLY, mounted, node_of
-from tortie.doctor.causes.legacy import (
-    LIKELY,
-    PROVEN,
-    STRONG,
-    Ask,
-    Cause,
-    Finding,
-    Step,
-    cannot_tell,
-    found,
-    ruled_out,
-)
+from tortie.doctor.causes.cni.runtimes import restart_runtime, restarted, runtime_of
+from tortie.doctor.causes.culprits import Culprit, culprits, named
+from tortie.doctor.causes.nodes.installations import has_operator
+from tortie.doctor.causes.steps import Step
+from tortie.doctor.causes.ways import edit_agent
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Hit, Sign
-from tortie.doctor.words import Words
 
-SETUP = Sign("host-path-setup", 'MountVolume.SetUp failed for volume "<volume>" : <rest>')
-INSTALL_BUSY = Sign("host-path-busy", "<path>: text file busy")
-INSTALL_COPY = Sign("host-path-copy", "copy_file_range: bad file descriptor")
-INSTALL_COPY_OTHER = Sign(
+SETUP: Final = Sign("host-path-setup", 'MountVolume.SetUp failed for volume "<volume>" : <rest>')
+INSTALL_BUSY: Final = Sign("host-path-busy", "<path>: text file busy")
+INSTALL_COPY: Final = Sign("host-path-copy", "copy_file_range: bad file descriptor")
+INSTALL_COPY_OTHER: Final = Sign(
     "host-path-copy-other", "copy_file_range: (operation not permitted|invalid argument|function not implemented)"
 )
-CP_READ_ONLY = Sign("host-path-cp", "cp: can't create '<path>': Read-only file system")
-CP_READ_ONLY_GNU = Sign(
+CP_READ_ONLY: Final = Sign("host-path-cp", "cp: can't create '<path>': Read-only file system")
+CP_READ_ONLY_GNU: Final = Sign(
     "host-path-cp-gnu", "cp: cannot create (regular file|directory) '<path>': Read-only file system"
 )
-READ_ONLY_ALONE = Sign("host-path-read-only-alone", "read-only file system")
-PATHS = (
-    "/usr/libexec",
-    "/opt/",
-    "/host/",
-    "/etc/cni",
-    "/var/lib/calico",
-    "/var/lib/cni",
-    "kubelet-plugins",
-    "cni",
-    "/var/log/calico",
-    "flexvol",
-)
-KERNEL = ("/proc/sys", "/sys/")  # sysctls and bpffs are other causes
-SIGNS = (
+READ_ONLY_ALONE: Final = Sign("host-path-read-only-alone", "read-only file system")
+PATHS: Final = (
+    "/usr/libexec", "/opt/", "/host/", "/etc/cni", "/var/lib/calico", "/var/lib/cni", "kubelet-plugins", "cni",
+    "/var/log/calico", "flexvol",
+)  # fmt: skip
+KERNEL: Final = ("/proc/sys", "/sys/")  # sysctls and bpffs are other causes
+SIGNS: Final = (
     READ_ONLY, SETUP, INSTALL_BUSY, INSTALL_COPY, INSTALL_COPY_OTHER, CP_READ_ONLY, CP_READ_ONLY_GNU, READ_ONLY_ALONE,
     CP_DENIED,
 )  # fmt: skip
+_FLEXVOL: Final = "/usr/libexec"
 
 
-def judge(picture: Picture) -> Finding:
-    hits = [hit for hit in picture.hits(READ_ONLY, CP_READ_ONLY, CP_READ_ONLY_GNU) if _ours(hit)]
-    alone = [h for h in picture.hits(READ_ONLY_ALONE) if any(p in h.line for p in PATHS) and not _kernel(h.line)]
-    busy = [hit for hit in picture.hits(INSTALL_BUSY) if "cni" in hit.value("path") or "calico" in hit.value("path")]
-    copy = picture.hits(INSTALL_COPY, INSTALL_COPY_OTHER)
-    if hits or alone:
-        return _read_only(picture, hits or alone)
-    if busy or copy:
-        return _unwritable(picture, busy or copy, bool(busy))
-    denied = picture.hits(CP_DENIED)
-    if denied:
-        return ruled_out(
-            Words("writing is denied, the file system is not read-only", "写入被拒绝，但文件系统并非只读"), denied[:1]
-        )
-    mount = mounted(picture, "ro", BIN_DIR, "/usr/libexec")
-    if mount and any(pod.status.startswith("Init") for pod in picture.agents_now()):
-        why = Words(f"{mount.path} is mounted read-only.", f"{mount.path} 以只读方式挂载。")
-        return found(LIKELY, why, (mount.path, BIN_DIR), (mount,), path=mount.path)
-    return cannot_tell(Words("no write was refused", "没有写入失败的证据"))
+class Seen:
+    def __init__(self, picture: Picture) -> None:
+        self.picture = picture
+        named_paths = [hit for hit in picture.hits(READ_ONLY, CP_READ_ONLY, CP_READ_ONLY_GNU) if _ours(hit)]
+        self.read_only = named_paths or [hit for hit in picture.hits(READ_ONLY_ALONE) if _ours_by_line(hit)]
+        busy = picture.hits(INSTALL_BUSY)
+        self.busy = [hit for hit in busy if "cni" in hit.value("path") or "calico" in hit.value("path")]
+        self.copy = picture.hits(INSTALL_COPY, INSTALL_COPY_OTHER)
+
+    @cached_property
+    def volume(self) -> str:
+        refused = (hit for hit in self.picture.hits(SETUP) if "read-only" in hit.line)
+        return next((hit.value("volume") for hit in refused), "")
 
 
 def _ours(hit: Hit) -> bool:
@@ -75,108 +59,105 @@ def _ours(hit: Hit) -> bool:
     return any(part in path or part in hit.line for part in PATHS) and not _kernel(path)
 
 
+def _ours_by_line(hit: Hit) -> bool:
+    return any(part in hit.line for part in PATHS) and not _kernel(hit.line)
+
+
 def _kernel(text: str) -> bool:
     return any(part in text for part in KERNEL)
 
 
-def _read_only(picture: Picture, hits: list[Hit]) -> Finding:
-    hit = hits[0]
-    path = hit.value("path") or next((w.strip("'\":,") for w in hit.line.split() if w.startswith("/")), "")
-    volume = next((h.value("volume") for h in picture.hits(SETUP) if "read-only" in h.line), "")
-    mount = mounted(picture, "ro", *[p for p in (path.removeprefix("/host"), "/usr/libexec", BIN_DIR) if p])
-    node = node_of(hits, picture)
-    why = Words(
-        f"{path or 'A host path'} lies on a read-only file system{f' (volume {volume})' if volume else ''}.",
-        f"{path or '主机路径'} 位于只读文件系统上{f'（卷 {volume}）' if volume else ''}。",
+def _path_in(hit: Hit, beginning: str) -> str:
+    """The path of the message, else the first of its line."""
+    words = (word.strip("'\":,") for word in hit.line.split() if beginning in word)
+    return hit.value("path") or next((word for word in words if word.startswith("/") or beginning != "/"), "")
+
+
+def read_only(seen: Seen) -> Finding | None:
+    if not seen.read_only:
+        return None
+    path = _path_in(seen.read_only[0], "/")
+    on_host = path.removeprefix("/host")
+    mount = mounted(seen.picture, "ro", *filter(None, (on_host, _FLEXVOL, BIN_DIR)))
+    node = node_of(seen.read_only, seen.picture)
+    blamed = culprits(
+        named("folder", on_host, path),
+        named("resource", seen.volume),
+        named("folder", path.rpartition("/")[0], mount.path if mount else ""),
+        named("node", node),
     )
-    objects = (path, path.removeprefix("/host"), volume, path.rpartition("/")[0], mount.path if mount else "", node)
-    evidence = (*((mount,) if mount else ()), *hits[:3])
-    return found(PROVEN if mount else STRONG, why, objects, evidence, path=path, volume=volume, node=node)
+    evidence = (mount, *seen.read_only[:3])
+    return found(
+        PROVEN if mount else STRONG, blamed, evidence, say="read-only" if on_host else "read-only-somewhere",
+        path=on_host, volume=seen.volume, node=node,
+    )  # fmt: skip
 
 
-def _unwritable(picture: Picture, hits: list[Hit], busy: bool) -> Finding:
-    hit = hits[0]
-    path = hit.value("path") or next((w.strip("'\":,") for w in hit.line.split() if "/host/" in w), "/host" + BIN_DIR)
-    path = path.rpartition("=")[2]
-    reason, reason_zh = ("is being executed (text file busy)", "正在被执行（text file busy）")
-    if not busy:
-        reason, reason_zh = ("cannot be copied by this kernel (copy_file_range)", "无法被该内核复制（copy_file_range）")
-    why = Words(f"install-cni cannot replace {path}: it {reason}.", f"install-cni 无法替换 {path}：{reason_zh}。")
-    objects = (path, path.removeprefix("/host"), BIN_DIR, "install-cni", node_of(hits, picture))
-    return found(STRONG, why, objects, hits[:2], path=path, busy="yes" if busy else "")
+def busy(seen: Seen) -> Finding | None:
+    return _not_replaced(seen, seen.busy) if seen.busy else None
 
 
-def fix(picture: Picture, finding: Finding) -> tuple[Step, ...]:
-    again = Step(
-        Words("Recreate the pod", "重建该 Pod"),
-        f"kubectl -n {picture.namespace} delete pod <calico-node pod of that node>",
-        "disruptive",
-    )
-    if finding.value("busy"):
-        restart = Step(
-            Words("Restart the runtime, which ends what still runs; drain first", "重启运行时以结束占用进程；先 drain"),
-            "systemctl restart containerd",
-            "disruptive",
-        )
-        return (restart, again)
+def not_copied(seen: Seen) -> Finding | None:
+    return _not_replaced(seen, seen.copy) if seen.copy else None
+
+
+def _not_replaced(seen: Seen, hits: list[Hit]) -> Finding:
+    path = (_path_in(hits[0], "/host/") or f"/host{BIN_DIR}").rpartition("=")[2]
+    on_host, node = path.removeprefix("/host"), node_of(hits, seen.picture)
+    blamed = culprits(
+        named("file", on_host, path), Culprit("folder", BIN_DIR), Culprit("container", "install-cni"),
+        named("node", node),
+    )  # fmt: skip
+    return found(STRONG, blamed, hits[:2], path=on_host, node=node)
+
+
+def denied(seen: Seen) -> Finding | None:
+    hits = seen.picture.hits(CP_DENIED)
+    return ruled_out(hits[:1]) if hits else None
+
+
+def mounted_read_only(seen: Seen) -> Finding | None:
+    mount = mounted(seen.picture, "ro", BIN_DIR, _FLEXVOL)
+    if not mount or not any(pod.status.startswith("Init") for pod in seen.picture.agents_now()):
+        return None
+    return found(LIKELY, named("folder", mount.path, BIN_DIR), (mount,), path=mount.path)
+
+
+def fix(picture: Picture, finding: Finding) -> Iterator[Do | Step]:
+    node = finding.value("node")
+    if finding.rule == "busy":
+        yield from restart_runtime(picture, node)
+    elif finding.rule == "not-copied":
+        yield do("kernel")
+    elif _flexvol(picture, finding):
+        yield do("without-flexvol" if has_operator(picture) else "move-flexvol")
+        if not has_operator(picture):
+            yield from edit_agent(picture)
+    else:
+        runtime = runtime_of(picture, node)
+        yield do("move", config=runtime.config, setting=runtime.bin_key)
+        yield from edit_agent(picture)
+    yield from restarted(picture, node)
+
+
+def _flexvol(_picture: Picture, finding: Finding) -> bool:
     path = finding.value("path")
-    flexvol = "flexvol" in finding.value("volume") or "libexec" in path or "kubelet-plugins" in path
-    if flexvol:
-        change = Step(
-            Words("The operator can do without FlexVolume", "operator 可以不使用 FlexVolume"),
-            'kubectl patch installation default --type=merge -p \'{"spec": {"flexVolumePath": "None"}}\'',
-            "disruptive",
-        )
-        manifest = Step(
-            Words(
-                "With the manifest: put flexvol-driver-host on a path that this system can write",
-                "使用清单安装时：把 flexvol-driver-host 改到该系统可写的路径",
-            ),
-            f"kubectl -n {picture.namespace} edit ds calico-node",
-            "disruptive",
-        )
-        return (change, manifest, again)
-    return (
-        Step(
-            Words(
-                "Put the host path on a writable one, for runtime and DaemonSet alike",
-                "把该主机路径改为可写路径，运行时与 DaemonSet 同时修改",
-            ),
-            f"kubectl -n {picture.namespace} edit ds calico-node",
-            "disruptive",
-        ),
-        again,
-    )
+    return "flexvol" in finding.value("volume") or "libexec" in path or "kubelet-plugins" in path
+
+
+def _unwritable(_picture: Picture, finding: Finding) -> bool:
+    return finding.rule in ("read-only", "mounted-read-only")
 
 
 CAUSE = Cause(
+    module=__name__,
     id="host-path-readonly",
     code="TRT6008",
     severity="high",
-    name=Words("host path is read-only", "主机路径只读"),
-    what=Words(
-        "A host directory cannot be created or written: an immutable system, a read-only root, a busy file, a copy "
-        "that the kernel refuses.",
-        "主机目录无法创建或写入：不可变系统、只读根文件系统、文件正被占用，或内核不支持该复制方式。",
-    ),
     explains=("init-stuck", "init-crash", "pod-pending", "node-not-ready", "not-ready", "sandbox-failed", "log-errors"),
-    look_alikes=(
-        ("selinux-denied", Words("there the path is writable, and the policy denies", "那时路径可写，由安全策略拒绝")),
-        ("missing-mount", Words("there the path is not mounted at all", "那时根本没有挂载该路径")),
-        ("disk-pressure", Words("there the words are `no space left`", "那时报 `no space left`")),
-    ),
     signs=SIGNS,
-    judge=judge,
-    ask=Ask(
-        "findmnt -no OPTIONS -T /usr/libexec; findmnt -no OPTIONS -T /opt/cni/bin; "
-        "kubectl -n <ns> describe pod <pod> | tail -5",
-        Words("ro among the options decides", "选项中有 ro 即可确定"),
-    ),
+    look=Seen,
+    rules=(read_only, busy, not_copied, denied, mounted_read_only),
     fix=fix,
-    verify=(
-        Step(
-            Words("The init containers finish", "init 容器全部完成"), "kubectl -n <ns> get pod -l k8s-app=calico-node"
-        ),
-    ),
-    prevent=(Words("Choose writable paths for each operating system.", "按操作系统选择可写路径。"),),
+    prevents={"paths": _unwritable},
 )
