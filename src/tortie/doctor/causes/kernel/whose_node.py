@@ -1,0 +1,24 @@
+"""On which node something has to be done."""
+
+from __future__ import annotations
+
+from tortie.doctor.causes.kubelet.node_evidence import known_as
+from tortie.doctor.picture.picture import Picture
+from tortie.doctor.signs import Hit
+
+
+def node_of(picture: Picture, *hosts: str) -> str:
+    """The first of these hosts, as the cluster calls it; else the only node whose agent is not well."""
+    return next((known_as(picture, host)[0] for host in hosts if host), "") or only_sick(picture)
+
+
+def only_sick(picture: Picture) -> str:
+    nodes = {pod.node for pod in picture.agents_now() if pod.containers is not None and not pod.all_ready}
+    return nodes.pop() if len(nodes) == 1 else ""
+
+
+def said_on(picture: Picture, hit: Hit) -> str:
+    """The node of a log's line: of the pod whose log it is, else where the log was read. `?` is an unknown one."""
+    if "kubectl" in hit.command or "stern" in hit.command:
+        return next((pod.node for pod in picture.agents_now() if pod.name in hit.command), "?")
+    return hit.host
