@@ -32,6 +32,7 @@ BAD_SYMBOL = Sign("module-unknown-symbol", "<module>: Unknown symbol <symbol>")
 SETS_PANIC = Sign("ipsets-panic", "Failed to update IP sets after multiple retries")
 REVISION = Sign("ipset-revision", "Kernel and userspace incompatible: settype <list_type> with revision <n>")
 NOT_MOUNTED = Sign("module-dir-missing", "can't change directory to '/lib/modules'")
+NO_TREE = Sign("module-tree-gone", "could not open moddep file '<path>'")
 IPVS = Sign("module-ipvs", "IPVS proxier will not be used because … required kernel modules are not loaded: [<list>]")
 
 COMPLAINTS = (NO_SESSION, BAD_ARGUMENT, NO_MATCH, NO_TARGET, NO_TABLE, NO_IPIP, NO_VXLAN)
@@ -56,7 +57,8 @@ class Seen:
 
     def __init__(self, picture: Picture) -> None:
         self.picture = picture
-        self.complaints, self.panic = picture.hits(*COMPLAINTS), picture.hit(SETS_PANIC)
+        self.complaints = [hit for hit in picture.hits(*COMPLAINTS) if not _names_a_chain(hit)]
+        self.panic = picture.hit(SETS_PANIC)
         self.proofs = picture.hits(*PROOFS)
         self.absent, self.shown = missing(picture)
 
@@ -172,6 +174,12 @@ def missing(picture: Picture) -> tuple[tuple[str, ...], tuple[object, ...]]:
     return tuple(names), tuple(names.values())
 
 
+def _names_a_chain(hit: Hit) -> bool:
+    """A chain that does not exist is asked for as if it were a module's target; those are single words of capitals."""
+    target = hit.value("target")
+    return bool(target) and not (target.isalpha() and target.isupper())
+
+
 def _implied(hit: Hit) -> tuple[str, ...]:
     if match := hit.value("match"):
         return (f"xt_{match}",)
@@ -183,6 +191,9 @@ def _implied(hit: Hit) -> tuple[str, ...]:
 
 
 def fix(picture: Picture, finding: Finding) -> Iterator[Do | Step]:
+    if picture.hit(NO_TREE):
+        yield do("boot")  # there is nothing to load, and no package for a kernel that was replaced
+        return
     modules = dict(finding.values).get("modules")
     for module in [*modules][:3] if isinstance(modules, list) else []:
         yield do("load", module=module)
@@ -199,7 +210,7 @@ CAUSE = Cause(
     code="TRT7001",
     severity="high",
     explains=("crash-loop", "felix-not-ready", "not-ready", "restarts", "traffic-dead", "log-errors"),
-    signs=(*COMPLAINTS, *PROOFS, SETS_PANIC, REVISION, NOT_MOUNTED, IPVS),
+    signs=(*COMPLAINTS, *PROOFS, SETS_PANIC, REVISION, NOT_MOUNTED, NO_TREE, IPVS),
     look=Seen,
     rules=(
         newer_revision, kube_proxy_needs, panic_only, checksystem_passed, container_only, loaded, cannot_provide,
