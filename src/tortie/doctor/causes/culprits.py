@@ -41,6 +41,8 @@ def _others(kind: Kind, name: str) -> tuple[str, ...]:
         return (f"{protocol}/{number}", number)
     if kind == "unit" and not name.endswith(".service"):
         return (f"{name}.service",)
+    if kind == "version" and name.replace(".", "").isdecimal():
+        return (f"v{name}",)
     if kind == "resource" and "/" in name:
         return (name.rpartition("/")[2],)
     return _ALIASES.get(name, ())
