@@ -18,6 +18,7 @@ _ALIASES: Final = {
     "etcd_endpoints": ("ETCD_ENDPOINTS",),
     "ETCD_ENDPOINTS": ("etcd_endpoints",),
     "iptablesBackend": ("FELIX_IPTABLESBACKEND",),
+    "nft": ("nf_tables",),
     "vxlanEnabled": ("FELIX_VXLANENABLED",),
     "ipipEnabled": ("FELIX_IPINIPENABLED",),
 }
