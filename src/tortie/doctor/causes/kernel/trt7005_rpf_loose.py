@@ -52,7 +52,7 @@ def accepted(seen: Seen) -> Finding | None:
 def fix(picture: Picture, finding: Finding) -> Iterator[Do | Step]:
     yield do("now")
     yield do("keep")
-    if finding.value("file"):
+    if finding.value("file").startswith("/etc/"):  # others belong to packages, and ours goes before them
         yield do("file")
     node = finding.value("node")
     yield from ways.restart_agent(picture, node) if node else [do("restart")]
