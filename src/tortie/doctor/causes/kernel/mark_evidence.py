@@ -7,7 +7,7 @@ from ipaddress import IPv4Address, IPv4Network
 from typing import Final
 
 from tortie.doctor.causes.underlay.traffic_evidence import Row, compiled, rows, tcp_fails
-from tortie.doctor.picture.facts import Ping
+from tortie.doctor.picture.facts import Ping, PortTest
 from tortie.doctor.picture.picture import Picture
 
 MAIN: Final = 32766  # the priority of the main table
@@ -45,7 +45,7 @@ def failing_behind(picture: Picture, routes: Sequence[Row], table: str) -> list[
 
 
 def _failures(picture: Picture) -> Iterator[tuple[str, object]]:
-    tests = [*(ping for ping in picture.of(Ping) if not ping.ok), *tcp_fails(picture)]
+    tests: list[Ping | PortTest] = [*(ping for ping in picture.of(Ping) if not ping.ok), *tcp_fails(picture)]
     yield from ((test.address, test) for test in tests if compiled(r"\d+(?:\.\d+){3}").fullmatch(test.address))
     for exhibit in picture.exhibits:
         for index, line in enumerate(exhibit.lines):

@@ -21,14 +21,14 @@ FAR_BELOW: Final = 0.8
 class Usage(NamedTuple):
     """How full the table of one host is."""
 
-    count: int
+    entries: int
     limit: int
     facts: tuple[object, ...]
     host: str
 
     @property
     def share(self) -> float:
-        return self.count / self.limit
+        return self.entries / self.limit
 
 
 class Seen:
@@ -57,7 +57,7 @@ def nearly_full(seen: Seen) -> Finding | None:
         return None
     return found(
         PROVEN if seen.hits else STRONG, seen.culprits, (*table.facts, *seen.hits[:2]),
-        count=table.count, limit=table.limit, larger=table.limit * 2, node=seen.host,
+        count=table.entries, limit=table.limit, larger=table.limit * 2, node=seen.host,
     )  # fmt: skip
 
 
@@ -65,7 +65,7 @@ def far_below(seen: Seen) -> Finding | None:
     table = seen.fullest
     if table is None or table.share >= FAR_BELOW:
         return None
-    return ruled_out((*table.facts, *seen.hits[:1]), count=table.count, limit=table.limit)
+    return ruled_out((*table.facts, *seen.hits[:1]), count=table.entries, limit=table.limit)
 
 
 def kernel_says(seen: Seen) -> Finding | None:
