@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.support.doctor import finding, picture
+
 from tortie.doctor.causes.catalogue import cause_named
 
 
