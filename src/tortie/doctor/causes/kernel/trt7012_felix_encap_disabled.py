@@ -87,9 +87,10 @@ def switched_off(seen: Seen) -> Finding | None:
         named("pool", pool),
     )
     evidence = (*one.off[:2], *one.wanted[:1], *one.absent[:1])
-    say = "switched-off" if one.wanted else "device-absent"
-    return found(one.strength, who, evidence, say=say, field=kind.field, env=kind.env, device=kind.device,
-                 encapsulation=kind.name)  # fmt: skip
+    return found(
+        one.strength, who, evidence, say="switched-off" if one.wanted else "device-absent",
+        field=kind.field, env=kind.env, device=kind.device, encapsulation=kind.name,
+    )  # fmt: skip
 
 
 def device_exists(seen: Seen) -> Finding | None:
