@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from tortie.doctor.causes import ways
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
-from tortie.doctor.causes.kernel.whose_node import node_of
+from tortie.doctor.causes.kernel.whose_node import elsewhere, node_of
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.underlay.traffic_evidence import counted, trouble
 from tortie.doctor.picture.picture import Picture
@@ -65,7 +65,8 @@ class Seen:
     def found(self, strength: float, say: str, felix: str, other: str) -> Finding:
         return found(
             strength, self.culprits, self.evidence, say=say, felix=felix, other=other,
-            node=node_of(self.picture, self.host.host),
+            # Nothing is drained on a guess.
+            node=node_of(self.picture, self.host.host) if self.host.host else "",
         )  # fmt: skip
 
 
@@ -125,7 +126,8 @@ def _told(picture: Picture) -> object | None:
 
 def _host(picture: Picture) -> Side:
     for hit in picture.hits(IPTABLES_VERSION):
-        if "exec" not in hit.command and not hit.prose and (backend := _name(hit.value("backend"))):
+        on_host = "exec" not in hit.command and not hit.prose and not elsewhere(picture, hit.host)
+        if on_host and (backend := _name(hit.value("backend"))):
             return Side(backend, (hit,), hit.host)
     return Side("", ())
 

@@ -19,7 +19,7 @@ from tortie.doctor.causes.cause import (
     ruled_out,
 )
 from tortie.doctor.causes.culprits import Culprit, culprits, named
-from tortie.doctor.causes.kernel.whose_node import node_of
+from tortie.doctor.causes.kernel.whose_node import elsewhere, node_of
 from tortie.doctor.causes.underlay.traffic_evidence import Row, rows, trouble
 from tortie.doctor.picture.facts import Setting
 from tortie.doctor.picture.picture import Picture
@@ -53,7 +53,7 @@ class Seen:
         self.off = [one for one in values if one.value == "0" and (one.key in (KEY, ALL) or ".cali" in one.key)]
         self.on = [one for one in values if one.value == "1" and one.key in (KEY, ALL)]
         self.everywhere = [one for one in self.off if one.key in (KEY, ALL)]
-        self.here = [one for one in self.everywhere if not one.host or not _elsewhere(picture, one.host)]
+        self.here = [one for one in self.everywhere if not elsewhere(picture, one.host)]
         self.arp, self.trouble = picture.hits(GATEWAY_DEAD, GATEWAY_ASKED), trouble(picture)
         self.file = next((row["file"] for row in rows(picture, _FILE, needle="/etc/")), "")
 
@@ -99,12 +99,6 @@ def no_answer(seen: Seen) -> Finding | None:
         return None
     who = (Culprit("setting", KEY), Culprit("address", GATEWAY))
     return found(POSSIBLE, who, seen.arp[:2], gateway=GATEWAY)
-
-
-def _elsewhere(picture: Picture, host: str) -> bool:
-    """Whether this host is known not to be a node: nodes are shown, and none is called so."""
-    nodes = {name.lower().split(".")[0] for name in picture.nodes_now()}
-    return bool(nodes) and host.lower().split(".")[0] not in nodes
 
 
 def _values(picture: Picture) -> list[Shown]:

@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 
 from tortie.doctor.causes.cause import LIKELY, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
+from tortie.doctor.causes.kernel.whose_node import elsewhere
 from tortie.doctor.causes.underlay.traffic_evidence import host_of, rows
 from tortie.doctor.picture.facts import Setting
 from tortie.doctor.picture.picture import Picture
@@ -90,7 +91,7 @@ def _usage(picture: Picture) -> list[Usage]:
     return [
         Usage(count, limits[host][0], (fact, limits[host][1]), host)
         for host, (count, fact) in counts.items()
-        if host in limits and limits[host][0]
+        if host in limits and limits[host][0] and not elsewhere(picture, host)
     ]
 
 

@@ -10,7 +10,7 @@ from tortie.doctor.causes import ways
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.kernel.mark_evidence import MAIN, failing_behind, free_bits, overlapping
-from tortie.doctor.causes.kernel.whose_node import node_of
+from tortie.doctor.causes.kernel.whose_node import elsewhere, node_of
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.underlay.traffic_evidence import Row, rows, trouble
 from tortie.doctor.picture.picture import Picture
@@ -28,7 +28,8 @@ class Seen:
 
     def __init__(self, picture: Picture) -> None:
         self.picture = picture
-        self.shown = list(rows(picture, _RULE, needle=" lookup "))
+        listed = rows(picture, _RULE, needle=" lookup ")
+        self.shown = [row for row in listed if not elsewhere(picture, row.host)]
         self.ahead = [row for row in self.shown if 0 < int(row["priority"]) < MAIN and _overrides(row)]
         self.unit = next((hit for hit in picture.hits(CLOUD_SETUP) if not hit.prose), None)
 
@@ -87,7 +88,7 @@ def marks_overlap(seen: Seen) -> Finding | None:
     return found(
         STRONG if failing else POSSIBLE, who, (rule, behind, *(failing or seen.trouble)[:2]),
         priority=rule["priority"], selector=rule["selector"], table=behind["table"],
-        node=node_of(seen.picture, rule.host), mask=free_bits(rule),
+        node=_node(seen, rule), mask=free_bits(rule),
     )  # fmt: skip
 
 
@@ -110,8 +111,12 @@ def rule_ahead(seen: Seen) -> Finding | None:
     return found(
         seen.strength, seen.culprits, evidence,
         priority=rule["priority"], selector=rule["selector"], table=rule["table"],
-        made_by="nm-cloud-setup" if seen.by_cloud_setup else "", node=node_of(seen.picture, rule.host),
+        made_by="nm-cloud-setup" if seen.by_cloud_setup else "", node=_node(seen, rule),
     )  # fmt: skip
+
+
+def _node(seen: Seen, rule: Row) -> str:
+    return node_of(seen.picture, rule.host) if rule.host else ""  # nothing is drained on a guess
 
 
 def _overrides(row: Row) -> bool:

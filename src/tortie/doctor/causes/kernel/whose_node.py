@@ -17,6 +17,12 @@ def only_sick(picture: Picture) -> str:
     return nodes.pop() if len(nodes) == 1 else ""
 
 
+def elsewhere(picture: Picture, host: str) -> bool:
+    """Whether this host is known not to be a node: nodes are shown by names, and none is called so."""
+    names = [name.lower() for name in picture.nodes_now() if not name.replace(".", "").isdecimal()]
+    return bool(host and names) and host.lower().split(".")[0] not in {name.split(".")[0] for name in names}
+
+
 def said_on(picture: Picture, hit: Hit) -> str:
     """The node of a log's line: of the pod whose log it is, else where the log was read. `?` is an unknown one."""
     if "kubectl" in hit.command or "stern" in hit.command:
