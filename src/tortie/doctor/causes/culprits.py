@@ -19,6 +19,7 @@ _ALIASES: Final = {
     "etcd_endpoints": ("ETCD_ENDPOINTS",),
     "ETCD_ENDPOINTS": ("etcd_endpoints",),
     "iptablesBackend": ("FELIX_IPTABLESBACKEND",),
+    "nft": ("nf_tables",),
     "vxlanEnabled": ("FELIX_VXLANENABLED",),
     "ipipEnabled": ("FELIX_IPINIPENABLED",),
 }
@@ -45,6 +46,8 @@ def _others(kind: Kind, name: str) -> tuple[str, ...]:
         return (f"{protocol}/{number}", number)
     if kind == "unit" and not name.endswith(".service"):
         return (f"{name}.service",)
+    if kind == "version" and name.replace(".", "").isdecimal():
+        return (f"v{name}",)
     if kind == "resource" and "/" in name:
         return (name.rpartition("/")[2],)
     if kind == "setting" and (match := _QUANTITY.fullmatch(name)):

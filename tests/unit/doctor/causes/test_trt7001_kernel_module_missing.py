@@ -78,3 +78,9 @@ def test_no_such_file_below_lib_modules() -> None:
     answer = finding("kernel-module-missing", text)
     assert answer.strength >= 0.95
     assert "ipip" in answer.objects
+
+
+def test_a_chain_that_is_gone_is_no_module() -> None:
+    line = "iptables-restore v1.8.9 (nf_tables): Couldn't load target `%s':No such file or directory"
+    assert finding("kernel-module-missing", line % "KUBE-SVC-TCOU7JCQXEZGVUNU").state == "cannot-tell"
+    assert "xt_MASQUERADE" in finding("kernel-module-missing", line % "MASQUERADE").objects

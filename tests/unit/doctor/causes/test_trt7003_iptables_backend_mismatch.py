@@ -62,3 +62,21 @@ def test_rules_of_both_in_one_backend() -> None:
     2021-12-01 10:01:30.200 [INFO][59] felix/feature_detect.go 255: Looked up command backendMode="legacy" ipVersion=0x4
     """
     assert finding("iptables-backend-mismatch", text).state == "ruled-out"
+
+
+def test_felix_has_changed_sides_and_left_rules_behind() -> None:
+    text = """
+    [root@deb-2 ~]# iptables -V
+    iptables v1.8.7 (nf_tables)
+    [root@deb-2 ~]# iptables-legacy-save | grep -c cali-; iptables-nft-save | grep -c cali-
+    310
+    322
+    [root@deb-2 ~]# iptables-legacy-save | grep -c KUBE-; iptables-nft-save | grep -c KUBE-
+    {legacy}
+    {nft}
+    $ kubectl -n kube-system logs calico-node-9zvxl | grep -i backend
+    2021-12-01 10:01:30.200 [INFO][59] felix/int_dataplane.go 387: Detected iptables backend detected="nft"
+    """
+    answer = finding("iptables-backend-mismatch", text.format(legacy=890, nft=4))
+    assert answer.strength >= 0.9
+    assert finding("iptables-backend-mismatch", text.format(legacy=4, nft=890)).state == "ruled-out"

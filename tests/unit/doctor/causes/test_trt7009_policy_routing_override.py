@@ -62,3 +62,37 @@ def test_a_mark_of_wireguard_is_its_own() -> None:
     32766:  from all lookup main
     """
     assert finding("policy-routing-override", text).state == "ruled-out"
+
+
+TAILSCALE = """
+    Pods on this machine cannot reach anything behind the VPN, the host can.
+    [root@ts-1 ~]# ip rule
+    0:      from all lookup local
+    5210:   from all fwmark 0x80000/0xff0000 lookup main
+    5270:   from all lookup 52
+    32766:  from all lookup main
+    32767:  from all lookup default
+    [root@ts-1 ~]# kubectl exec web-0 -- ping -c1 100.64.0.1
+    1 packets transmitted, 0 received, 100% packet loss, time 0ms
+"""
+
+
+def test_marks_that_two_programs_share() -> None:
+    answer = finding("policy-routing-override", TAILSCALE)
+    assert answer.strength >= 0.8
+    assert "iptablesMarkMask" in answer.objects
+
+
+def test_calico_uses_other_marks_already() -> None:
+    told = "    $ kubectl get felixconfiguration default -o yaml | grep -i mark\n      iptablesMarkMask: 4278190080\n"
+    assert finding("policy-routing-override", TAILSCALE + told).state == "ruled-out"
+
+
+def test_the_vpn_alone_is_no_fault() -> None:
+    rules, _, _ = TAILSCALE.partition("    [root@ts-1 ~]# kubectl")
+    rules = rules[rules.index("    [root@ts-1") :]
+    elsewhere = (
+        "    [root@ts-1 ~]# ping -c1 10.2.3.4\n    1 packets transmitted, 0 received, 100% packet loss, time 0ms\n"
+    )
+    assert finding("policy-routing-override", rules).state == "ruled-out"
+    assert finding("policy-routing-override", rules + elsewhere).strength < 0.8

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from tests.support.doctor import finding
+from tests.support.doctor import finding, picture
+
+from tortie.doctor.causes.catalogue import cause_named
 
 
 def test_pods_larger_than_the_tunnel() -> None:
@@ -85,3 +87,23 @@ def test_links_that_awk_cut_down() -> None:
     answer = finding("mtu-mismatch", text)
     assert answer.strength >= 0.8
     assert {"vxlan.calico", "1400"} <= set(answer.objects)
+
+
+def test_nodes_that_talk_through_a_vpn() -> None:
+    text = """
+    [root@vp-1 ~]# ip link | grep mtu
+    2: eth0: <BROADCAST,MULTICAST,UP,LOWER_UP> mtu 1500 qdisc mq state UP mode DEFAULT group default qlen 1000
+    3: wg0: <POINTOPOINT,NOARP,UP,LOWER_UP> mtu 1420 qdisc noqueue state UNKNOWN mode DEFAULT group default
+    5: tunl0@NONE: <NOARP,UP,LOWER_UP> mtu 1440 qdisc noqueue state UNKNOWN mode DEFAULT group default qlen 1000
+    [root@vp-1 ~]# ip route
+    default via 192.0.2.1 dev eth0
+    10.9.0.0/24 dev wg0 proto kernel scope link src 10.9.0.1
+    10.50.2.0/26 via 10.9.0.2 dev tunl0 proto bird onlink
+    """
+    answer = finding("mtu-mismatch", text)
+    assert answer.strength >= 0.8
+    assert {"wg0", "tunl0"} <= set(answer.objects)
+    cause = cause_named("mtu-mismatch")
+    assert cause is not None
+    # Calico does not look at such links when it finds the MTU by itself.
+    assert any('"veth_mtu":"1400"' in step.command for step in cause.fix(picture(text), answer))

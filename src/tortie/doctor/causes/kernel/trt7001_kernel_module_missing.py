@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from tortie.doctor.causes.legacy import (
-    LIKELY,
-    POSSIBLE,
-    PROVEN,
-    STRONG,
-    Ask,
-    Cause,
-    Finding,
-    Step,
-    cannot_tell,
-    found,
-    ruled_out,
-)
+import re
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Final
+
+from tortie.doctor.causes import ways
+from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
+from tortie.doctor.causes.culprits import Culprit, culprits, named
+from tortie.doctor.causes.kernel.whose_node import node_of, said_on
+from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.underlay.traffic_evidence import agents_fine, compiled, rows
-from tortie.doctor.picture.facts import Setting
+from tortie.doctor.picture.facts import Node, Setting
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Hit, Sign
-from tortie.doctor.words import Words
 
 NO_SESSION = Sign("module-ipset-session", "ipset v<version>: Cannot open session to kernel")
 BAD_ARGUMENT = Sign("module-ipset-invalid", "ipset v<version>: Kernel error received: Invalid argument")
@@ -36,97 +32,128 @@ BAD_SYMBOL = Sign("module-unknown-symbol", "<module>: Unknown symbol <symbol>")
 SETS_PANIC = Sign("ipsets-panic", "Failed to update IP sets after multiple retries")
 REVISION = Sign("ipset-revision", "Kernel and userspace incompatible: settype <list_type> with revision <n>")
 NOT_MOUNTED = Sign("module-dir-missing", "can't change directory to '/lib/modules'")
+NO_TREE = Sign("module-tree-gone", "could not open moddep file '<path>'")
 IPVS = Sign("module-ipvs", "IPVS proxier will not be used because … required kernel modules are not loaded: [<list>]")
 
 COMPLAINTS = (NO_SESSION, BAD_ARGUMENT, NO_MATCH, NO_TARGET, NO_TABLE, NO_IPIP, NO_VXLAN)
 PROOFS = (NO_MODULE, NO_MODULE_BUSYBOX, UNDETECTED, NOT_BUILT, BAD_SYMBOL)
 NEEDED = (
-    "ip_set",
-    "xt_",
-    "ipip",
-    "vxlan",
-    "ip_vs",
-    "iptable_",
-    "ip_tables",
-    "ipt_",
-    "nf_tables",
-    "nf_nat",
-    "nf_conntrack",
-    "br_netfilter",
-    "nfnetlink",
-    "tunnel4",
-    "udp_tunnel",
-)
+    "ip_set", "xt_", "ipip", "vxlan", "ip_vs", "iptable_", "ip_tables", "ipt_", "nf_tables", "nf_nat", "nf_conntrack",
+    "br_netfilter", "nfnetlink", "tunnel4", "udp_tunnel",
+)  # fmt: skip
 # Merged into others, or loaded only when possible: their absence means nothing.
 MEANINGLESS = ("nf_conntrack_ipv4", "nf_conntrack_ipv6", "nf_conntrack_proto_sctp", "xt_u32", "xt_icmp", "vfio")
 OPTIONS = {"IP_SET": "ip_set", "NETFILTER_XT_SET": "xt_set", "NET_IPIP": "ipip", "VXLAN": "vxlan", "IP_VS": "ip_vs"}
+# Who packs modules that are not part of the kernel's own package, by the name of the system or of its kernel.
+PACKERS: Final = (
+    ("raspi", r"raspi|Raspberry"),
+    ("rpm", r"\.el\d|\.fc\d|CentOS|Red Hat|Rocky|AlmaLinux|Oracle Linux|Fedora"),
+    ("apt", r"Ubuntu|-generic\b"),
+)
 
 
-def judge(picture: Picture) -> Finding:
-    complaints, panic = picture.hits(*COMPLAINTS), picture.hit(SETS_PANIC)
-    named, places = missing(picture)
-    if not complaints and not named:
-        return _nothing_named(picture)
-    if picture.hit(NOT_MOUNTED) and not any(
-        hit.sign in (UNDETECTED.key, NOT_BUILT.key) for hit in picture.hits(*PROOFS)
-    ):
-        why = Words(
-            "modules cannot be loaded in the container because /lib/modules is not there; on the host they "
-            "may well work",
-            "容器内看不到 /lib/modules，因此无法加载模块；主机上可能完全正常",
+class Seen:
+    """What Felix and the tools complain about, and the modules that are shown to be absent."""
+
+    def __init__(self, picture: Picture) -> None:
+        self.picture = picture
+        self.complaints = [hit for hit in picture.hits(*COMPLAINTS) if not _names_a_chain(hit)]
+        self.panic = picture.hit(SETS_PANIC)
+        self.proofs = picture.hits(*PROOFS)
+        self.absent, self.shown = missing(picture)
+
+    @property
+    def silent(self) -> bool:
+        return not self.complaints and not self.absent
+
+    @cached_property
+    def modules(self) -> list[str]:
+        implied = dict.fromkeys(name for hit in self.complaints for name in _implied(hit))
+        return list(self.absent or implied)
+
+    @cached_property
+    def loaded(self) -> dict[str, object]:
+        """Modules that lsmod lists, or checksystem found, where something complains; another node proves nothing."""
+        hosts = {said_on(self.picture, hit) for hit in self.complaints}
+        return {
+            setting.name.replace("-", "_"): setting
+            for setting in self.picture.of(Setting)
+            if setting.scope == "module" and setting.value in ("loaded", "OK") and setting.host in hosts
+        }
+
+    @cached_property
+    def node(self) -> str:
+        hosts = (said_on(self.picture, hit).strip("?") for hit in (*self.proofs, *self.complaints))
+        return node_of(self.picture, *hosts)
+
+    @property
+    def culprits(self) -> tuple[Culprit, ...]:
+        options = [f"CONFIG_{hit.value('option')}" for hit in self.picture.hits(NOT_BUILT)]
+        kernels = [version.version for version in self.picture.versions("kernel")[:1]]
+        return culprits(
+            named("module", *self.modules),
+            named("setting", *options[:3]),
+            named("node", self.node),
+            named("version", *kernels),
         )
-        return found(POSSIBLE, why, named, (*complaints[:1], *places))
-    modules = named or tuple(dict.fromkeys(name for hit in complaints for name in _implied(hit)))
-    loaded = _loaded(picture, {_where(picture, hit) for hit in complaints})
-    if not named and modules and all(name in loaded for name in modules):
-        why = Words(f"{', '.join(modules)}: loaded, as lsmod shows", f"lsmod 显示 {'、'.join(modules)} 已加载")
-        return ruled_out(why, [loaded[name] for name in modules])
-    why = Words(
-        f"The running kernel cannot provide {', '.join(modules[:4])}, which Felix needs.",
-        f"当前内核无法提供 Felix 需要的 {', '.join(modules[:4])}。",
-    )
-    host = next(
-        (host for hit in (*picture.hits(*PROOFS), *complaints) if (host := _where(picture, hit).strip("?"))), ""
-    )
-    options = [f"CONFIG_{hit.value('option')}" for hit in picture.hits(NOT_BUILT)]
-    objects = (*modules, *options[:3], host, *[version.version for version in picture.versions("kernel")[:1]])
-    return found(
-        _strength(picture, complaints, named, panic),
-        why,
-        objects,
-        (*places[:2], *complaints[:2], panic),
-        module=modules[0],
-    )
+
+    @property
+    def strength(self) -> float:
+        if self.absent and (self.complaints or self.panic):
+            return PROVEN
+        if self.complaints:
+            return STRONG
+        if all(name.startswith("ip_vs") for name in self.absent):
+            return POSSIBLE  # kube-proxy's need, not Felix's
+        return POSSIBLE if agents_fine(self.picture) else LIKELY
 
 
-def _strength(picture: Picture, complaints: list[Hit], named: tuple[str, ...], panic: Hit | None) -> float:
-    if named and (complaints or panic):
-        return PROVEN
-    if complaints:
-        return STRONG
-    if all(name.startswith("ip_vs") for name in named):
-        return POSSIBLE  # kube-proxy's need, not Felix's
-    return POSSIBLE if agents_fine(picture) else LIKELY
+def newer_revision(seen: Seen) -> Finding | None:
+    revision = seen.picture.hit(REVISION) if seen.silent else None
+    return ruled_out((revision,)) if revision else None
 
 
-def _nothing_named(picture: Picture) -> Finding:
-    revision, panic, ipvs = picture.hit(REVISION), picture.hit(SETS_PANIC), picture.hit(IPVS)
-    if revision:
-        why = Words("the kernel has the sets, only in a newer revision", "内核支持这些 ipset，只是版本号更新")
-        return ruled_out(why, (revision,))
-    if ipvs:
-        modules = ipvs.value("list").split()
-        why = Words(
-            "kube-proxy misses the ip_vs modules it was set up for", "kube-proxy 缺少其 IPVS 模式所需的 ip_vs 模块"
-        )
-        return found(POSSIBLE, why, (*modules, "kube-proxy"), (ipvs,), module=modules[0] if modules else "ip_vs")
-    if panic:
-        why = Words("Felix cannot program IP sets; the reason is not shown", "Felix 无法写入 ipset，但没有给出原因")
-        return found(POSSIBLE, why, ("ip_set", "xt_set"), (panic,), module="xt_set")
-    passed = next(rows(picture, r"\bxt_set\s+OK\b", "checksystem"), None)
-    if passed:
-        return ruled_out(Words("checksystem found the modules", "checksystem 显示模块齐全"), (passed,))
-    return cannot_tell(Words("Felix's log and checksystem are not shown", "没有 Felix 日志，也没有 checksystem 的结果"))
+def kube_proxy_needs(seen: Seen) -> Finding | None:
+    ipvs = seen.picture.hit(IPVS) if seen.silent else None
+    if ipvs is None:
+        return None
+    modules = ipvs.value("list").split() or ["ip_vs"]
+    who = culprits(named("module", *modules), Culprit("program", "kube-proxy"))
+    return found(POSSIBLE, who, (ipvs,), modules=modules, node=node_of(seen.picture))
+
+
+def panic_only(seen: Seen) -> Finding | None:
+    if not seen.silent or seen.panic is None:
+        return None
+    modules = ["ip_set", "xt_set"]
+    return found(POSSIBLE, named("module", *modules), (seen.panic,), modules=modules, node=node_of(seen.picture))
+
+
+def checksystem_passed(seen: Seen) -> Finding | None:
+    passed = next(rows(seen.picture, r"\bxt_set\s+OK\b", "checksystem"), None) if seen.silent else None
+    return ruled_out((passed,)) if passed else None
+
+
+def container_only(seen: Seen) -> Finding | None:
+    """The container cannot load modules itself; what the host has is another question, unless the kernel answers."""
+    of_kernel = any(hit.sign in (UNDETECTED.key, NOT_BUILT.key) for hit in seen.proofs)
+    if seen.silent or of_kernel or not seen.picture.hit(NOT_MOUNTED):
+        return None
+    evidence = (*seen.complaints[:1], *seen.shown)
+    return found(POSSIBLE, named("module", *seen.absent), evidence, modules=seen.modules, node=seen.node)
+
+
+def loaded(seen: Seen) -> Finding | None:
+    if seen.absent or not seen.modules or not all(name in seen.loaded for name in seen.modules):
+        return None
+    return ruled_out([seen.loaded[name] for name in seen.modules], modules=seen.modules)
+
+
+def cannot_provide(seen: Seen) -> Finding | None:
+    if seen.silent:
+        return None
+    evidence = (*seen.shown[:2], *seen.complaints[:2], seen.panic)
+    return found(seen.strength, seen.culprits, evidence, modules=seen.modules[:4], node=seen.node)
 
 
 def missing(picture: Picture) -> tuple[tuple[str, ...], tuple[object, ...]]:
@@ -147,20 +174,10 @@ def missing(picture: Picture) -> tuple[tuple[str, ...], tuple[object, ...]]:
     return tuple(names), tuple(names.values())
 
 
-def _loaded(picture: Picture, hosts: set[str]) -> dict[str, object]:
-    """Modules that lsmod lists, or checksystem found, where something complains; another node proves nothing."""
-    return {
-        setting.name.replace("-", "_"): setting
-        for setting in picture.of(Setting)
-        if setting.scope == "module" and setting.value in ("loaded", "OK") and setting.host in hosts
-    }
-
-
-def _where(picture: Picture, hit: Hit) -> str:
-    """The node of a complaint: of the pod whose log it is, else where the log was read."""
-    if "kubectl" in hit.command or "stern" in hit.command:
-        return next((pod.node for pod in picture.agents_now() if pod.name in hit.command), "?")
-    return hit.host
+def _names_a_chain(hit: Hit) -> bool:
+    """A chain that does not exist is asked for as if it were a module's target; those are single words of capitals."""
+    target = hit.value("target")
+    return bool(target) and not (target.isalpha() and target.isupper())
 
 
 def _implied(hit: Hit) -> tuple[str, ...]:
@@ -173,61 +190,30 @@ def _implied(hit: Hit) -> tuple[str, ...]:
     return {NO_IPIP.key: ("ipip",), NO_VXLAN.key: ("vxlan",)}.get(hit.sign, ("ip_set", "xt_set"))
 
 
-def fix(picture: Picture, finding: Finding) -> tuple[Step, ...]:
-    module = finding.value("module", "xt_set")
-    return (
-        Step(Words("See whether the host can load it", "确认主机能否加载该模块"), f"uname -r; modprobe {module}"),
-        Step(
-            Words("Load it at every boot", "设置开机自动加载"),
-            f"echo {module} > /etc/modules-load.d/calico-{module}.conf",
-        ),
-        Step(
-            Words(
-                "If it is not there: install the extra modules of the running kernel (on Raspberry Pi "
-                "linux-modules-extra-raspi), "
-                "or boot a kernel that has it",
-                "若模块不存在：安装当前内核的 extra modules 软件包（树莓派为 linux-modules-extra-raspi），"
-                "或更换带有该模块的内核",
-            ),
-            "apt-get install linux-modules-extra-$(uname -r)",
-            "disruptive",
-        ),
-        Step(
-            Words("Then restart the agent of that node", "然后重启该节点的 calico-node"),
-            f"kubectl -n {picture.namespace} delete pod <calico-node pod of that node>",
-            "disruptive",
-        ),
-    )
+def fix(picture: Picture, finding: Finding) -> Iterator[Do | Step]:
+    if picture.hit(NO_TREE):
+        yield do("boot")  # there is nothing to load, and no package for a kernel that was replaced
+        return
+    modules = dict(finding.values).get("modules")
+    for module in [*modules][:3] if isinstance(modules, list) else []:
+        yield do("load", module=module)
+    kernels = [version.version for version in picture.versions("kernel")]
+    systems = " ".join([*kernels, *(node.os_image for node in picture.of(Node))])
+    yield do(next((f"install-{key}" for key, word in PACKERS if re.search(word, systems)), "install"))
+    node = finding.value("node")
+    yield from ways.restart_agent(picture, node) if node else [do("restart")]
 
 
 CAUSE = Cause(
+    module=__name__,
     id="kernel-module-missing",
     code="TRT7001",
     severity="high",
-    name=Words("kernel module missing", "缺少内核模块"),
-    what=Words(
-        "The kernel lacks or cannot load a module that Felix needs: ip_set, xt_set, xt_rpfilter, ipip, vxlan "
-        "and others.",
-        "内核缺少或无法加载 Felix 所需的模块，例如 ip_set、xt_set、xt_rpfilter、ipip、vxlan。",
-    ),
     explains=("crash-loop", "felix-not-ready", "not-ready", "restarts", "traffic-dead", "log-errors"),
-    look_alikes=(
-        ("ipset-kernel-mismatch", Words("says 'revision … not supported by userspace'", "报 revision 不被用户态支持")),
-        ("ipv6-disabled", Words("only ipVersion=0x6 fails", "只有 ipVersion=0x6 失败")),
-        ("iptables-backend-mismatch", Words("there commands succeed", "命令执行成功，只是写入了另一个后端")),
-        (
-            "missing-mount",
-            Words("modprobe works on the host, not in the container", "主机上 modprobe 成功，容器内失败"),
-        ),
-    ),
-    signs=(*COMPLAINTS, *PROOFS, SETS_PANIC, REVISION, NOT_MOUNTED, IPVS),
-    judge=judge,
-    ask=Ask(
-        "calicoctl node checksystem; uname -r; for m in ip_set xt_set ip_set_hash_ip ip_set_hash_net ipip vxlan; "
-        "do modprobe $m || echo missing $m; done",
-        Words("names the module that is missing", "列出缺少的模块"),
+    signs=(*COMPLAINTS, *PROOFS, SETS_PANIC, REVISION, NOT_MOUNTED, NO_TREE, IPVS),
+    look=Seen,
+    rules=(
+        newer_revision, kube_proxy_needs, panic_only, checksystem_passed, container_only, loaded, cannot_provide,
     ),
     fix=fix,
-    verify=(Step(Words("Every module says OK", "所有模块均为 OK"), "calicoctl node checksystem"),),
-    prevent=(Words("Run checksystem before a node joins.", "节点加入前先运行 checksystem。"),),
-)
+)  # fmt: skip

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import Final, NamedTuple
 
-from tortie.doctor.causes.legacy import (
-    LIKELY,
-    POSSIBLE,
-    PROVEN,
-    STRONG,
-    Ask,
-    Cause,
-    Finding,
-    Step,
-    cannot_tell,
-    found,
-    ruled_out,
-)
+from tortie.doctor.causes import ways
+from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
+from tortie.doctor.causes.culprits import Culprit, culprits, named
+from tortie.doctor.causes.kernel.whose_node import elsewhere, node_of
+from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.underlay.traffic_evidence import counted, trouble
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Sign
-from tortie.doctor.words import Words
 
 FELIX_MODE = Sign("backend-felix-mode", 'backendMode="<backend>"')
 FELIX_DETECTED = Sign("backend-felix-detected", 'Detected iptables backend… detected="<backend>"')
@@ -28,6 +20,8 @@ IPTABLES_VERSION = Sign("backend-iptables-version", "iptables v<version> \\(<bac
 LEGACY_PRESENT = Sign("backend-legacy-present", "Warning: iptables-legacy tables present")
 INCOMPATIBLE = Sign("backend-nft-incompatible", "is incompatible, use 'nft' tool")
 ENV, FIELD = "FELIX_IPTABLESBACKEND", "iptablesBackend"
+# kubelet keeps a few KUBE chains of its own in the host's backend; kube-proxy's rules outnumber them by far.
+FAR_MORE: Final = 10
 
 
 class Side(NamedTuple):
@@ -36,56 +30,80 @@ class Side(NamedTuple):
     host: str = ""
 
 
-def judge(picture: Picture) -> Finding:
-    felix, host = _felix(picture), _host(picture)
-    cali, kube = _rules(picture, "cali", host.backend), _rules(picture, "KUBE", host.backend)
-    warning, trouble_seen = picture.hits(LEGACY_PRESENT, INCOMPATIBLE), trouble(picture)
-    objects = (
-        ENV,
-        FIELD,
-        felix.backend,
-        host.backend,
-        "nf_tables" if host.backend == "nft" else "",
-        host.host,
-        "iptables",
-    )
-    evidence = (
-        *felix.evidence[:2],
-        *host.evidence[:1],
-        *cali.evidence[:2],
-        *kube.evidence[:1],
-        *warning[:1],
-        *trouble_seen[:1],
-    )
-    if cali.backend and kube.backend:
-        if cali.backend == kube.backend:
-            return ruled_out(
-                Words(f"rules of both are in {cali.backend}", f"两者的规则都在 {cali.backend} 中"), evidence
-            )
-        why = Words(
-            f"Calico's rules are in {cali.backend}, kube-proxy's in {kube.backend}: the two do not work together.",
-            f"Calico 的规则写在 {cali.backend}，kube-proxy 的规则写在 {kube.backend}，两者互不生效。",
+class Rules(NamedTuple):
+    """Where such rules were counted."""
+
+    backend: str  # the one that has them; empty when both do, or nothing is counted
+    both: bool
+    evidence: tuple[object, ...]
+
+
+class Seen:
+    """Which backend Felix, the host, Calico's rules and kube-proxy's rules are in."""
+
+    def __init__(self, picture: Picture) -> None:
+        self.picture = picture
+        self.felix, self.host = _felix(picture), _host(picture)
+        self.cali, self.kube = _rules(picture, "cali", self.host.backend), _rules(picture, "KUBE", self.host.backend)
+        self.warning = picture.hits(LEGACY_PRESENT, INCOMPATIBLE)
+        self.trouble = trouble(picture)
+
+    @property
+    def culprits(self) -> tuple[Culprit, ...]:
+        return culprits(
+            Culprit("setting", FIELD),
+            named("program", self.felix.backend, self.host.backend),
+            named("node", self.host.host),
+            Culprit("program", "iptables"),
         )
-        return found(PROVEN, why, objects, evidence, backend=kube.backend)
-    if felix.backend and host.backend:
-        if felix.backend == host.backend:
-            return ruled_out(
-                Words(f"Felix and the host both use {host.backend}", f"Felix 与主机都使用 {host.backend}"), evidence
-            )
-        why = Words(
-            f"Felix writes {felix.backend} tables while the host uses {host.backend}.",
-            f"Felix 写入 {felix.backend} 表，而主机使用 {host.backend}。",
-        )
-        strength = (
-            (PROVEN if warning or kube.backend else STRONG) if trouble_seen or warning or kube.backend else LIKELY
-        )
-        return found(strength, why, objects, evidence, backend=host.backend)
-    if warning and (felix.backend or host.backend or trouble_seen):
-        why = Words("tables of both backends exist on the host", "主机上同时存在两种后端的表")
-        return found(POSSIBLE, why, objects, evidence, backend=host.backend or "nft")
-    return cannot_tell(
-        Words("the backends of Felix and of the host are not both shown", "没有同时给出 Felix 与主机的 iptables 后端")
-    )
+
+    @property
+    def evidence(self) -> tuple[object, ...]:
+        rules = (*self.cali.evidence[:2], *self.kube.evidence[:1])
+        return (*self.felix.evidence[:2], *self.host.evidence[:1], *rules, *self.warning[:1], *self.trouble[:1])
+
+    def found(self, strength: float, say: str, felix: str, other: str) -> Finding:
+        return found(
+            strength, self.culprits, self.evidence, say=say, felix=felix, other=other,
+            # Nothing is drained on a guess.
+            node=node_of(self.picture, self.host.host) if self.host.host else "",
+        )  # fmt: skip
+
+
+def rules_together(seen: Seen) -> Finding | None:
+    if not seen.cali.backend or seen.cali.backend != seen.kube.backend:
+        return None
+    return ruled_out(seen.evidence, backend=seen.cali.backend)
+
+
+def rules_apart(seen: Seen) -> Finding | None:
+    if seen.cali.backend and seen.kube.backend:
+        return seen.found(PROVEN, "rules-apart", seen.cali.backend, seen.kube.backend)
+    # What Felix wrote before it changed sides is still there: its log says where it writes now.
+    if seen.cali.both and seen.felix.backend and seen.kube.backend not in ("", seen.felix.backend):
+        return seen.found(STRONG, "rules-apart", seen.felix.backend, seen.kube.backend)
+    return None
+
+
+def one_backend(seen: Seen) -> Finding | None:
+    same = seen.felix.backend and seen.felix.backend == seen.host.backend
+    return ruled_out(seen.evidence, backend=seen.host.backend) if same else None
+
+
+def two_backends(seen: Seen) -> Finding | None:
+    if not (seen.felix.backend and seen.host.backend):
+        return None
+    proof = seen.warning or seen.kube.backend == seen.host.backend
+    strength = PROVEN if proof else STRONG if seen.trouble else LIKELY
+    if seen.kube.backend == seen.felix.backend:
+        strength = POSSIBLE  # the rules are together, and only the host's own tool is of the other kind
+    return seen.found(strength, "two-backends", seen.felix.backend, seen.host.backend)
+
+
+def tables_of_both(seen: Seen) -> Finding | None:
+    if not (seen.warning and (seen.felix.backend or seen.host.backend or seen.trouble)):
+        return None
+    return seen.found(POSSIBLE, "tables-of-both", seen.felix.backend, seen.host.backend or "nft")
 
 
 def _felix(picture: Picture) -> Side:
@@ -108,29 +126,34 @@ def _told(picture: Picture) -> object | None:
 
 def _host(picture: Picture) -> Side:
     for hit in picture.hits(IPTABLES_VERSION):
-        if "exec" not in hit.command and not hit.prose and (backend := _name(hit.value("backend"))):
+        on_host = "exec" not in hit.command and not hit.prose and not elsewhere(picture, hit.host)
+        if on_host and (backend := _name(hit.value("backend"))):
             return Side(backend, (hit,), hit.host)
     return Side("", ())
 
 
-def _rules(picture: Picture, word: str, host: str) -> Side:
-    """The backend in which such rules were counted and the other one has none."""
+def _rules(picture: Picture, word: str, host: str) -> Rules:
+    """The backend in which such rules were counted and the other one has none, or next to none."""
     counts: dict[str, tuple[int, object]] = {}
     for command, number, exhibit in counted(picture, word):
-        if "exec" in exhibit.command:
-            continue
-        backend = (
-            "legacy" if "legacy" in command else "nft" if "nft" in command else host if "iptables" in command else ""
-        )
-        if backend:
+        backend = _counted_in(command, host)
+        if backend and "exec" not in exhibit.command:
             counts[backend] = (number, exhibit.place(0))
     places = tuple(place for _, place in counts.values())
-    full = [backend for backend, (number, _) in counts.items() if number > 0]
+    full = sorted(((number, backend) for backend, (number, _) in counts.items() if number > 0), reverse=True)
     if len(full) == 1:
-        return Side(full[0], places)
-    if not full and len(counts) == 1 and picture.hit(LEGACY_PRESENT):
-        return Side("legacy" if "nft" in counts else "nft", places)
-    return Side("", places)
+        return Rules(full[0][1], False, places)
+    if len(full) == 2:
+        return Rules(full[0][1] if full[0][0] >= FAR_MORE * full[1][0] else "", True, places)
+    if len(counts) == 1 and picture.hit(LEGACY_PRESENT):
+        return Rules("legacy" if "nft" in counts else "nft", False, places)
+    return Rules("", False, places)
+
+
+def _counted_in(command: str, host: str) -> str:
+    if "legacy" in command:
+        return "legacy"
+    return "nft" if "nft" in command else host if "iptables" in command else ""
 
 
 def _name(text: str) -> str:
@@ -138,65 +161,20 @@ def _name(text: str) -> str:
     return "nft" if low in ("nft", "nf_tables", "nftables") else "legacy" if low == "legacy" else ""
 
 
-def fix(picture: Picture, finding: Finding) -> tuple[Step, ...]:
-    value = {"legacy": "Legacy", "nft": "NFT"}.get(finding.value("backend"), "Auto")
-    steps = []
-    if picture.setting(ENV):
-        steps.append(
-            Step(
-                Words(
-                    "Remove the fixed value from the DaemonSet; it wins over the resource",
-                    "去掉 DaemonSet 中写死的值，它的优先级更高",
-                ),
-                f"kubectl -n {picture.namespace} set env ds/calico-node {ENV}-",
-                "disruptive",
-            )
-        )
-    return (
-        *steps,
-        Step(
-            Words("Make Felix use the host's backend", "让 Felix 使用与主机相同的后端"),
-            f'kubectl patch felixconfiguration default --type merge -p \'{{"spec":{{"{FIELD}":"{value}"}}}}\'',
-            "disruptive",
-        ),
-        Step(
-            Words(
-                "Reboot the nodes one by one to flush the other backend's rules", "逐台重启节点，清空另一后端残留的规则"
-            ),
-            "kubectl drain <node> --ignore-daemonsets && reboot",
-            "disruptive",
-        ),
-    )
+def fix(picture: Picture, finding: Finding) -> Iterator[Do | Step]:
+    value = {"legacy": "Legacy", "nft": "NFT"}.get(finding.value("other"), "Auto")
+    yield from ways.set_felix(picture, FIELD, f'"{value}"')
+    yield do("reboot")
 
 
 CAUSE = Cause(
+    module=__name__,
     id="iptables-backend-mismatch",
     code="TRT7003",
     severity="high",
-    name=Words("iptables backends differ", "iptables 后端不一致"),
-    what=Words(
-        "Felix writes its rules into one backend (legacy or nft) while host, kube-proxy or firewall use the other.",
-        "Felix 把规则写入一种后端（legacy 或 nft），而主机、kube-proxy 或防火墙使用另一种。",
-    ),
     explains=("traffic-dead", "service-dead", "not-ready", "log-errors"),
-    look_alikes=(
-        ("kernel-module-missing", Words("there commands fail", "命令本身会失败")),
-        ("firewalld-interference", Words("a third table rejects", "由第三张表拒绝")),
-        ("kube-proxy-down", Words("there are no service rules at all", "完全没有服务规则")),
-    ),
     signs=(FELIX_MODE, FELIX_DETECTED, IPTABLES_VERSION, LEGACY_PRESENT, INCOMPATIBLE),
-    judge=judge,
-    ask=Ask(
-        "iptables -V; iptables-legacy-save | grep -c cali-; iptables-nft-save | grep -c cali-; "
-        "iptables-nft-save | grep -c KUBE-; kubectl -n <ns> logs <pod> | grep -i backend",
-        Words("cali- and KUBE- rules must be in the same backend", "cali- 与 KUBE- 规则必须在同一后端"),
-    ),
+    look=Seen,
+    rules=(rules_together, rules_apart, one_backend, two_backends, tables_of_both),
     fix=fix,
-    verify=(
-        Step(
-            Words("The other backend holds no cali- rule", "另一后端中没有 cali- 规则"),
-            "iptables-legacy-save | grep -c cali-",
-        ),
-    ),
-    prevent=(Words("One backend in every node image.", "所有节点镜像统一使用一种后端。"),),
 )

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from tortie.doctor.causes import ways
+from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
+from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.kernel.trt7001_kernel_module_missing import NO_TABLE as TABLE_4
-from tortie.doctor.causes.legacy import (
-    LIKELY,
-    POSSIBLE,
-    PROVEN,
-    STRONG,
-    Ask,
-    Cause,
-    Finding,
-    Step,
-    cannot_tell,
-    found,
-    ruled_out,
-)
+from tortie.doctor.causes.kernel.whose_node import node_of, said_on
+from tortie.doctor.causes.steps import Step
+from tortie.doctor.causes.underlay.traffic_evidence import unquoted
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Sign
-from tortie.doctor.words import Words
 
 SAVE_6 = Sign("ipv6-save-failed", "ip6tables(-legacy|-nft)?-save command failed")
 RESTORE_6 = Sign("ipv6-restore-failed", "ip6tables(-legacy|-nft)?-restore… failed")
@@ -29,72 +23,65 @@ BOOT = Sign("ipv6-boot-disabled", "ipv6.disable=1")
 SUPPORT = "FELIX_IPV6SUPPORT"
 
 
-def judge(picture: Picture) -> Finding:
-    failing, boot = picture.hits(SAVE_6, RESTORE_6, TABLE_6), picture.hit(BOOT)
-    support, family = picture.setting(SUPPORT), picture.hit(FAMILY)
-    if support and support.value.strip("\"'").lower() == "false":
-        return ruled_out(Words(f"{SUPPORT} is false", f"{SUPPORT} 为 false"), (support,))
-    old = picture.hit(SAVE_4, TABLE_4)
-    if failing and old:
-        return ruled_out(Words("IPv4 fails in the same way", "IPv4 也同样失败"), (old, failing[0]))
-    objects = (SUPPORT, "ipv6.disable=1" if boot else "", "ip6_tables", "ip6tables", *[hit.host for hit in failing[:1]])
-    if failing:
-        why = Words(
-            "Felix programs IPv6 rules, but only ip6tables fails here: the host has no IPv6 netfilter.",
-            "Felix 在写 IPv6 规则，而这里只有 ip6tables 失败：主机没有 IPv6 netfilter。",
+class Seen:
+    """Calls of ip6tables that fail, whether IPv4's fail alike, and what switched IPv6 off."""
+
+    def __init__(self, picture: Picture) -> None:
+        self.failing, self.boot = picture.hits(SAVE_6, RESTORE_6, TABLE_6), picture.hit(BOOT)
+        self.support, self.family = picture.setting(SUPPORT), picture.hit(FAMILY)
+        self.old = picture.hit(SAVE_4, TABLE_4)
+        hosts = [said_on(picture, hit).strip("?") for hit in (*self.failing[:1], self.boot) if hit]
+        self.node = node_of(picture, *hosts) if self.failing else ""
+
+    @property
+    def culprits(self) -> tuple[Culprit, ...]:
+        return culprits(
+            Culprit("setting", SUPPORT),
+            named("setting", "ipv6.disable=1" if self.boot else ""),
+            Culprit("module", "ip6_tables"),
+            Culprit("program", "ip6tables"),
+            named("node", self.node, *(hit.host for hit in self.failing[:1])),
         )
-        proof = boot or family or support
-        return found(PROVEN if proof else STRONG, why, objects, (boot, support, *failing[:2], family))
-    if boot and family:
-        why = Words("IPv6 is off at boot, and a program asks for it", "内核启动参数关闭了 IPv6，而程序仍在使用它")
-        return found(LIKELY, why, objects, (boot, family))
-    if family:
-        why = Words("something asks for an address family that is off", "有程序使用了被关闭的地址族")
-        return found(POSSIBLE, why, objects, (family,))
-    return cannot_tell(Words("no failing ip6tables call is shown", "没有 ip6tables 失败的记录"))
 
 
-def fix(picture: Picture, _finding: Finding) -> tuple[Step, ...]:
-    return (
-        Step(
-            Words("Tell Felix not to program IPv6", "让 Felix 不再处理 IPv6"),
-            f"kubectl -n {picture.namespace} set env ds/calico-node {SUPPORT}=false",
-            "disruptive",
-        ),
-        Step(
-            Words(
-                "Or, where IPv6 is wanted: take ipv6.disable=1 off the kernel line and load ip6_tables at boot",
-                "如确实需要 IPv6：去掉内核参数 ipv6.disable=1，并在启动时加载 ip6_tables",
-            ),
-            "printf 'ip6_tables\\nip6table_filter\\n' > /etc/modules-load.d/calico-ipv6.conf",
-        ),
-    )
+def not_supported(seen: Seen) -> Finding | None:
+    off = seen.support and unquoted(seen.support.value) == "false"
+    return ruled_out((seen.support,), setting=SUPPORT) if off else None
+
+
+def ipv4_too(seen: Seen) -> Finding | None:
+    return ruled_out((seen.old, seen.failing[0])) if seen.failing and seen.old else None
+
+
+def only_ipv6_fails(seen: Seen) -> Finding | None:
+    if not seen.failing:
+        return None
+    proof = seen.boot or seen.family or seen.support
+    evidence = (seen.boot, seen.support, *seen.failing[:2], seen.family)
+    return found(PROVEN if proof else STRONG, seen.culprits, evidence, node=seen.node)
+
+
+def off_at_boot(seen: Seen) -> Finding | None:
+    return found(LIKELY, seen.culprits, (seen.boot, seen.family)) if seen.boot and seen.family else None
+
+
+def family_missing(seen: Seen) -> Finding | None:
+    return found(POSSIBLE, seen.culprits, (seen.family,)) if seen.family else None
+
+
+def fix(picture: Picture, _finding: Finding) -> Iterator[Do | Step]:
+    yield from ways.set_agent_env(picture, SUPPORT, "false")
+    yield do("kernel-line" if picture.hit(BOOT) else "modules")
 
 
 CAUSE = Cause(
+    module=__name__,
     id="ipv6-disabled",
     code="TRT7004",
     severity="medium",
-    name=Words("host without IPv6", "主机未启用 IPv6"),
-    what=Words(
-        "Felix is set to program IPv6 on a host whose kernel has IPv6 netfilter switched off.",
-        "Felix 配置为处理 IPv6，而主机内核没有启用 IPv6 netfilter。",
-    ),
     explains=("crash-loop", "restarts", "felix-not-ready", "not-ready", "log-errors"),
-    look_alikes=(("kernel-module-missing", Words("there ipVersion=0x4 fails too", "ipVersion=0x4 同样失败")),),
     signs=(SAVE_6, RESTORE_6, TABLE_6, SAVE_4, TABLE_4, FAMILY, BOOT),
-    judge=judge,
-    ask=Ask(
-        "cat /proc/cmdline; ip6tables-save -t raw | head -2; "
-        "kubectl -n <ns> get ds calico-node -o yaml | grep -A1 IPV6SUPPORT",
-        Words("ipv6.disable=1 while Felix supports IPv6", "ipv6.disable=1 而 Felix 仍启用 IPv6"),
-    ),
+    look=Seen,
+    rules=(not_supported, ipv4_too, only_ipv6_fails, off_at_boot, family_missing),
     fix=fix,
-    verify=(
-        Step(
-            Words("No line with ipVersion=0x6 fails any more", "不再有 ipVersion=0x6 的失败日志"),
-            "kubectl -n <ns> logs <pod> | grep 0x6 | tail -3",
-        ),
-    ),
-    prevent=(Words("Keep the manifest's default, false.", "保持清单中的默认值 false。"),),
 )

@@ -2,92 +2,128 @@
 
 from __future__ import annotations
 
-from tortie.doctor.causes.legacy import (
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from tortie.doctor.causes.cause import (
     LIKELY,
     POSSIBLE,
     PROVEN,
     STRONG,
-    Ask,
     Cause,
+    Do,
     Finding,
-    Step,
     cannot_tell,
+    do,
     found,
     ruled_out,
 )
+from tortie.doctor.causes.culprits import Culprit, culprits, named
+from tortie.doctor.causes.kernel.whose_node import elsewhere, node_of
 from tortie.doctor.causes.underlay.traffic_evidence import Row, rows, trouble
 from tortie.doctor.picture.facts import Setting
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Sign
-from tortie.doctor.words import Words
 
 KEY, ALL = "net.ipv4.ip_forward", "net.ipv4.conf.all.forwarding"
 PREFLIGHT = Sign("forwarding-preflight", "/proc/sys/net/ipv4/ip_forward contents are not set to 1")
 GATEWAY_DEAD = Sign("forwarding-gateway-incomplete", "169.254.1.1…(incomplete|FAILED)")
 GATEWAY_ASKED = Sign("forwarding-gateway-asked", "who-has 169.254.1.1")
 GATEWAY_ANSWERED = Sign("forwarding-gateway-answered", "169.254.1.1 is-at")
+GATEWAY = "169.254.1.1"
 _VALUE = r"(?P<key>net\.ipv4\.(?:ip_forward|conf\.[\w.-]+?\.forwarding))\s*[=:]\s*(?P<value>[01])\b"
+_FILE = r"^(?P<file>/etc/[\w./-]+):(?:\d+:)?\s*net\.ipv4\.(?:ip_forward|conf\.all\.forwarding)\s*=\s*0\b"
 
 
-def judge(picture: Picture) -> Finding:
-    values = _values(picture)
-    off = [row for row in values if row[1] == "0" and (row[0] in (KEY, ALL) or ".cali" in row[0])]
-    on = [row for row in values if row[1] == "1" and row[0] in (KEY, ALL)]
-    arp, trouble_seen = picture.hits(GATEWAY_DEAD, GATEWAY_ASKED), trouble(picture)
-    global_off = [row for row in off if row[0] in (KEY, ALL)]
-    if global_off:
-        key, _, host, fact = global_off[0]
-        why = Words(
-            f"{key} is 0{f' on {host}' if host else ''}: the node forwards nothing for its pods.",
-            f"{f'{host} 上 ' if host else ''}{key} 为 0：节点不为 pod 转发任何报文。",
-        )
-        if host and _elsewhere(picture, host):
-            return cannot_tell(Words(f"{host} is not one of the nodes shown", f"{host} 不在所示节点之列"))
-        # The two global keys are one switch; a pod's own link that is off as well is a second observation.
-        strength = PROVEN if arp or trouble_seen or any(".cali" in row[0] for row in off) else STRONG
-        return found(
-            strength,
-            why,
-            (key, KEY, ALL, host),
-            (fact, *[row[3] for row in off[1:2]], *arp[:1], *trouble_seen[:1]),
-            host=host,
-        )
-    if on:
-        return ruled_out(Words(f"{on[0][0]} is 1", f"{on[0][0]} 为 1"), (on[0][3],))
-    if preflight := picture.hit(PREFLIGHT):
-        why = Words("ip_forward is not 1 on this host", "该主机的 ip_forward 不是 1")
-        return found(LIKELY, why, (KEY, preflight.host), (preflight,), host=preflight.host)
-    if off:
-        why = Words(f"{off[0][0]} is 0", f"{off[0][0]} 为 0")
-        return found(LIKELY, why, (off[0][0], KEY, off[0][2]), (off[0][3], *arp[:1]), host=off[0][2])
-    if arp and not picture.hit(GATEWAY_ANSWERED):
-        why = Words("pods get no answer from 169.254.1.1", "pod 得不到 169.254.1.1 的应答")
-        return found(POSSIBLE, why, (KEY, "169.254.1.1"), arp[:2])
-    return cannot_tell(Words(f"{KEY} is not shown", f"没有 {KEY} 的值"))
+class Shown(NamedTuple):
+    """A value that a host shows."""
+
+    key: str
+    value: str
+    host: str
+    fact: object
 
 
-def _elsewhere(picture: Picture, host: str) -> bool:
-    """Whether this host is known not to be a node: nodes are shown, and none is called so."""
-    nodes = {name.lower().split(".")[0] for name in picture.nodes_now()}
-    return bool(nodes) and host.lower().split(".")[0] not in nodes
+class Seen:
+    """Forwarding as hosts show it: the two global keys are one switch, a pod's own link is a second observation."""
+
+    def __init__(self, picture: Picture) -> None:
+        self.picture = picture
+        values = _values(picture)
+        self.off = [one for one in values if one.value == "0" and (one.key in (KEY, ALL) or ".cali" in one.key)]
+        self.on = [one for one in values if one.value == "1" and one.key in (KEY, ALL)]
+        self.everywhere = [one for one in self.off if one.key in (KEY, ALL)]
+        self.here = [one for one in self.everywhere if not elsewhere(picture, one.host)]
+        self.arp, self.trouble = picture.hits(GATEWAY_DEAD, GATEWAY_ASKED), trouble(picture)
+        self.file = next((row["file"] for row in rows(picture, _FILE, needle="/etc/")), "")
 
 
-def _values(picture: Picture) -> list[tuple[str, str, str, object]]:
-    """(key, value, host, fact), the last of each host; a pod's own namespace is never meant.
+def another_machine(seen: Seen) -> Finding | None:
+    """It is off where the evidence was collected, and that is no node."""
+    return cannot_tell(host=seen.everywhere[0].host) if seen.everywhere and not seen.here else None
+
+
+def off(seen: Seen) -> Finding | None:
+    if not seen.here:
+        return None
+    key, _, host, fact = seen.here[0]
+    certain = seen.arp or seen.trouble or any(".cali" in one.key for one in seen.off)
+    others = [one.fact for one in seen.off if one is not seen.here[0]]
+    who = culprits(named("setting", key, KEY, ALL), named("node", host))
+    evidence = (fact, *others[:1], *seen.arp[:1], *seen.trouble[:1])
+    node = node_of(seen.picture, host) if host else ""
+    return found(PROVEN if certain else STRONG, who, evidence, sysctl=key, node=node, file=seen.file)
+
+
+def on(seen: Seen) -> Finding | None:
+    return ruled_out((seen.on[0].fact,), sysctl=seen.on[0].key) if seen.on else None
+
+
+def preflight(seen: Seen) -> Finding | None:
+    hit = seen.picture.hit(PREFLIGHT)
+    if hit is None:
+        return None
+    return found(LIKELY, culprits(Culprit("setting", KEY), named("node", hit.host)), (hit,), node=hit.host)
+
+
+def off_on_a_link(seen: Seen) -> Finding | None:
+    if not seen.off:
+        return None
+    key, _, host, fact = seen.off[0]
+    who = culprits(named("setting", key, KEY), named("node", host))
+    return found(LIKELY, who, (fact, *seen.arp[:1]), sysctl=key, node=host)
+
+
+def no_answer(seen: Seen) -> Finding | None:
+    if not seen.arp or seen.picture.hit(GATEWAY_ANSWERED):
+        return None
+    who = (Culprit("setting", KEY), Culprit("address", GATEWAY))
+    return found(POSSIBLE, who, seen.arp[:2], gateway=GATEWAY)
+
+
+def _values(picture: Picture) -> list[Shown]:
+    """The last of each host; a pod's own namespace is never meant.
 
     What a file says counts only where no running value is shown.
     """
-    last: dict[tuple[str, str], tuple[str, str, str, object]] = {}
-    written: dict[tuple[str, str], tuple[str, str, str, object]] = {}
+    last: dict[tuple[str, str], Shown] = {}
+    written: dict[tuple[str, str], Shown] = {}
     for row in rows(picture, _VALUE, needle="net.ipv4."):
         line = row.match.string
         if _inside_pod(row) or line.lstrip().startswith("#"):
             continue
         in_file = any(word in text for word in ("sysctl.conf", "sysctl.d") for text in (row.command, line))
-        (written if in_file else last)[row.host, row["key"]] = (row["key"], row["value"], row.host, row)
+        (written if in_file else last)[row.host, row["key"]] = Shown(row["key"], row["value"], row.host, row)
     for row in rows(picture, r"^\s*(?P<value>[01])\s*$", "ipv4/ip_forward", "-n net.ipv4.ip_forward"):
         if not _inside_pod(row):
-            last[row.host, KEY] = (KEY, row["value"], row.host, row)
+            last[row.host, KEY] = Shown(KEY, row["value"], row.host, row)
+    for setting in _settings(picture):
+        last.setdefault((setting.host, setting.name), Shown(setting.name, setting.value, setting.host, setting))
+    return list((last or written).values())
+
+
+def _settings(picture: Picture) -> Iterator[Setting]:
+    """The same values where a reader has understood them, without those of pods."""
     in_pods = {
         (exhibit.source, exhibit.number(index))
         for exhibit in picture.exhibits
@@ -97,8 +133,7 @@ def _values(picture: Picture) -> list[tuple[str, str, str, object]]:
     for setting in picture.of(Setting):
         known = setting.scope == "sysctl" and setting.name in (KEY, ALL) and setting.value in ("0", "1")
         if known and (setting.place.source, setting.place.first) not in in_pods:
-            last.setdefault((setting.host, setting.name), (setting.name, setting.value, setting.host, setting))
-    return list((last or written).values())
+            yield setting
 
 
 def _inside_pod(row: Row) -> bool:
@@ -109,38 +144,21 @@ def _pods_own(command: str) -> bool:
     return "exec" in command and "calico-node" not in command and "canal" not in command
 
 
-def fix(_picture: Picture, _finding: Finding) -> tuple[Step, ...]:
-    return (
-        Step(Words("Switch forwarding on now", "立即开启转发"), f"sysctl -w {KEY}=1"),
-        Step(
-            Words("Keep it over reboots, in a file that sorts last", "写入排序在最后的文件，重启后仍生效"),
-            f"echo '{KEY} = 1' > /etc/sysctl.d/99-zz-calico-forward.conf",
-        ),
-        Step(
-            Words("Find the file that switched it off, and take the line out", "找出关闭转发的配置文件并删除该行"),
-            "grep -rn -e ip_forward -e '\\.forwarding' /etc/sysctl.conf /etc/sysctl.d /usr/lib/sysctl.d /run/sysctl.d",
-        ),
-    )
+def fix(_picture: Picture, finding: Finding) -> Iterator[Do]:
+    key = finding.value("sysctl")
+    yield do("now", sysctl=key if ".cali" in key else KEY)
+    yield do("keep")
+    yield do("file") if finding.value("file") else do("find")
 
 
 CAUSE = Cause(
+    module=__name__,
     id="sysctl-forwarding-off",
     code="TRT7006",
     severity="medium",
-    name=Words("packet forwarding is off", "未开启转发"),
-    what=Words(
-        "net.ipv4.ip_forward is 0, so that the node does not pass packets on for its pods.",
-        "net.ipv4.ip_forward 为 0，节点不会为 pod 转发报文。",
-    ),
     explains=("traffic-dead", "service-dead"),
-    look_alikes=(
-        ("networkmanager-interference", Words("there the /32 routes vanish", "/32 路由会消失")),
-        ("firewalld-interference", Words("there an nft reject counter grows", "nft reject 计数增长")),
-    ),
     signs=(PREFLIGHT, GATEWAY_DEAD, GATEWAY_ASKED, GATEWAY_ANSWERED),
-    judge=judge,
-    ask=Ask(f"sysctl {KEY} {ALL}", Words("0 means that nothing is forwarded", "0 表示不转发")),
+    look=Seen,
+    rules=(another_machine, off, on, preflight, off_on_a_link, no_answer),
     fix=fix,
-    verify=(Step(Words("Both print 1", "两者均为 1"), f"sysctl {KEY} {ALL}"),),
-    prevent=(Words("Exempt this sysctl from hardening.", "安全加固时排除该参数。"),),
 )

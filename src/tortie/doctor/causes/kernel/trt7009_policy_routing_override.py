@@ -1,76 +1,128 @@
-"""TRT7009: an ip rule ahead of the main table sends answers to pods out of the uplink."""
+"""TRT7009: an ip rule ahead of the main table sends answers to pods out of the uplink, or takes pods' marks for its."""
 
 from __future__ import annotations
 
-from tortie.doctor.causes.legacy import (
-    LIKELY,
-    POSSIBLE,
-    PROVEN,
-    STRONG,
-    Ask,
-    Cause,
-    Finding,
-    Step,
-    cannot_tell,
-    found,
-    ruled_out,
-)
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Final
+
+from tortie.doctor.causes import ways
+from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
+from tortie.doctor.causes.culprits import Culprit, culprits, named
+from tortie.doctor.causes.kernel.mark_evidence import MAIN, failing_behind, free_bits, overlapping
+from tortie.doctor.causes.kernel.whose_node import elsewhere, node_of
+from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.underlay.traffic_evidence import Row, rows, trouble
 from tortie.doctor.picture.picture import Picture
-from tortie.doctor.signs import Sign
-from tortie.doctor.words import Words
+from tortie.doctor.signs import Hit, Sign
 
 CLOUD_SETUP = Sign("rule-nm-cloud-setup", "nm-cloud-setup")
-MAIN = 32766
-NM_PRIORITIES = range(30000, 31000)  # nm-cloud-setup uses 30200 and 30400
+NM_PRIORITIES: Final = range(30000, 31000)  # nm-cloud-setup uses 30200 and 30400
+# Tables that hold nothing but what their owner reaches: Tailscale's, and those of VRFs.
+OTHERS_OWN: Final = ("main", "local", "default", "52", "[l3mdev-table]")
 _RULE = r"^\s*(?P<priority>\d+):\s+(?P<selector>(?:not )?from .+?)\s+lookup\s+(?P<table>\S+)"
 
 
-def judge(picture: Picture) -> Finding:
-    shown = list(rows(picture, _RULE, needle=" lookup "))
-    ahead = [row for row in shown if 0 < int(row["priority"]) < MAIN and _overrides(row)]
-    if shown and not ahead:
-        return ruled_out(Words("no ip rule stands before the main table", "main 表之前没有其他 ip rule"), shown[:3])
-    unit = next((hit for hit in picture.hits(CLOUD_SETUP) if not hit.prose), None)
-    trouble_seen = trouble(picture)
-    if not ahead:
-        if unit and trouble_seen:
-            why = Words(
-                "nm-cloud-setup runs here; its rules are not shown", "本机运行 nm-cloud-setup，但没有给出 ip rule"
-            )
-            return found(POSSIBLE, why, ("nm-cloud-setup",), (unit,))
-        return cannot_tell(Words("ip rule is not shown", "没有 ip rule 的输出"))
-    rule = ahead[0]
-    routes = _table(picture, rule["table"])
-    nm = unit is not None or any(int(row["priority"]) in NM_PRIORITIES for row in ahead)
-    why = Words(
-        f"The rule {rule['priority']}: {rule['selector']} lookup {rule['table']} is asked before the main table, "
-        "so answers to local pods leave by the uplink.",
-        f"规则 {rule['priority']}: {rule['selector']} lookup {rule['table']} 先于 main 表匹配，发给本机 pod "
-        "的应答会从上联口出去。",
+class Seen:
+    """The rules, those of them that are asked before the main table, and what makes them."""
+
+    def __init__(self, picture: Picture) -> None:
+        self.picture = picture
+        listed = rows(picture, _RULE, needle=" lookup ")
+        self.shown = [row for row in listed if not elsewhere(picture, row.host)]
+        self.ahead = [row for row in self.shown if 0 < int(row["priority"]) < MAIN and _overrides(row)]
+        self.unit = next((hit for hit in picture.hits(CLOUD_SETUP) if not hit.prose), None)
+
+    @cached_property
+    def trouble(self) -> list[object]:
+        return trouble(self.picture)
+
+    @property
+    def by_cloud_setup(self) -> bool:
+        return self.unit is not None or any(int(row["priority"]) in NM_PRIORITIES for row in self.ahead)
+
+    @cached_property
+    def routes(self) -> list[Row]:
+        return _table(self.picture, self.ahead[0]["table"])
+
+    @property
+    def strength(self) -> float:
+        """Of the unit, the symptom, the table and the priority three prove it together."""
+        made = self.by_cloud_setup
+        certain = [bool(self.unit), bool(self.trouble), bool(self.routes), made]
+        if sum(certain) >= 3:
+            return PROVEN
+        if made or (self.trouble and self.routes):
+            return STRONG
+        return LIKELY if any(certain) else POSSIBLE
+
+    @property
+    def culprits(self) -> tuple[Culprit, ...]:
+        first, *others = self.ahead
+        selector, table = first["selector"], first["table"]
+        return culprits(
+            named("unit", "nm-cloud-setup" if self.by_cloud_setup else ""),
+            named("rule", first["priority"], f"{selector} lookup {table}", table, selector.removeprefix("from ")),
+            named("rule", *(row["priority"] for row in others[:2])),
+            named("node", first.host),
+            Culprit("program", "ip rule"),
+        )
+
+
+def marks_overlap(seen: Seen) -> Finding | None:
+    """The other program is there on many machines: only what fails behind its table speaks for it."""
+    overlap = overlapping(seen.picture, seen.shown)
+    if overlap is None:
+        return None
+    rule, behind = overlap
+    failing = failing_behind(seen.picture, _table(seen.picture, behind["table"]), behind["table"])
+    if not failing and not seen.trouble:
+        return None
+    who = culprits(
+        named(
+            "rule", rule["priority"], rule["selector"].removeprefix("from all "), behind["priority"], behind["table"]
+        ),
+        Culprit("setting", "iptablesMarkMask"),
+        named("node", rule.host),
     )
-    objects = (
-        "nm-cloud-setup" if nm else "",
-        rule["priority"],
-        f"{rule['selector']} lookup {rule['table']}",
-        rule["table"],
-        rule["selector"].removeprefix("from "),
-        *[row["priority"] for row in ahead[1:3]],
-        rule.host,
-        "ip rule",
-    )
-    sure = [bool(unit), bool(trouble_seen), bool(routes), nm]
-    strength = PROVEN if sum(sure) >= 3 else POSSIBLE
-    if strength < PROVEN and any(sure):
-        strength = STRONG if nm or (trouble_seen and routes) else LIKELY
-    evidence = (unit, *ahead[:2], *routes[:2], *trouble_seen[:2])
-    return found(strength, why, objects, evidence, rule=rule["priority"], nm="yes" if nm else "")
+    return found(
+        STRONG if failing else POSSIBLE, who, (rule, behind, *(failing or seen.trouble)[:2]),
+        priority=rule["priority"], selector=rule["selector"], table=behind["table"],
+        node=_node(seen, rule), mask=free_bits(rule),
+    )  # fmt: skip
+
+
+def nothing_ahead(seen: Seen) -> Finding | None:
+    return ruled_out(seen.shown[:3]) if seen.shown and not seen.ahead else None
+
+
+def cloud_setup_runs(seen: Seen) -> Finding | None:
+    if seen.ahead or seen.unit is None or not seen.trouble:
+        return None
+    unit: Hit = seen.unit
+    return found(POSSIBLE, named("unit", "nm-cloud-setup"), (unit,), made_by="nm-cloud-setup", node=unit.host)
+
+
+def rule_ahead(seen: Seen) -> Finding | None:
+    if not seen.ahead:
+        return None
+    rule = seen.ahead[0]
+    evidence = (seen.unit, *seen.ahead[:2], *seen.routes[:2], *seen.trouble[:2])
+    return found(
+        seen.strength, seen.culprits, evidence,
+        priority=rule["priority"], selector=rule["selector"], table=rule["table"],
+        made_by="nm-cloud-setup" if seen.by_cloud_setup else "", node=_node(seen, rule),
+    )  # fmt: skip
+
+
+def _node(seen: Seen, rule: Row) -> str:
+    return node_of(seen.picture, rule.host) if rule.host else ""  # nothing is drained on a guess
 
 
 def _overrides(row: Row) -> bool:
     """Neither a mark (WireGuard, meshes) nor a pod's own rule: it catches what the host itself sends."""
-    selector, table = row["selector"], row["table"]
-    return "fwmark" not in selector and " to " not in selector and table not in ("main", "local", "default")
+    selector = row["selector"]
+    return "fwmark" not in selector and " to " not in selector and row["table"] not in OTHERS_OWN
 
 
 def _table(picture: Picture, table: str) -> list[Row]:
@@ -81,60 +133,44 @@ def _table(picture: Picture, table: str) -> list[Row]:
     return [] if any(" dev cali" in row.match.string for row in listed) else listed
 
 
-def fix(_picture: Picture, finding: Finding) -> tuple[Step, ...]:
-    if finding.value("nm"):
-        return (
-            Step(
-                Words("Switch nm-cloud-setup off for good", "永久关闭 nm-cloud-setup"),
-                "systemctl disable --now nm-cloud-setup.timer nm-cloud-setup.service",
-            ),
-            Step(
-                Words("Reboot to drop its rules and tables", "重启以清除它添加的规则和路由表"),
-                "kubectl drain <node> --ignore-daemonsets && reboot",
-                "disruptive",
-            ),
-        )
-    rule = finding.value("rule", "<priority>")
-    return (
-        Step(
-            Words(
-                "Put a rule for the pod range ahead of it, in the script or connection that made it",
-                "在产生该规则的脚本或连接配置中，为 pod 网段添加更优先的规则",
-            ),
-            f"ip rule add to <pod CIDR> lookup main priority {max(1, int(rule) - 1) if rule.isdecimal() else 100}",
-            "disruptive",
-        ),
-        Step(
-            Words("Or remove the rule where it is configured", "或在配置来源处删除该规则"),
-            f"ip rule del priority {rule}",
-            "disruptive",
-        ),
-    )
+def fix(picture: Picture, finding: Finding) -> Iterator[Do | Step]:
+    if _marks(picture, finding):
+        yield do("other-marks")
+        if mask := finding.value("mask"):
+            yield from ways.set_felix(picture, "iptablesMarkMask", mask)
+        return
+    if _cloud_setup(picture, finding):
+        yield do("cloud-setup")
+        yield do("reboot")
+        return
+    before = max(1, int(finding.value("priority", "101")) - 1)
+    pods = next((pool.cidr for pool in picture.pools_now() if pool.cidr and ":" not in pool.cidr), "")
+    yield do("pods-first", before=before, pod_cidr=pods)
+    yield do("origin")
+    yield do("remove")
+
+
+def _cloud_setup(_picture: Picture, finding: Finding) -> bool:
+    return finding.value("made_by") == "nm-cloud-setup"
+
+
+def _marks(_picture: Picture, finding: Finding) -> bool:
+    return finding.rule == "marks-overlap"
 
 
 CAUSE = Cause(
+    module=__name__,
     id="policy-routing-override",
     code="TRT7009",
     severity="high",
-    name=Words("policy routing comes first", "策略路由抢先"),
-    what=Words(
-        "An ip rule ahead of the main table (nm-cloud-setup, multi-homing scripts) sends the host's answers "
-        "to pods elsewhere.",
-        "main 表之前的 ip rule（nm-cloud-setup、多网卡脚本）把主机发给 pod 的应答送到了别处。",
-    ),
     explains=("traffic-dead", "service-dead", "not-ready", "killed-by-liveness"),
-    look_alikes=(
-        ("networkmanager-interference", Words("there the pod routes vanish", "pod 路由会消失")),
-        ("sysctl-forwarding-off", Words("there ip_forward is 0", "ip_forward 为 0")),
-    ),
     signs=(CLOUD_SETUP,),
-    judge=judge,
-    ask=Ask(
-        "ip rule; ip route show table all | grep -v -e '^local' -e '^broadcast' | head -40; systemctl "
-        "list-timers | grep nm-cloud",
-        Words("only rules 0, 32766 and 32767 are normal", "正常情况下只有 0、32766、32767 三条规则"),
-    ),
+    look=Seen,
+    rules=(marks_overlap, nothing_ahead, cloud_setup_runs, rule_ahead),
     fix=fix,
-    verify=(Step(Words("Only 0, 32766 and 32767 are left", "只剩 0、32766、32767"), "ip rule"),),
-    prevent=(Words("Remove nm-cloud-setup from node images.", "从节点镜像中移除 nm-cloud-setup。"),),
+    prevents={
+        "cloud-setup": _cloud_setup,
+        "scripts": lambda picture, finding: not (_cloud_setup(picture, finding) or _marks(picture, finding)),
+        "marks": _marks,
+    },
 )

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from tortie.doctor.causes.legacy import (
+from collections.abc import Iterator
+from functools import cached_property
+
+from tortie.doctor.causes import ways
+from tortie.doctor.causes.cause import (
     HINT,
     LIKELY,
     POSSIBLE,
     PROVEN,
     STRONG,
-    Ask,
     Cause,
+    Do,
     Finding,
-    Step,
     cannot_tell,
+    do,
     found,
     ruled_out,
 )
+from tortie.doctor.causes.culprits import Culprit, culprits, named
+from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.underlay.traffic_evidence import (
     captures,
     compiled,
@@ -28,7 +34,6 @@ from tortie.doctor.causes.underlay.traffic_evidence import (
 from tortie.doctor.picture.facts import Route, Setting
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Hit, Sign
-from tortie.doctor.words import Words
 
 BAD_SUM = Sign("offload-bad-cksum", "[bad udp cksum <seen> -> <wanted>] VXLAN")
 SUM_ERRORS = Sign("offload-udp-csum-errors", "UdpInCsumErrors <n>")
@@ -39,76 +44,98 @@ SLOW = 5.0  # seconds that a request inside a cluster never takes by itself
 SUSPECT_DRIVERS = ("vmxnet3", "hv_netvsc", "virtio_net", "be2net", "bnx2x", "i40e")
 
 
-def judge(picture: Picture) -> Finding:
-    lost, dead = lost_on_the_way(picture, "vxlan"), cross_node_dead(picture)
-    bad = [hit for hit in picture.hits(BAD_SUM) if not hit.prose]
-    one_sided = ping_but_no_tcp(picture)
-    sides = {side_of(picture, hit) for hit in bad}
-    if lost and sides <= {"sender"}:
-        return ruled_out(Words("nothing arrives on the VXLAN port", "VXLAN 端口上没有收到任何包"), (lost[1],))
-    if dead and not one_sided and not bad:
-        return ruled_out(Words("pings between pods fail too", "pod 之间连 ping 也不通"), dead[:1])
-    errors = [hit for hit in picture.hits(SUM_ERRORS) if hit.value("n").isdecimal() and int(hit.value("n")) > 0]
-    drivers = [row for row in rows(picture, _DRIVER, "ethtool") if row["driver"] in SUSPECT_DRIVERS]
-    offload = list(rows(picture, _OFFLOAD, "ethtool"))
-    on = [row for row in offload if row["value"] == "on" and row["feature"] != "tx-udp_tnl-segmentation"]
-    growing, cured = _growing(picture), _cured(picture)
-    told = picture.said("offload-off-helps")
-    helps: list[object] = [*cured, *told]
-    vxlan = bool(bad) or "vxlan" in encapsulation(picture) or bool(picture.commands("vxlan.calico"))
-    vxlan = vxlan or any("vxlan" in statement.text.lower() for statement in told)
-    support = [bool(one_sided), bool(errors), bool(drivers or on), bool(helps)]
-    device = _device(picture, bad)
-    objects = (
-        device,
-        "vxlan.calico",
-        FEATURE,
-        *[row["driver"] for row in drivers[:1]],
-        "ChecksumOffloadBroken",
-        *[hit.host for hit in bad[:1]],
-        *[row.host for row in drivers[:1]],
-    )
-    evidence = (*bad[:1], *(growing or errors[:1]), *drivers[:1], *on[:1], *one_sided[:2], *helps[:1])
-    link = device or "the uplink"
-    why = Words(
-        f"VXLAN packets reach the receiver with a bad checksum: offload on {link} spoils them, so pings pass "
-        "and TCP does not.",
-        f"VXLAN 包到达接收端时校验和错误：{device or '上联网卡'} 的卸载功能损坏了校验和，因此 ping 通而 TCP 不通。",
-    )
-    if "receiver" in sides or ("unknown" in sides and any(support)):
-        strength = PROVEN if one_sided else STRONG if any(support) else LIKELY
-        return found(strength, why, objects, evidence, device=device)
-    if helps and (one_sided or errors or vxlan):
-        return found(PROVEN if cured and growing else STRONG, why, objects, evidence, device=device)
-    if (errors and one_sided) or (growing and vxlan and (on or _slow(picture))):
-        return found(STRONG, why, objects, evidence, device=device)
-    if one_sided and vxlan:
-        why = Words(
-            "pings cross nodes over VXLAN and TCP does not, as with spoiled checksums",
-            "VXLAN 下跨节点 ping 通而 TCP 不通，符合校验和损坏的现象",
+class Seen:
+    """Sums that captures and counters show, what passes and what does not, and what the card is told to do."""
+
+    def __init__(self, picture: Picture) -> None:
+        self.picture = picture
+        self.bad = [hit for hit in picture.hits(BAD_SUM) if not hit.prose]
+        self.sides = {side_of(picture, hit) for hit in self.bad}
+        self.one_sided = ping_but_no_tcp(picture)
+        counted = [hit for hit in picture.hits(SUM_ERRORS) if hit.value("n").isdecimal()]
+        self.errors = [hit for hit in counted if int(hit.value("n")) > 0]
+        self.clean = [hit for hit in counted if hit.value("n") == "0"]
+        self.growing, self.cured = _growing(picture), _cured(picture)
+        self.told = picture.said("offload-off-helps")
+        self.helps: list[object] = [*self.cured, *self.told]
+        self.drivers = [row for row in rows(picture, _DRIVER, "ethtool") if row["driver"] in SUSPECT_DRIVERS]
+        offload = rows(picture, _OFFLOAD, "ethtool")
+        self.on = [row for row in offload if row["value"] == "on" and row["feature"] != "tx-udp_tnl-segmentation"]
+
+    @cached_property
+    def vxlan(self) -> bool:
+        shown = self.bad or "vxlan" in encapsulation(self.picture) or self.picture.commands("vxlan.calico")
+        return bool(shown) or any("vxlan" in statement.text.lower() for statement in self.told)
+
+    @property
+    def supported(self) -> bool:
+        return bool(self.one_sided or self.errors or self.drivers or self.on or self.helps)
+
+    @cached_property
+    def device(self) -> str:
+        return _device(self.picture)
+
+    def found(self, strength: float, say: str) -> Finding:
+        who = culprits(
+            named("interface", self.device, "vxlan.calico"),
+            Culprit("setting", FEATURE),
+            named("module", *(row["driver"] for row in self.drivers[:1])),
+            Culprit("setting", "ChecksumOffloadBroken"),
+            named("node", *(hit.host for hit in self.bad[:1]), *(row.host for row in self.drivers[:1])),
         )
-        return found(LIKELY if drivers or on else POSSIBLE, why, objects, evidence, device=device)
-    if one_sided or growing or "unknown" in sides:
-        why = Words(
-            "pings pass where TCP does not, or checksums are bad; whether they are bad on arrival is not shown",
-            "ping 通而 TCP 不通，或出现校验和错误；但未显示接收端的校验和是否错误",
-        )
-        return found(POSSIBLE if one_sided or growing else HINT, why, objects, evidence, device=device)
-    clean = [hit for hit in picture.hits(SUM_ERRORS) if hit.value("n") == "0"]
-    if bad and clean and not errors:
-        why = Words(
-            "the receiver counts no bad checksum; at the sender they are normal with offload",
-            "接收端没有校验和错误计数；发送端看到 bad cksum 属于卸载的正常现象",
-        )
-        return ruled_out(why, (*clean[:1], *bad[:1]))
-    if bad:
-        return cannot_tell(
-            Words(
-                "a bad checksum at the sender alone is normal with offload; no capture at the receiver is shown",
-                "仅在发送端看到校验和错误属于卸载的正常现象；没有接收端的抓包",
-            )
-        )
-    return cannot_tell(Words("no capture at the receiver is shown", "没有接收端的抓包"))
+        counters = self.growing or self.errors[:1]
+        card = (*self.drivers[:1], *self.on[:1])
+        evidence = (*self.bad[:1], *counters, *card, *self.one_sided[:2], *self.helps[:1])
+        return found(strength, who, evidence, say=say, device=self.device)
+
+
+def nothing_arrives(seen: Seen) -> Finding | None:
+    lost = lost_on_the_way(seen.picture, "vxlan")
+    return ruled_out((lost[1],)) if lost and seen.sides <= {"sender"} else None
+
+
+def pings_fail_too(seen: Seen) -> Finding | None:
+    dead = cross_node_dead(seen.picture)
+    return ruled_out(dead[:1]) if dead and not seen.one_sided and not seen.bad else None
+
+
+def bad_on_arrival(seen: Seen) -> Finding | None:
+    if "receiver" in seen.sides or ("unknown" in seen.sides and seen.supported):
+        strength = PROVEN if seen.one_sided else STRONG if seen.supported else LIKELY
+        return seen.found(strength, "bad-on-arrival")
+    return None
+
+
+def off_helps(seen: Seen) -> Finding | None:
+    if seen.helps and (seen.one_sided or seen.errors or seen.vxlan):
+        return seen.found(PROVEN if seen.cured and seen.growing else STRONG, "off-helps")
+    return None
+
+
+def errors_counted(seen: Seen) -> Finding | None:
+    slowly = seen.growing and seen.vxlan and (seen.on or _slow(seen.picture))
+    return seen.found(STRONG, "errors-counted") if (seen.errors and seen.one_sided) or slowly else None
+
+
+def pings_only(seen: Seen) -> Finding | None:
+    if not (seen.one_sided and seen.vxlan):
+        return None
+    return seen.found(LIKELY if seen.drivers or seen.on else POSSIBLE, "pings-only")
+
+
+def arrival_not_shown(seen: Seen) -> Finding | None:
+    if seen.one_sided or seen.growing:
+        return seen.found(POSSIBLE, "arrival-not-shown")
+    return seen.found(HINT, "arrival-not-shown") if "unknown" in seen.sides else None
+
+
+def receiver_counts_none(seen: Seen) -> Finding | None:
+    none = seen.bad and seen.clean and not seen.errors
+    return ruled_out((*seen.clean[:1], *seen.bad[:1])) if none else None
+
+
+def sender_only(seen: Seen) -> Finding | None:
+    return cannot_tell() if seen.bad else None
 
 
 def side_of(picture: Picture, hit: Hit) -> str:
@@ -148,21 +175,20 @@ def _growing(picture: Picture) -> list[Setting]:
 
 def _cured(picture: Picture) -> list[Setting]:
     """The same request, slow before the offload was switched off and quick after it."""
-    off = [
-        exhibit
-        for exhibit in picture.commands("ethtool", "-K")
-        if compiled(r"\b(?:tx|checksum)\S*\s+off\b").search(exhibit.command)
-    ]
+    switched = compiled(r"\b(?:tx|checksum)\S*\s+off\b")
+    off = [one.place(0) for one in picture.commands("ethtool", "-K") if switched.search(one.command)]
     timed = _timed(picture)
-    for exhibit in off:
-        at = exhibit.place(0)
-        for before in timed:
-            for after in timed:
-                same = before.name == after.name and before.host == after.host
-                order = before.place.source == at.source and before.place.first < at.first < after.place.first
-                if same and order and float(before.value) >= SLOW > 4 * float(after.value):
-                    return [before, after]
+    pairs = ((before, after) for before in timed for after in timed if _quicker(before, after))
+    for before, after in pairs:
+        source, start, end = before.place.source, before.place.first, after.place.first
+        if any(at.source == source and start < at.first < end for at in off):
+            return [before, after]
     return []
+
+
+def _quicker(before: Setting, after: Setting) -> bool:
+    same = before.name == after.name and before.host == after.host
+    return same and float(before.value) >= SLOW > 4 * float(after.value)
 
 
 def _slow(picture: Picture) -> list[Setting]:
@@ -176,62 +202,37 @@ def _timed(picture: Picture) -> list[Setting]:
     ]
 
 
-def _device(picture: Picture, _bad: list[Hit]) -> str:
+def _device(picture: Picture) -> str:
+    """Where VXLAN was captured, else what ethtool was asked about."""
     for capture in captures(picture):
         if "vxlan" in capture.kinds and capture.device not in ("any", ""):
             return capture.device
-    named = next(rows(picture, r"", "ethtool -k", "ethtool -K", "ethtool -i"), None)
-    words = named.command.replace(";", " ").split() if named else []
+    asked = next(rows(picture, r"", "ethtool -k", "ethtool -K", "ethtool -i"), None)
+    words = asked.command.replace(";", " ").split() if asked else []
     return next((words[i + 2] for i, word in enumerate(words[:-2]) if word == "ethtool"), "")
 
 
-def fix(_picture: Picture, finding: Finding) -> tuple[Step, ...]:
-    device = finding.value("device", "<uplink>")
-    return (
-        Step(
-            Words("Try it: switch the offload off on every node", "先验证：在所有节点关闭该卸载"),
-            f"ethtool -K {device} {FEATURE} off",
-            "disruptive",
-        ),
-        Step(
-            Words(
-                "Make it last: Felix then switches it off on vxlan.calico",
-                "永久生效：由 Felix 在 vxlan.calico 上关闭卸载",
-            ),
-            "kubectl patch felixconfiguration default --type merge "
-            '-p \'{"spec":{"featureDetectOverride":"ChecksumOffloadBroken=true"}}\'',
-            "disruptive",
-        ),
-        Step(Words("Update the firmware or driver of the network card", "升级网卡固件或驱动"), f"ethtool -i {device}"),
-    )
+def fix(picture: Picture, finding: Finding) -> Iterator[Do | Step]:
+    device = finding.value("device", "vxlan.calico")
+    if finding.rule != "off-helps":  # there it was tried, with success
+        yield do("try", device=device)
+    yield do("last")
+    yield from ways.set_felix(picture, "featureDetectOverride", '"ChecksumOffloadBroken=true"')
+    if device != "vxlan.calico":
+        yield do("card", device=device)
 
 
 CAUSE = Cause(
+    module=__name__,
     id="vxlan-checksum-offload",
     code="TRT7011",
     severity="high",
-    name=Words("checksum offload breaks VXLAN", "VXLAN 校验和卸载故障"),
-    what=Words(
-        "Network card, hypervisor or kernel spoils the checksums of VXLAN packets: ICMP crosses nodes, TCP "
-        "and UDP do not.",
-        "网卡、虚拟化层或内核破坏了 VXLAN 报文的校验和：ICMP 可跨节点，TCP/UDP 不行。",
-    ),
     explains=("traffic-dead", "service-dead"),
-    look_alikes=(
-        ("vxlan-port-blocked", Words("there nothing arrives, not even pings", "接收端什么都收不到，ping 也不通")),
-        ("mtu-mismatch", Words("there small TCP packets pass", "小的 TCP 包可以通过")),
-        ("ipip-blocked-by-cloud", Words("there routes use tunl0", "路由走 tunl0")),
-    ),
     signs=(BAD_SUM, SUM_ERRORS),
-    judge=judge,
-    ask=Ask(
-        "tcpdump -nvi <uplink> udp port 4789 -c 5   # at the receiver; then: nstat -az | grep UdpInCsum; "
-        "ethtool -i <uplink>",
-        Words("packets that arrive with a bad checksum decide", "接收端出现 bad udp cksum 即可确定"),
+    look=Seen,
+    rules=(
+        nothing_arrives, pings_fail_too, bad_on_arrival, off_helps, errors_counted, pings_only, arrival_not_shown,
+        receiver_counts_none, sender_only,
     ),
     fix=fix,
-    verify=(
-        Step(Words("TCP answers across nodes", "跨节点 TCP 正常"), "curl -m 5 http://<pod on another node>:<port>/"),
-    ),
-    prevent=(Words("Test TCP, not only ping, after every upgrade.", "升级后不要只测 ping，还要测 TCP。"),),
-)
+)  # fmt: skip

@@ -2,216 +2,203 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import cached_property
+from typing import NamedTuple
+
+from tortie.doctor.causes import ways
+from tortie.doctor.causes.cause import (
+    LIKELY,
+    POSSIBLE,
+    PROVEN,
+    STRONG,
+    Cause,
+    Do,
+    Finding,
+    cannot_tell,
+    do,
+    found,
+    ruled_out,
+)
+from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.datastore.api_evidence import (
     BPF_SIGNS,
     RESTORE_FAILED,
     RULE_SIGNS,
     VIP_SIGNS,
     bpf_on,
+    direct_answers,
+    kubernetes_endpoints,
     proxy_pods,
     vip_rules,
     vip_troubles,
+    vips,
 )
-from tortie.doctor.causes.legacy import (
-    LIKELY,
-    POSSIBLE,
-    PROVEN,
-    STRONG,
-    Ask,
-    Cause,
-    Finding,
-    Step,
-    cannot_tell,
-    found,
-    ruled_out,
-)
+from tortie.doctor.causes.steps import Step
 from tortie.doctor.picture.facts import Setting, Workload
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Sign
-from tortie.doctor.words import Words
+from tortie.doctor.texts import Text, Value
 
 NO_CONFIGMAP = Sign("trt7013-no-configmap", 'configmaps "kubernetes-services-endpoint" not found')
 HEALTHZ = Sign("trt7013-healthz", "BPF Proxy Healthz server failed")
 HEALTHZ_PORT = Sign("trt7013-healthz-port", ":10256: bind: address already in use")
 OLD_KERNEL = Sign("trt7013-old-kernel", "BPF dataplane mode enabled but not supported by the kernel")
 NO_BPFFS = Sign("trt7013-no-bpffs", "BPF filesystem is not mounted")
-HOST = "KUBERNETES_SERVICE_HOST"
+HOST, ENDPOINT = "KUBERNETES_SERVICE_HOST", "kubernetes-services-endpoint"
+
+
+class Problem(NamedTuple):
+    """Something that the mode needs and that is not so."""
+
+    word: str  # of the texts
+    evidence: tuple[object, ...]
+    address: str = ""
+
+
+class Seen:
+    """The mode, what it needs, and whether the API's service address works."""
+
+    def __init__(self, picture: Picture) -> None:
+        self.picture = picture
+        self.on = bpf_on(picture)
+        self.healthz, self.kernel = picture.hits(HEALTHZ, HEALTHZ_PORT), picture.hits(OLD_KERNEL, NO_BPFFS)
+        self.of_felix = [hit for hit in self.healthz if hit.sign == HEALTHZ.key]
+        self.failing, self.loopback = vip_troubles(picture), _loopback(picture)
+        self.proxies = [pod for pod in proxy_pods(picture) if pod.status in ("", "Running")]
+        self.rules = vip_rules(picture)
+
+    @property
+    def in_this_mode(self) -> bool:
+        return bool(self.on or self.of_felix or self.kernel)
+
+    @property
+    def absent(self) -> bool:
+        return self.rules is not None and not self.rules.present
+
+    @cached_property
+    def proxy_runs(self) -> bool:
+        daemons = [one for one in self.picture.of(Workload) if one.name == "kube-proxy" and (one.desired or 0) > 0]
+        return bool(self.proxies or daemons)
+
+    @cached_property
+    def problems(self) -> list[Problem]:
+        missing, restore = self.picture.hits(NO_CONFIGMAP), self.picture.hits(RESTORE_FAILED)
+        every: list[Problem] = []
+        if missing:
+            every.append(Problem("no-endpoint", (missing[0],)))
+        if self.loopback:
+            every.append(Problem("loopback", (self.loopback[0],), self.loopback[0].value))
+        if self.healthz and (self.on or self.of_felix):
+            every.append(Problem("port-taken", (*self.healthz[:2],)))
+        if restore or (self.absent and self.proxy_runs):
+            every.append(Problem("two-proxies", (*restore[:2], *self.proxies[:1])))
+        if self.kernel:
+            too_old = any(hit.sign == OLD_KERNEL.key for hit in self.kernel)
+            every.append(Problem("kernel" if too_old else "no-bpffs", (self.kernel[0],)))
+        return every
+
+    @property
+    def culprits(self) -> tuple[Culprit, ...]:
+        return culprits(
+            Culprit("setting", "bpfEnabled"),
+            Culprit("resource", ENDPOINT),
+            Culprit("setting", HOST),
+            Culprit("program", "kube-proxy"),
+            named("port", "10256" if self.healthz else ""),
+            named("address", *(setting.value for setting in self.loopback)),
+            named("address", *(trouble.address for trouble in self.failing[:1])),
+            named("pod", *(pod.name for pod in proxy_pods(self.picture))),
+        )
+
+    @property
+    def vip(self) -> str:
+        return next(iter(vips(self.picture)), "")
 
 
 def _loopback(picture: Picture) -> list[Setting]:
     return [s for s in picture.settings(HOST) if s.value.startswith("127.") or s.value in ("localhost", "::1")]
 
 
-def judge(picture: Picture) -> Finding:
-    on = bpf_on(picture)
-    healthz, kernel = picture.hits(HEALTHZ, HEALTHZ_PORT), picture.hits(OLD_KERNEL, NO_BPFFS)
-    felix_healthz = [h for h in healthz if h.sign == HEALTHZ.key]
-    if not on and not felix_healthz and not kernel:
-        off = picture.setting("bpfEnabled") or picture.setting("FELIX_BPFENABLED")
-        if off:
-            return ruled_out(Words("bpfEnabled is not true", "bpfEnabled 不为 true"), (off,))
-        return cannot_tell(Words("nothing shows the eBPF mode", "没有 eBPF 模式的信息"))
-    restore, rules = picture.hits(RESTORE_FAILED), vip_rules(picture)
-    failing, loopback, missing = vip_troubles(picture), _loopback(picture), picture.hits(NO_CONFIGMAP)
-    proxies = [pod for pod in proxy_pods(picture) if pod.status in ("", "Running")]
-    daemon = [w for w in picture.of(Workload) if w.name == "kube-proxy" and (w.desired or 0) > 0]
-    absent = rules is not None and not rules.present
-    problems: list[tuple[str, str, list[object]]] = []
-    if missing:
-        problems.append(
-            (
-                "there is no ConfigMap kubernetes-services-endpoint",
-                "没有 ConfigMap kubernetes-services-endpoint",
-                list(missing[:1]),
-            )
-        )
-    if loopback:
-        value = loopback[0].value
-        problems.append(
-            (
-                f"{HOST} is {value}, which no other node can use",
-                f"{HOST} 为 {value}，其他节点无法使用",
-                list(loopback[:1]),
-            )
-        )
-    if healthz and (on or felix_healthz):
-        problems.append(
-            (
-                "port 10256 is taken, by a kube-proxy that still runs",
-                "端口 10256 被仍在运行的 kube-proxy 占用",
-                list(healthz[:2]),
-            )
-        )
-    if restore or (absent and (proxies or daemon)):
-        problems.append(
-            (
-                "kube-proxy still runs and its rules are removed by Felix",
-                "kube-proxy 仍在运行，其规则被 Felix 清理",
-                [*restore[:2], *proxies[:1]],
-            )
-        )
-    if kernel:
-        problems.append(("the kernel does not support it", "内核不支持", list(kernel[:1])))
-    if not problems:
-        if failing:
-            why = Words(
-                "eBPF is on and the API's service address fails; what is missing is not shown",
-                "eBPF 已启用且 API 服务地址失败，但看不出缺少什么",
-            )
-            both = bool(proxies or daemon)
-            return found(LIKELY if both else POSSIBLE, why, _objects(picture), (on, *proxies[:1], *failing[:2]))
-        return cannot_tell(
-            Words("eBPF is on; nothing shows that a prerequisite is missing", "eBPF 已启用；没有证据表明缺少前提条件")
-        )
-    strength = PROVEN if on and (failing or absent) and problems else STRONG if on else LIKELY
-    if kernel and not failing and len(problems) == 1:
+def other_mode(seen: Seen) -> Finding | None:
+    off = seen.picture.setting("bpfEnabled") or seen.picture.setting("FELIX_BPFENABLED")
+    return ruled_out((off,)) if off and not seen.in_this_mode else None
+
+
+def prerequisites_missing(seen: Seen) -> Finding | None:
+    problems = seen.problems
+    if not seen.in_this_mode or not problems:
+        return None
+    strength = PROVEN if seen.on and (seen.failing or seen.absent) else STRONG if seen.on else LIKELY
+    if seen.kernel and not seen.failing and len(problems) == 1:
         strength = LIKELY
-    why = Words(
-        f"The eBPF dataplane is on, but {'; '.join(p[0] for p in problems)}.",
-        f"eBPF 数据面已启用，但{'；'.join(p[1] for p in problems)}。",
-    )
-    evidence = (on, *(item for p in problems for item in p[2]), *((rules.place,) if rules else ()), *failing[:2])
-    return found(strength, why, _objects(picture), evidence)
+    shown = [item for problem in problems for item in problem.evidence]
+    evidence = (seen.on, *shown, seen.rules, *seen.failing[:2])
+    words = [problem.word for problem in problems]
+    told = dict(zip(("first", "second", "third", "fourth", "fifth"), map(_told, problems), strict=False))
+    values: dict[str, Value] = {"vip": seen.vip, "problems": words, **told}
+    return found(strength, seen.culprits, evidence, say="", aside=False, **values)
 
 
-def _objects(picture: Picture) -> tuple[str, ...]:
-    pods = [pod.name for pod in proxy_pods(picture)]
-    vip = [t.address for t in vip_troubles(picture)[:1]]
-    port = ("10256",) if picture.hits(HEALTHZ, HEALTHZ_PORT) else ()
-    return (
-        "bpfEnabled",
-        "kubernetes-services-endpoint",
-        "KUBERNETES_SERVICE_HOST",
-        "kube-proxy",
-        *port,
-        *(s.value for s in _loopback(picture)),
-        *vip,
-        *pods,
-    )
+def _told(problem: Problem) -> Value:
+    return Text(__name__, f"word {problem.word}", (("address", problem.address), ("setting", HOST)))
 
 
-def fix(picture: Picture, _finding: Finding) -> tuple[Step, ...]:
+def service_fails(seen: Seen) -> Finding | None:
+    """What is missing is not shown; two that program the same addresses are suspect."""
+    if not seen.in_this_mode or not seen.failing:
+        return None
+    evidence = (seen.on, *seen.proxies[:1], *seen.failing[:2])
+    return found(LIKELY if seen.proxy_runs else POSSIBLE, seen.culprits, evidence, vip=seen.vip)
+
+
+def nothing_missing(seen: Seen) -> Finding | None:
+    return cannot_tell() if seen.in_this_mode else None
+
+
+def fix(picture: Picture, finding: Finding) -> Iterator[Do | Step]:
+    told = dict(finding.values).get("problems")
+    problems = set(told) if isinstance(told, list) else set()
+    for alone in ("kernel", "no-bpffs"):
+        if alone in problems:
+            yield do(alone)
+    if problems - {"kernel", "no-bpffs"} or not problems:
+        yield from _endpoint(picture, "create-endpoint" if "no-endpoint" in problems else "endpoint")
+        yield from ways.restart_agent(picture)
+        yield do("proxy-off")
+    if "two-proxies" in problems:
+        yield do("proxy-stays")
+        yield from ways.set_felix(picture, "bpfKubeProxyIptablesCleanupEnabled", "false")
+    dataplane = picture.setting("linuxDataplane")
+    if dataplane and dataplane.value == "BPF":
+        yield do("off-installation")
+    else:
+        yield do("off")
+        yield from ways.set_felix(picture, "bpfEnabled", "false")
+
+
+def _endpoint(picture: Picture, key: str) -> Iterator[Do]:
+    """The API server as it is reached without any proxy."""
     space = "tigera-operator" if picture.namespace == "calico-system" else picture.namespace
-    return (
-        Step(
-            Words("First tell Calico where the API server really is", "首先告诉 Calico API server 的真实地址"),
-            f"kubectl -n {space} create cm kubernetes-services-endpoint "
-            "--from-literal=KUBERNETES_SERVICE_HOST=<reachable host> "
-            "--from-literal=KUBERNETES_SERVICE_PORT=6443 --dry-run=client -o yaml | kubectl apply -f -",
-        ),
-        Step(
-            Words("Restart the agents, so that they use it", "重启 calico-node 使其生效"),
-            f"kubectl -n {picture.namespace} rollout restart ds/calico-node",
-            "disruptive",
-        ),
-        Step(
-            Words("Then switch kube-proxy off", "然后停用 kube-proxy"),
-            "kubectl -n kube-system patch ds kube-proxy -p "
-            '\'{"spec":{"template":{"spec":{"nodeSelector":{"non-calico":"true"}}}}}\'',
-            "disruptive",
-        ),
-        Step(
-            Words("Where kube-proxy must stay: do not remove its rules", "若必须保留 kube-proxy：不要清理其规则"),
-            "kubectl patch felixconfiguration default --type merge -p "
-            '\'{"spec":{"bpfKubeProxyIptablesCleanupEnabled":false}}\'',
-            "disruptive",  # Felix restarts when its configuration changes
-        ),
-        Step(
-            Words("Or switch eBPF off", "或关闭 eBPF"),
-            'kubectl patch felixconfiguration default --type merge -p \'{"spec":{"bpfEnabled":false}}\'',
-            "disruptive",
-        ),
-    )
+    known = [(one.address, "6443") for one in kubernetes_endpoints(picture)]
+    known += [(test.address, str(test.port)) for test in direct_answers(picture)]
+    host, port = next((one for one in known if one[0] and not one[0].startswith("127.")), ("", "6443"))
+    yield do(key, where=space, api_host=host, api_port=port)
 
 
 CAUSE = Cause(
+    module=__name__,
     id="ebpf-misconfigured",
     code="TRT7013",
     severity="high",
-    name=Words("eBPF mode incomplete", "eBPF 模式配置不全"),
-    what=Words(
-        "The eBPF dataplane is on and its prerequisites are not met: kube-proxy still runs, the API's real address "
-        "is not "
-        "configured, port 10256 is taken, or the kernel is too old.",
-        "eBPF 数据面已启用，但前提条件不满足：kube-proxy 仍在运行、未配置 API 真实地址、端口 10256 被占用或内核过旧。",
-    ),
     explains=(
-        "api-unreachable",
-        "init-crash",
-        "crash-loop",
-        "service-dead",
-        "not-ready",
-        "felix-not-ready",
-        "datastore-error",
-        "controllers-failing",
-    ),
-    look_alikes=(
-        ("kube-proxy-down", Words("bpfEnabled is false or absent", "bpfEnabled 为 false 或未设置")),
-        ("api-host-unresolvable", Words("the endpoint is a name that does not resolve", "endpoint 是无法解析的域名")),
+        "api-unreachable", "init-crash", "crash-loop", "service-dead", "not-ready", "felix-not-ready",
+        "datastore-error", "controllers-failing",
     ),
     signs=(
-        *VIP_SIGNS,
-        *RULE_SIGNS,
-        *BPF_SIGNS,
-        RESTORE_FAILED,
-        NO_CONFIGMAP,
-        HEALTHZ,
-        HEALTHZ_PORT,
-        OLD_KERNEL,
-        NO_BPFFS,
+        *VIP_SIGNS, *RULE_SIGNS, *BPF_SIGNS, RESTORE_FAILED, NO_CONFIGMAP, HEALTHZ, HEALTHZ_PORT, OLD_KERNEL, NO_BPFFS,
     ),
-    judge=judge,
-    ask=Ask(
-        "kubectl get felixconfiguration default -o yaml | grep -i bpf; kubectl -n kube-system get ds kube-proxy; "
-        "kubectl -n tigera-operator get cm kubernetes-services-endpoint -o yaml",
-        Words("the mode, kube-proxy and the endpoint ConfigMap", "查看模式、kube-proxy 与 endpoint ConfigMap"),
-    ),
+    look=Seen,
+    rules=(other_mode, prerequisites_missing, service_fails, nothing_missing),
     fix=fix,
-    verify=(Step(Words("The service address answers", "服务地址有响应"), "curl -k -m3 https://<VIP>/healthz"),),
-    prevent=(
-        Words(
-            "Keep the order: endpoint ConfigMap, restart, kube-proxy off, eBPF on.",
-            "按顺序操作：endpoint ConfigMap、重启、停用 kube-proxy、启用 eBPF。",
-        ),
-    ),
-)
+)  # fmt: skip

@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import cached_property
+
+from tortie.doctor.causes import ways
+from tortie.doctor.causes.cause import HINT, LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
+from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.kernel.trt7001_kernel_module_missing import NO_MODULE, NO_MODULE_BUSYBOX
 from tortie.doctor.causes.kernel.trt7012_felix_encap_disabled import NO_DEVICE
-from tortie.doctor.causes.legacy import (
-    HINT,
-    LIKELY,
-    POSSIBLE,
-    PROVEN,
-    STRONG,
-    Ask,
-    Cause,
-    Finding,
-    Step,
-    cannot_tell,
-    found,
-    ruled_out,
-)
-from tortie.doctor.causes.underlay.traffic_evidence import Row, rows
+from tortie.doctor.causes.kernel.whose_node import node_of
+from tortie.doctor.causes.steps import Step
+from tortie.doctor.causes.underlay.traffic_evidence import Row, rows, unquoted
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Sign
-from tortie.doctor.words import Words
 
 UNSUPPORTED = Sign("wireguard-unsupported", "wireguard is not supported")
 NOT_POSSIBLE = Sign("wireguard-operation", "wireguard…operation not supported")
@@ -32,47 +25,72 @@ NO_ACCESS = Sign("wireguard-no-access", "Unable to access interface: (Protocol n
 UNKNOWN_TYPE = Sign("wireguard-unknown-type", "Unknown device type")
 HANDSHAKE = Sign("wireguard-handshake", "latest handshake:")
 FIELD, DEVICE = "wireguardEnabled", "wireguard.cali"
+BUILT_IN = (5, 6)  # kernels from here on have it
 
 
-def judge(picture: Picture) -> Finding:
-    shake = picture.hit(HANDSHAKE)
-    if shake:
-        return ruled_out(Words("wg show lists peers", "wg show 已列出对端"), (shake,))
-    enabled: list[object] = [s for s in picture.settings(FIELD) if s.value.strip("\"' ").lower() == "true"]
-    enabled += list(rows(picture, rf"\b{FIELD}\W{{1,3}}\s*true\b", needle=FIELD))
-    off = [s for s in picture.settings(FIELD) if s.value.strip("\"' ").lower() == "false"]
-    absent: list[object] = [
-        hit for hit in picture.hits(NO_MODULE, NO_MODULE_BUSYBOX) if "wireguard" in hit.value("module")
-    ]
-    absent += picture.hits(UNSUPPORTED, NOT_POSSIBLE, NO_ACCESS)
-    absent += [hit for hit in picture.hits(UNKNOWN_TYPE, NO_LINK_TYPE) if "wireguard" in hit.command]
-    weaker: list[object] = [hit for hit in picture.hits(NO_DEVICE) if hit.value("device").startswith("wireguard")]
-    weaker += picture.hits(NO_TOOL, NO_TOOL_ZH)
-    keyless, with_keys = _keys(picture)
-    if with_keys:
-        weaker += keyless  # the others published theirs: WireGuard is on, and this node has none
-    if off and not enabled:
-        return ruled_out(Words(f"{FIELD} is false", f"{FIELD} 为 false"), off[:1])
-    host = next((host for item in (*absent, *weaker) if (host := getattr(item, "host", ""))), "")
-    kernels = [version.version for version in picture.versions("kernel")[:1]]
-    objects = ("wireguard", FIELD, DEVICE, host, *[row["name"] for row in keyless[:3]], *kernels)
-    why = Words(
-        "WireGuard is switched on, but the kernel or the tools of the node do not have it; only encryption is missing.",
-        "已启用 WireGuard，但节点内核或工具不支持；受影响的只是加密功能。",
-    )
-    if enabled and absent:
-        return found(PROVEN, why, objects, (*enabled[:1], *absent[:2], *weaker[:1]))
-    if enabled and weaker:
-        return found(STRONG, why, objects, (*enabled[:1], *weaker[:2]))
-    if absent:
-        felix = picture.hits(UNSUPPORTED, NOT_POSSIBLE)
-        return found(LIKELY if felix else POSSIBLE, why, objects, absent[:2])
-    if enabled:
-        why = Words(
-            "WireGuard is switched on; whether the nodes have it is not shown", "已启用 WireGuard，但未显示节点是否支持"
+class Seen:
+    """Whether it is wanted, and what shows that a node does not have it."""
+
+    def __init__(self, picture: Picture) -> None:
+        self.picture = picture
+        told = picture.settings(FIELD)
+        self.off = [setting for setting in told if unquoted(setting.value) == "false"]
+        self.enabled: list[object] = [setting for setting in told if unquoted(setting.value) == "true"]
+        self.enabled += list(rows(picture, rf"\b{FIELD}\W{{1,3}}\s*true\b", needle=FIELD))
+        self.felix = picture.hits(UNSUPPORTED, NOT_POSSIBLE)
+        self.keyless, self.with_keys = _keys(picture)
+
+    @cached_property
+    def absent(self) -> list[object]:
+        modules = [hit for hit in self.picture.hits(NO_MODULE, NO_MODULE_BUSYBOX) if "wireguard" in hit.value("module")]
+        links = [hit for hit in self.picture.hits(UNKNOWN_TYPE, NO_LINK_TYPE) if "wireguard" in hit.command]
+        return [*modules, *self.felix, *self.picture.hits(NO_ACCESS), *links]
+
+    @cached_property
+    def weaker(self) -> list[object]:
+        """Without a device, a tool or a key of its own, while the others published theirs."""
+        devices = [hit for hit in self.picture.hits(NO_DEVICE) if hit.value("device").startswith("wireguard")]
+        return [*devices, *self.picture.hits(NO_TOOL, NO_TOOL_ZH), *(self.keyless if self.with_keys else [])]
+
+    @cached_property
+    def node(self) -> str:
+        hosts = [getattr(item, "host", "") for item in (*self.absent, *self.weaker)]
+        return node_of(self.picture, *(row["name"] for row in self.keyless[:1] if self.with_keys), *hosts)
+
+    def found(self, strength: float, evidence: tuple[object, ...]) -> Finding:
+        hosts = [getattr(item, "host", "") for item in (*self.absent, *self.weaker)]
+        who = culprits(
+            Culprit("module", "wireguard"),
+            Culprit("setting", FIELD),
+            Culprit("interface", DEVICE),
+            named("node", *[host for host in hosts if host][:1], *(row["name"] for row in self.keyless[:3])),
+            named("version", *(version.version for version in self.picture.versions("kernel")[:1])),
         )
-        return found(HINT, why, objects, enabled[:1])
-    return cannot_tell(Words(f"neither {FIELD} nor the module is shown", f"没有 {FIELD}，也没有模块信息"))
+        return found(strength, who, evidence, say="not-there", node=self.node)
+
+
+def peers_listed(seen: Seen) -> Finding | None:
+    shake = seen.picture.hit(HANDSHAKE)
+    return ruled_out((shake,)) if shake else None
+
+
+def switched_off(seen: Seen) -> Finding | None:
+    return ruled_out(seen.off[:1], setting=FIELD) if seen.off and not seen.enabled else None
+
+
+def not_there(seen: Seen) -> Finding | None:
+    if seen.enabled and seen.absent:
+        return seen.found(PROVEN, (*seen.enabled[:1], *seen.absent[:2], *seen.weaker[:1]))
+    if seen.enabled and seen.weaker:
+        return seen.found(STRONG, (*seen.enabled[:1], *seen.weaker[:2]))
+    if seen.absent:
+        return seen.found(LIKELY if seen.felix else POSSIBLE, (*seen.absent[:2],))
+    return None
+
+
+def only_enabled(seen: Seen) -> Finding | None:
+    who = (Culprit("module", "wireguard"), Culprit("setting", FIELD), Culprit("interface", DEVICE))
+    return found(HINT, who, seen.enabled[:1]) if seen.enabled else None
 
 
 def _keys(picture: Picture) -> tuple[list[Row], list[Row]]:
@@ -96,55 +114,26 @@ def _keys(picture: Picture) -> tuple[list[Row], list[Row]]:
     return ([*without, last] if last else without), with_keys
 
 
-def fix(_picture: Picture, _finding: Finding) -> tuple[Step, ...]:
-    return (
-        Step(
-            Words(
-                "Install the module (part of kernels from 5.6 on) and load it at boot",
-                "安装模块（5.6 及以上内核自带），并设置开机加载",
-            ),
-            "modprobe wireguard && echo wireguard > /etc/modules-load.d/wireguard.conf",
-        ),
-        Step(
-            Words("Or switch WireGuard off", "或关闭 WireGuard"),
-            f'kubectl patch felixconfiguration default --type merge -p \'{{"spec":{{"{FIELD}":false}}}}\'',
-            "disruptive",
-        ),
-    )
+def fix(picture: Picture, _finding: Finding) -> Iterator[Do | Step]:
+    kernel = picture.version("kernel")
+    if kernel and kernel < BUILT_IN:
+        yield do("install")
+    yield do("load")
+    yield do("off")
+    yield from ways.set_felix(picture, FIELD, "false")
 
 
 CAUSE = Cause(
+    module=__name__,
     id="wireguard-missing",
     code="TRT7014",
     severity="low",
-    name=Words("WireGuard missing", "缺少 WireGuard"),
-    what=Words(
-        "WireGuard is enabled without module or tools on the node: traffic is not encrypted, nothing else fails.",
-        "启用了 WireGuard，但节点没有相应模块或工具：流量不会加密，其余功能不受影响。",
-    ),
     explains=("log-errors", "traffic-dead"),
-    look_alikes=(
-        (
-            "kernel-module-missing",
-            Words("there it is a module that Felix cannot do without", "缺少的是 Felix 必需的模块"),
-        ),
-    ),
     signs=(
-        UNSUPPORTED,
-        NOT_POSSIBLE,
-        NO_TOOL,
-        NO_TOOL_ZH,
-        NO_LINK_TYPE,
-        NO_ACCESS,
-        UNKNOWN_TYPE,
-        HANDSHAKE,
-        NO_MODULE,
-        NO_MODULE_BUSYBOX,
-        NO_DEVICE,
+        UNSUPPORTED, NOT_POSSIBLE, NO_TOOL, NO_TOOL_ZH, NO_LINK_TYPE, NO_ACCESS, UNKNOWN_TYPE, HANDSHAKE, NO_MODULE,
+        NO_MODULE_BUSYBOX, NO_DEVICE,
     ),
-    judge=judge,
-    ask=Ask("modprobe wireguard; wg show", Words("an error of modprobe decides", "modprobe 报错即可确定")),
+    look=Seen,
+    rules=(peers_listed, switched_off, not_there, only_enabled),
     fix=fix,
-    verify=(Step(Words("It lists peers", "能列出对端"), f"wg show {DEVICE}"),),
-    prevent=(Words("Kernels from 5.6 on.", "使用 5.6 及以上内核。"),),
-)
+)  # fmt: skip

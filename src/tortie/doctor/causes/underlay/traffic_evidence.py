@@ -8,39 +8,17 @@ from functools import cache
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
-from tortie.doctor.causes.legacy import Step
 from tortie.doctor.picture.facts import LogLine, Ping, Pool, PortTest, Route, Session, Setting
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Exhibit, Place
 from tortie.doctor.signs import Hit
-from tortie.doctor.words import Words
 
 TUNNELS = {"tunl0": "ipip", "vxlan.calico": "vxlan", "vxlan-v6.calico": "vxlan"}
 # Links that never carry packets between nodes by themselves.
 _INNER = (
-    "cali",
-    "tunl",
-    "vxlan",
-    "wireguard",
-    "lo",
-    "docker",
-    "br-",
-    "veth",
-    "virbr",
-    "cni",
-    "flannel",
-    "kube-",
-    "nodelocal",
-    "dummy",
-    "lxc",
-    "podman",
-    "weave",
-    "ip6tnl",
-    "sit",
-    "gre",
-    "erspan",
-    "bpf",
-)
+    "cali", "tunl", "vxlan", "wireguard", "lo", "docker", "br-", "veth", "virbr", "cni", "flannel", "kube-",
+    "nodelocal", "dummy", "lxc", "podman", "weave", "ip6tnl", "sit", "gre", "erspan", "bpf",
+)  # fmt: skip
 HOST_PORTS = (22, 179, 2379, 2380, 5473, 6443, 9099, 10250, 10256)  # answered by nodes, not by pods
 _OFF = ("never", "", "off", "false")
 
@@ -284,17 +262,6 @@ def trouble(picture: Picture) -> list[object]:
     )
     dns = [pod for pod in picture.pods_now("coredns", "kube-dns") if pod.ready == 0]
     return [*said, *[ping for ping in picture.of(Ping) if not ping.ok], *tcp_fails(picture), *dns]
-
-
-# Steps that several fixes end with
-
-
-def restart_agents(picture: Picture) -> Step:
-    return Step(
-        Words("Restart calico-node, node by node", "逐个节点重启 calico-node"),
-        f"kubectl -n {picture.namespace} rollout restart ds/calico-node",
-        "disruptive",
-    )
 
 
 def host_of(picture: Picture, hit: Hit) -> str:

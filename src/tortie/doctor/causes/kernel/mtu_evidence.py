@@ -1,0 +1,136 @@
+"""Sizes of packets: what links and pings show, and who sends more than fits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from ipaddress import ip_address, ip_network
+from typing import Final, NamedTuple
+
+from tortie.doctor.causes.underlay.traffic_evidence import TUNNELS, encapsulation, rows, uplink
+from tortie.doctor.picture.facts import Ping, Route
+from tortie.doctor.picture.picture import Picture
+from tortie.doctor.signs import Sign
+
+TOO_LONG = Sign("mtu-too-long", "local error: Message too long")
+OVERHEAD: Final = {"ipip": 20, "vxlan": 50, "wireguard": 60}
+TUNNEL_KIND: Final = {"tunl0": "ipip", "vxlan.calico": "vxlan", "wireguard.cali": "wireguard"}
+LARGE: Final = 1200  # a ping with at least so much payload tests the size of packets
+Links = dict[str, dict[str, tuple[int, object]]]  # host to link to MTU, and where that is shown
+
+
+class Conflict(NamedTuple):
+    """Something that sends packets of `sent` bytes where only `fits` pass."""
+
+    sender: str
+    sent: int
+    limit: str
+    fits: int
+    facts: tuple[object, ...]
+    host: str = ""
+
+
+class Limit(NamedTuple):
+    """The link between nodes that lets the least through."""
+
+    link: str
+    mtu: int
+    fact: object
+
+
+def pings_by_size(picture: Picture) -> tuple[list[Ping], list[Ping]]:
+    """Small ones that pass, and large ones that do not."""
+    pings = picture.of(Ping)
+    # "Message too long" is this host's own refusal: the packet exceeds the link's MTU, as it should.
+    own = {(hit.command, hit.host) for hit in picture.hits(TOO_LONG)}
+    refused = {
+        (exhibit.source, exhibit.number(index))
+        for exhibit in picture.exhibits
+        if (exhibit.command, exhibit.host) in own
+        for index in range(len(exhibit.lines))
+    }
+    large = [p for p in pings if not p.ok and (p.size or 0) >= LARGE]
+    lost = [p for p in large if (p.place.source, p.place.last) not in refused and "too long" not in p.text]
+    # Below the size that gets lost, to the same address: close by it is as good as tiny.
+    least = {p.address: min(other.size or 0 for other in lost if other.address == p.address) for p in lost}
+    return [p for p in pings if p.ok and (p.size or 56) < max(LARGE, least.get(p.address, 0))], lost
+
+
+def _mtus(picture: Picture) -> Links:
+    """Host to link to MTU."""
+    hosts: Links = {}
+    for link in picture.interfaces():
+        if link.mtu:
+            hosts.setdefault(link.host, {})[link.name.partition("@")[0]] = (link.mtu, link)
+    for row in rows(picture, r"^(?P<link>[a-z][\w.-]*)(?:@\w+)?:?\s+(?:mtu\s+)?(?P<mtu>\d{3,5})$", "/mtu", "mtu"):
+        hosts.setdefault(row.host, {}).setdefault(row["link"], (int(row["mtu"]), row))
+    return hosts
+
+
+def conflict(picture: Picture) -> Conflict | None:
+    hosts, kinds = _mtus(picture), encapsulation(picture)
+    path = _path(picture, hosts)
+    every = (one for host, links in hosts.items() for one in _on_host(host, links, kinds, path))
+    return next(every, None) or _by_setting(picture, path, kinds)
+
+
+def _on_host(
+    host: str, links: dict[str, tuple[int, object]], kinds: set[str], path: Limit | None
+) -> Iterator[Conflict]:
+    tunnels = {name: links[name] for name in TUNNEL_KIND if name in links}
+    pods = [(name, *links[name]) for name in links if name.startswith("cali")]
+    carrying = {n: t for n, t in tunnels.items() if TUNNEL_KIND[n] in kinds or (not kinds and len(tunnels) == 1)}
+    for name, (mtu, fact) in carrying.items():
+        room = path.mtu - OVERHEAD[TUNNEL_KIND[name]] if path else mtu
+        if path and mtu > room:
+            yield Conflict(name, mtu, path.link, room, (fact, path.fact), host)
+        yield from (Conflict(pod, sent, name, mtu, (shown, fact), host) for pod, sent, shown in pods if sent > mtu)
+    if path and not carrying:
+        room = path.mtu - _overhead(kinds)
+        yield from (
+            Conflict(pod, sent, path.link, room, (shown, path.fact), host) for pod, sent, shown in pods if sent > room
+        )
+
+
+def _overhead(kinds: set[str]) -> int:
+    return max((OVERHEAD[kind] for kind in kinds if kind in OVERHEAD), default=0)
+
+
+def _by_setting(picture: Picture, path: Limit | None, kinds: set[str]) -> Conflict | None:
+    """A fixed pod MTU that the uplink cannot carry with this encapsulation."""
+    setting = picture.setting("veth_mtu") or picture.setting("mtu", "cni") or picture.setting("mtu", "installation")
+    value = setting.value.strip("\"' ") if setting else ""
+    if not setting or not path or not value.isdecimal() or int(value) == 0:
+        return None
+    room = path.mtu - _overhead(kinds)
+    return Conflict(setting.name, int(value), path.link, room, (setting, path.fact)) if int(value) > room else None
+
+
+def _path(picture: Picture, hosts: Links) -> Limit | None:
+    """The smallest of the hosts' uplinks. Of several of one host that one counts which leads to other nodes."""
+    default = {route.host: route.device for route in picture.of(Route) if route.destination == "default"}
+    towards = _towards_nodes(picture)
+    best: list[Limit] = []
+    for host, links in hosts.items():
+        out = [Limit(name, mtu, fact) for name, (mtu, fact) in links.items() if uplink(name)]
+        best += (
+            [item for item in out if item.link in towards]
+            or [item for item in out if item.link == default.get(host)]
+            or sorted(out, key=lambda item: -item.mtu)[:1]
+        )
+    return min(best, key=lambda item: item.mtu, default=None)
+
+
+def _towards_nodes(picture: Picture) -> set[str]:
+    """Links to which routes lead that tunnels need: what `ip route get` answers for another node, or its network."""
+    routes = picture.of(Route)
+    nodes = {route.via for route in routes if route.device in TUNNELS and route.via}
+    asked = {route.device for route in routes if route.destination in nodes and uplink(route.device)}
+    near = [route for route in routes if not route.via and uplink(route.device) and "/" in route.destination]
+    return asked or {route.device for route in near if any(_inside(node, route.destination) for node in nodes)}
+
+
+def _inside(address: str, network: str) -> bool:
+    try:
+        return ip_address(address) in ip_network(network, strict=False)
+    except ValueError:
+        return False
