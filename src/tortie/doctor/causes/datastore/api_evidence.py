@@ -37,6 +37,7 @@ ETCD_PORTS: Final = (2379, 2380, 4001)
 TYPHA_PORT: Final = 5473
 API_PORTS: Final = (6443, 443, 8443, 16443, 7443, 9443, 6444, 5443)
 ANSWERS: Final = ("open", "tls-error")
+UNIT_DEAD: Final = ("inactive", "failed", "activating", "deactivating")
 _SOCKET = re.compile(r"(?<![\d.])((?:\d{1,3}\.){3}\d{1,3}):(\d{2,5})(?!\d)")
 _ADDRESS = re.compile(r"(?:\d{1,3}\.){3}\d{1,3}")
 _ITEM = re.compile(r"\s*-?\s*ip:\s*((?:\d{1,3}\.){3}\d{1,3})")
@@ -280,10 +281,12 @@ def proxy_without_api(picture: Picture) -> list[Hit]:
 
 
 def proxies_down(picture: Picture) -> list[Pod | Unit]:
-    """kube-proxy pods and units that do not run now."""
+    """kube-proxy pods and units that do not run now; a unit counts where kube-proxy does not run as a pod."""
     pods = [pod for pod in proxy_pods(picture) if pod.status not in ("", "Running") or pod.ready == 0]
-    units = [unit for unit in picture.of(Unit) if unit.name.startswith("kube-proxy") and unit.active != "active"]
-    return [*pods, *units]
+    in_pods = any(pod.all_ready for pod in proxy_pods(picture))
+    units = {unit.host: unit for unit in picture.of(Unit) if unit.name.removesuffix(".service") == "kube-proxy"}
+    dead = [unit for unit in units.values() if unit.active in UNIT_DEAD and not in_pods]
+    return [*pods, *dead]
 
 
 def nodes_without_proxy(picture: Picture) -> list[Pod]:
