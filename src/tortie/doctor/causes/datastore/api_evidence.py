@@ -139,6 +139,13 @@ def vip_troubles(picture: Picture) -> list[Trouble]:
     return [trouble for trouble in troubles(picture) if trouble.port == 443 and trouble.address in known]
 
 
+def service_range(picture: Picture, vip: str = "") -> str:
+    """The network of service addresses as it is configured; else the API's own address as a network."""
+    names = ("serviceSubnet", "service-cluster-ip-range", "serviceClusterIPRange", "service-cidr")
+    told = (setting.value.split(",")[0].strip("\"' ") for name in names for setting in picture.settings(name))
+    return next((value for value in told if "/" in value), f"{vip}/32" if _ADDRESS.fullmatch(vip) else "")
+
+
 def asks_vip(picture: Picture, hit: Hit) -> bool:
     """The line asks the API server through its service address."""
     text = f"{hit.line} {hit.text}"
