@@ -202,3 +202,17 @@ def test_the_fix_names_the_pod_and_restarts_it() -> None:
     )
     assert "kubectl -n kube-system delete pod kube-proxy-p9w2c" in commands
     assert "kubectl -n kube-system delete pod calico-node-2lq8r" in commands
+
+
+def test_a_container_beside_kubelet() -> None:
+    evidence = f"""
+        {LOG}
+        root@farm-3:~# docker ps -a | grep kube-proxy
+        4c2f1e77d5a0   rancher/hyperkube:v1.18.20   "/opt/rke/entrypoi..."   6 minutes ago   {{}}   kube-proxy
+        """
+    answer = finding("kube-proxy-down", evidence.format("Restarting (255) 20 seconds ago"))
+    assert answer.strength >= 0.9
+    assert "ssh farm-3 'docker restart kube-proxy'" in fixes(
+        "kube-proxy-down", evidence.format("Restarting (255) 20 seconds ago")
+    )
+    assert finding("kube-proxy-down", evidence.format("Up 6 minutes")).strength < 0.8

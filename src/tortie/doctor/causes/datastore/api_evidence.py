@@ -296,6 +296,13 @@ def proxies_down(picture: Picture) -> list[Pod | Unit]:
     return [*pods, *dead]
 
 
+def proxy_containers_down(picture: Picture) -> list[Setting]:
+    """kube-proxy as a container of its own, beside kubelet: as RKE runs it."""
+    shown = [setting for setting in picture.settings("kube-proxy") if setting.scope == "runtime-container"]
+    last = {setting.host: setting for setting in shown}
+    return [setting for setting in last.values() if setting.value.startswith(("Exited", "Restarting", "Dead"))]
+
+
 def nodes_without_proxy(picture: Picture) -> list[Pod]:
     """Agents on nodes without kube-proxy, where a listing shows kube-proxy on other nodes, or a control plane."""
     proxies = {pod.node for pod in proxy_pods(picture) if pod.node}

@@ -25,6 +25,7 @@ from tortie.doctor.causes.datastore.api_evidence import (
     kubectl_answers,
     nodes_without_proxy,
     proxies_down,
+    proxy_containers_down,
     proxy_pods,
     proxy_without_api,
     vip_rules,
@@ -34,7 +35,7 @@ from tortie.doctor.causes.datastore.trt2011_http_proxy_intercepts import INTERCE
 from tortie.doctor.causes.ipam.trt5008_cidr_overlap import overlaps
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.ways import restart_agent
-from tortie.doctor.picture.facts import Pod, Unit, Workload
+from tortie.doctor.picture.facts import Pod, Setting, Unit, Workload
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Hit
 
@@ -54,6 +55,7 @@ class Seen:
         down = proxies_down(picture)
         self.pods = [one for one in down if isinstance(one, Pod)]
         self.units = [one for one in down if isinstance(one, Unit)]
+        self.containers = proxy_containers_down(picture)
         self.none = [load for load in picture.of(Workload) if load.name == "kube-proxy" and load.ready == 0]
         self.said = picture.said("kube-proxy-missing")
         self.vip = self.failing[0].address if self.failing else ""
@@ -74,7 +76,7 @@ class Seen:
 
     @property
     def guilty(self) -> list[Hit | Pod | Unit | Workload | object]:
-        return [*self.own, *self.pods, *self.units, *self.none, *self.said]
+        return [*self.own, *self.pods, *self.units, *self.containers, *self.none, *self.said]
 
     @property
     def only_missing(self) -> bool:
@@ -97,7 +99,8 @@ class Seen:
     @cached_property
     def node(self) -> str:
         lacking = self.missing if self.only_missing else []
-        hosts = [*(pod.node for pod in self.pods), *(unit.host for unit in self.units), *(pod.node for pod in lacking)]
+        dead: list[Unit | Setting] = [*self.units, *self.containers]
+        hosts = [*(pod.node for pod in self.pods), *(one.host for one in dead), *(pod.node for pod in lacking)]
         return bad_node(self.picture, *hosts)
 
     @property
@@ -148,7 +151,7 @@ def ebpf(seen: Seen) -> Finding | None:
 
 def rules_present(seen: Seen) -> Finding | None:
     rules = seen.rules
-    quiet = not seen.own and not seen.pods and not seen.units
+    quiet = not (seen.own or seen.pods or seen.units or seen.containers)
     return ruled_out((rules.place,)) if rules and rules.present and quiet else None
 
 
@@ -194,6 +197,12 @@ def unit_dead(seen: Seen) -> Finding | None:
     return _at_fault(seen, Culprit("unit", "kube-proxy"), strength, state=seen.units[0].active)
 
 
+def container_down(seen: Seen) -> Finding | None:
+    if not seen.at_fault or not seen.containers:
+        return None
+    return _at_fault(seen, Culprit("container", "kube-proxy"), state=seen.containers[0].value)
+
+
 def not_there(seen: Seen) -> Finding | None:
     return _at_fault(seen) if seen.at_fault and seen.only_missing else None
 
@@ -227,6 +236,11 @@ def fix(picture: Picture, finding: Finding) -> Iterator[Do | Step]:
         yield do("unit-start")
         yield from restart_agent(picture, node)
         return
+    if finding.rule == "container-down":
+        yield do("container-look")
+        yield do("container-restart")
+        yield from restart_agent(picture, node)
+        return
     pod = bool(finding.value("proxy_pod"))
     yield do("pod-look" if pod else "look")
     if finding.rule == "ipvs-unusable" or picture.hits(IPVS_MISSING):
@@ -258,7 +272,7 @@ CAUSE = Cause(
     look=Seen,
     rules=(
         ebpf, rules_present, ranges_overlap, ipvs_unusable, conntrack_denied, services_unread, rules_unwritten,
-        pod_down, unit_dead, not_there, no_rules, not_running, runs, silent_address,
+        pod_down, unit_dead, container_down, not_there, no_rules, not_running, runs, silent_address,
     ),
     fix=fix,
     prevents={"modules": lambda _picture, finding: finding.rule == "ipvs-unusable"},

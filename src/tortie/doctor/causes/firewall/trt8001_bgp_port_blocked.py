@@ -68,6 +68,10 @@ class Seen:
     def addresses(self) -> list[str]:
         return list(dict.fromkeys(one.address for one in (self.failed or self.peers)))
 
+    @property
+    def peer(self) -> str:
+        return next((one for one in (*self.addresses, *(peer.address for peer in self.missing))), "")
+
     @cached_property
     def alive(self) -> list[object]:
         return [item for address in self.addresses for item in answers(self.picture, address)]
@@ -136,14 +140,14 @@ def tested(seen: Seen) -> Finding | None:
 def shown_closed(seen: Seen) -> Finding | None:
     if not seen.closed or not seen.missing:
         return None
-    return found(STRONG, seen.culprits, (*seen.closed[:3], *seen.peers[:2]), peer=(*seen.addresses, "")[0])
+    return found(STRONG, seen.culprits, (*seen.closed[:3], *seen.peers[:2]), peer=seen.peer)
 
 
 def said_blocked(seen: Seen) -> Finding | None:
     said = seen.picture.said("ping-works-port-179-not", "firewall-blocks-179")
     if not said or not seen.missing:
         return None
-    return found(STRONG, seen.culprits, (*said, *seen.peers[:2]), peer=(*seen.addresses, "")[0])
+    return found(STRONG, seen.culprits, (*said, *seen.peers[:2]), peer=seen.peer)
 
 
 def sessions_down(seen: Seen) -> Finding | None:

@@ -8,7 +8,7 @@ from typing import Final
 
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
-from tortie.doctor.causes.datastore.api_evidence import VIP_SIGNS, service_range, vips
+from tortie.doctor.causes.datastore.api_evidence import VIP_SIGNS, service_range
 from tortie.doctor.causes.firewall.forwarding import closing_rules, harm
 from tortie.doctor.causes.shared import BGP_NOT_ESTABLISHED, DNS_FAILED
 from tortie.doctor.causes.underlay.traffic_evidence import Row, rows, trouble
@@ -74,11 +74,10 @@ class Seen:
     def found(self, strength: float, *shown: object) -> Finding:
         first = (*self.counting[:1], *self.rejecting[:1], *self.logged[:1], *shown)
         state = (*self.active[:1], *self.zones[:1], *self.helps[:1], *self.trouble[:1])
-        vip = (*vips(self.picture), "")[0]
         pods = [pool.cidr for pool in self.picture.pools_now() if pool.cidr]
         return found(
             strength, self.culprits, (*first, *state), node=self.host, pods=(*pods, "")[0],
-            services=service_range(self.picture, vip),
+            services=service_range(self.picture),
         )  # fmt: skip
 
 
@@ -118,7 +117,7 @@ def not_running(seen: Seen) -> Finding | None:
 
 
 def forward_closed(seen: Seen) -> Finding | None:
-    """With iptables as its backend, firewalld ends FORWARD with a reject of its own, before Calico's last rule."""
+    """With iptables as its backend, firewalld ends FORWARD with a reject; Calico's last rule may stand behind it."""
     if not seen.closing:
         return None
     suffered = harm(seen.picture)

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 from tortie.doctor.causes.cause import HINT, LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.steps import Step
+from tortie.doctor.causes.surroundings import keeps_in_etcd
 from tortie.doctor.causes.underlay.traffic_evidence import Row, rows, tcp_fails
 from tortie.doctor.causes.ways import remove_policy
 from tortie.doctor.picture.facts import Document
@@ -172,7 +173,7 @@ def policies_not_shown(seen: Seen) -> Finding | None:
 
 def fix(picture: Picture, finding: Finding) -> Iterator[Do | Step]:
     if policy := finding.value("policy"):
-        yield do("keep")
+        yield do("keep-in-etcd" if keeps_in_etcd(picture) else "keep")
         yield from remove_policy(picture, policy, locally=True)
         yield do("narrow")
     else:
