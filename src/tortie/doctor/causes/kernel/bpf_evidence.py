@@ -32,12 +32,16 @@ def bpf_mode(picture: Picture) -> Setting | None:
     return None
 
 
-def kernel_of(picture: Picture) -> str:
-    """The kernel's release, where it is shown: of a machine, else of the nodes when all have the same."""
-    shown = picture.versions("kernel")
-    if shown:
-        return shown[-1].version
-    kernels = {node.kernel for node in picture.nodes_now().values() if node.kernel}
+def kernel_of(picture: Picture, node: str = "") -> str:
+    """The kernel's release of this node; without a node, of all that are shown, when it is the same."""
+    known = picture.nodes_now().get(node)
+    if known and known.kernel:
+        return known.kernel
+    own = [shown.version for shown in picture.versions("kernel") if node and shown.host == node]
+    if own:
+        return own[-1]
+    kernels = {shown.version for shown in picture.versions("kernel")}
+    kernels |= {other.kernel for other in picture.nodes_now().values() if other.kernel}
     return kernels.pop() if len(kernels) == 1 else ""
 
 

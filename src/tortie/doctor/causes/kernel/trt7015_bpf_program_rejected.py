@@ -48,7 +48,7 @@ class Seen:
 
     @cached_property
     def kernel(self) -> str:
-        return kernel_of(self.picture)
+        return kernel_of(self.picture, node_of(writers(self.picture, *self.lines[:2])))
 
     @cached_property
     def culprits(self) -> tuple[Culprit, ...]:
@@ -107,7 +107,6 @@ def fix(picture: Picture, finding: Finding) -> Iterator[Do | Step]:
         yield do("smaller")
         yield from ways.set_felix(picture, "bpfLogLevel", '"Off"')
     yield do("release")
-    yield from ways.apply_release(picture)
     yield do("kernel-back")
     yield do("without")
 
