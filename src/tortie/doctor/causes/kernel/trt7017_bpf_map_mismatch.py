@@ -1,4 +1,4 @@
-"""TRT7017: a map that is pinned on the node has other parameters than this release wants; what uses it does not load."""
+"""TRT7017: a map that is pinned on the node has other parameters than this release wants; its users do not load."""
 
 from __future__ import annotations
 
