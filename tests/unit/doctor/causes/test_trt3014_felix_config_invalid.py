@@ -44,9 +44,14 @@ def test_a_value_that_felix_does_not_accept() -> None:
 
 
 def test_a_field_of_another_type() -> None:
-    text = "日志：json: cannot unmarshal string into Go struct field FelixConfigurationSpec.spec.healthPort of type int"
+    text = "日志：json: cannot unmarshal string into Go struct field FelixConfigurationSpec.items.spec.healthPort of type int"
     answer = finding("felix-config-invalid", text)
     assert (answer.rule, answer.objects[0]) == ("unreadable", "healthPort")
+
+
+def test_typha_has_settings_of_its_own() -> None:
+    text = REQUIRED.replace("felix/config_params.go", "typha/config_params.go")
+    assert finding("felix-config-invalid", text).state == "cannot-tell"
 
 
 def test_a_value_that_was_replaced_is_no_claim() -> None:

@@ -47,6 +47,19 @@ def test_counted_tasks_prove_it() -> None:
     assert finding("pids-exhausted", THREAD.format(errno=11) + counted.replace("4093", "310")).state == "ruled-out"
 
 
+def test_all_numbers_of_the_machine_are_given_away() -> None:
+    text = """
+[root@shrike ~]# ls
+-bash: fork: retry: 资源暂时不可用
+[root@shrike ~]# sysctl kernel.pid_max
+kernel.pid_max = 32768
+[root@shrike ~]# ps -eLf | wc -l
+32741
+"""
+    answer = finding("pids-exhausted", text)
+    assert (answer.rule, answer.objects[0]) == ("full", "kernel.pid_max")
+
+
 def test_too_little_memory_is_another_cause() -> None:
     assert finding("pids-exhausted", THREAD.format(errno=12)).state == "ruled-out"
 

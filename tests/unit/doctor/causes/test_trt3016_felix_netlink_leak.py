@@ -35,6 +35,11 @@ def test_the_release_and_ip_alone_are_likely() -> None:
     assert (answer.rule, 0.8 <= answer.strength < 0.9) == ("asking-fails", True)
 
 
+def test_ip_may_speak_chinese() -> None:
+    text = IP.replace("Argument list too long", "参数列表过长") + IMAGE.format("29.0")
+    assert finding("felix-netlink-leak", text).rule == "asking-fails"
+
+
 def test_ip_alone_is_only_possible() -> None:
     assert finding("felix-netlink-leak", IP).strength < 0.8
 

@@ -59,6 +59,14 @@ def test_often_and_an_agent_that_is_not_ready_is_likely() -> None:
     assert (answer.rule, 0.8 <= answer.strength < 0.9) == ("again-and-again", True)
 
 
+def test_felix_that_gives_up_for_the_lock_is_likely() -> None:
+    text = f"""
+2021-11-02 10:00:01.100 [WARNING][55] felix/table.go 1324: Failed to execute ip(6)tables-restore command error={HELD}
+2021-11-02 10:00:02.301 [PANIC][55] felix/table.go 1010: Failed to program iptables, giving up after retries error=exit status 4
+"""  # noqa: E501
+    assert finding("xtables-lock-held", text).strength >= 0.8
+
+
 def test_rules_that_are_refused_are_another_cause() -> None:
     text = "2023-08-10 02:10:53.946 [WARNING][74] felix/table.go 997: Failed to program iptables error=exit status 1"
     assert finding("xtables-lock-held", text).state == "cannot-tell"

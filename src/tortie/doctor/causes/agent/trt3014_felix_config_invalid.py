@@ -19,7 +19,7 @@ REJECT: Final = Sign("felix-reject-table", "REJECT target: only valid in filter 
 RESTORE: Final = Sign("felix-restore-refused", "tables-restore command error=exit status <n_code>")
 PARSE: Final = Sign("felix-parse-failed", "failed to parse config parameter <parameter>; value <rest>")
 REQUIRED: Final = Sign("felix-required-invalid", "Invalid \\(required\\) config value")
-NONE: Final = Sign("felix-none-refused", "Failed to parse value for <parameter>: <rest>")
+NONE: Final = Sign("felix-none-refused", "Failed to parse value for <parameter>: <list> from source <rest>")
 REPLACED: Final = Sign("felix-value-replaced", "Replacing invalid value with default")
 UNREADABLE: Final = Sign(
     "felix-config-unreadable",
@@ -37,7 +37,8 @@ class Seen:
         self.picture = picture
         self.kernel = picture.hits(REJECT)
         self.restored = [hit for hit in picture.hits(RESTORE) if _rejects_early(hit.line)]
-        self.required = picture.hits(REQUIRED, NONE)
+        # Typha has the same words for settings of its own.
+        self.required = [hit for hit in picture.hits(REQUIRED, NONE) if "typha" not in hit.line.lower()]
         self.parse = picture.hits(PARSE)
         self.replaced = picture.hits(REPLACED)
         self.unreadable = picture.hits(UNREADABLE)
@@ -108,7 +109,7 @@ def not_accepted(seen: Seen) -> Finding | None:
 def unreadable(seen: Seen) -> Finding | None:
     if not seen.unreadable:
         return None
-    field = seen.unreadable[0].value("field").removeprefix("spec.")
+    field = seen.unreadable[0].value("field").rpartition("spec.")[2]
     who = seen.culprits(field)
     return found(STRONG, who, seen.unreadable[:1], setting=field, node=node_of(who))
 

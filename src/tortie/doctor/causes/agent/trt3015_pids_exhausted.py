@@ -20,12 +20,14 @@ THREAD: Final = Sign("pids-no-thread", "failed to create new OS thread \\(have <
 THREAD_CUT: Final = Sign("pids-no-thread-cut", "failed to create new OS thread")
 PTHREAD: Final = Sign("pids-pthread", "pthread_create failed: Resource temporarily unavailable")
 FORK: Final = Sign("pids-fork-retry", "fork: (retry: )?Resource temporarily unavailable")
+FORK_ZH: Final = Sign("pids-fork-retry-zh", "fork: (retry: )?资源暂时不可用")
 EXEC: Final = Sign("pids-fork-exec", "fork/exec <path>: resource temporarily unavailable")
 NO_MEMORY: Final = "12"  # ENOMEM; EAGAIN is a limit
 FULL: Final = 0.95
 _STATUS: Final = re.compile(r"^\s*Tasks: (?P<current>\d+) \(limit: (?P<most>\d+)\)")  # systemctl status
 _SHOW: Final = re.compile(r"^(?:TasksCurrent=(?P<current>\d+)|TasksMax=(?P<most>\d+))$")
 _FILES: Final = re.compile(r"pids\.(current|max)")
+_THREADS: Final = re.compile(r"\bps\s+(?:-\S*L|\S*H|.*nlwp)")
 _UNIT: Final = re.compile(r"/system\.slice/(?:system-[\w.@\\-]+\.slice/)?(?P<unit>[\w.@\\-]+\.service)")
 
 
@@ -63,7 +65,7 @@ class Seen:
         self.memory = [hit for hit in counted if hit.value("n_errno") == NO_MEMORY]
         said = counted or picture.hits(THREAD_CUT)
         self.threads = [hit for hit in said if hit not in self.memory] + picture.hits(PTHREAD)
-        self.forks = picture.hits(FORK, EXEC)
+        self.forks = picture.hits(FORK, FORK_ZH, EXEC)
 
     @property
     def lines(self) -> list[Hit]:
@@ -82,7 +84,17 @@ class Seen:
     def tasks(self) -> Tasks | None:
         """Of the fullest group that is shown."""
         shown = [tasks for exhibit in self.picture.exhibits for tasks in _tasks_of(exhibit)]
+        shown += [self.of_node] if self.of_node else []
         return max(shown, key=lambda tasks: tasks.current / tasks.most, default=None)
+
+    @cached_property
+    def of_node(self) -> Tasks | None:
+        """All threads of the machine, counted by ps, and the number that it can have."""
+        most = self.picture.setting("kernel.pid_max")
+        counted = [one for one in self.picture.numbers("ps ", "wc") if _THREADS.search(one.command)]
+        if not counted or most is None or not most.value.isdecimal() or not int(most.value):
+            return None
+        return Tasks(counted[-1].place, counted[-1].value, int(most.value))
 
     @property
     def filled(self) -> float | None:
@@ -98,7 +110,8 @@ class Seen:
 
     @cached_property
     def culprits(self) -> tuple[Culprit, ...]:
-        limit = "podPidsLimit" if "kubepods" in self.group else ""
+        whole = self.of_node is not None and self.of_node is self.tasks and (self.filled or 0) >= FULL
+        limit = "podPidsLimit" if "kubepods" in self.group else "kernel.pid_max" if whole else ""
         return culprits(
             named("unit", self.unit),
             named("setting", limit),
@@ -184,7 +197,7 @@ CAUSE = Cause(
         "sandbox-failed", "others-failing", "controllers-failing", "node-not-ready", "log-errors", "init-crash",
         "terminating-stuck",
     ),
-    signs=(REJECTED, REJECTED_IN, THREAD, THREAD_CUT, PTHREAD, FORK, EXEC),
+    signs=(REJECTED, REJECTED_IN, THREAD, THREAD_CUT, PTHREAD, FORK, FORK_ZH, EXEC),
     look=Seen,
     rules=(out_of_memory, room, over, rejected, full, no_thread, no_fork),
     fix=fix,

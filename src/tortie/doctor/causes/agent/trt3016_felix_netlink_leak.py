@@ -18,6 +18,8 @@ from tortie.doctor.reading.exhibit import Exhibit, Place
 from tortie.doctor.signs import Hit, Sign
 
 TOO_LONG: Final = Sign("netlink-too-long", "Argument list too long")
+TOO_LONG_ZH: Final = Sign("netlink-too-long-zh", "参数列表过长")
+ENDS: Final = ("argument list too long", "参数列表过长")  # nothing before it: a shell names the program
 LEAKS: Final = ((3, 29, 0), (3, 29, 2))  # from, and the first release that closes them
 MANY, FEW = 1000, 200  # Felix needs a dozen or two
 # ss: `48190 rtnl:calico-node/5127`; lsof: `calico-no 15173 root 5778u netlink 0t0 689245146 ROUTE`
@@ -39,7 +41,7 @@ class Seen:
     def __init__(self, picture: Picture) -> None:
         self.picture = picture
         # A shell says the same of a command line that is too long, and libbpf of a program.
-        self.too_long = [hit for hit in picture.hits(TOO_LONG) if _is_of_ip(hit)]
+        self.too_long = [hit for hit in picture.hits(TOO_LONG, TOO_LONG_ZH) if _is_of_ip(hit)]
 
     @cached_property
     def sockets(self) -> Sockets | None:
@@ -72,11 +74,12 @@ class Seen:
 
 
 def _is_of_ip(hit: Hit) -> bool:
-    if hit.prose:
-        return bool(_IP_IN_PROSE.search(hit.line))
+    bare = hit.line.strip().lower() in ENDS
+    if hit.prose or not hit.command:
+        return bare or bool(_IP_IN_PROSE.search(hit.line))
     typed = re.split(r"\s*[|;&]+\s*", hit.command)[0].split()
     program = next((word for word in typed if word not in ("sudo", "nsenter")), "")
-    return program in ("ip", "/sbin/ip", "/usr/sbin/ip") and hit.line.strip().lower().endswith("argument list too long")
+    return bare and program in ("ip", "/sbin/ip", "/usr/sbin/ip")
 
 
 def _sockets_of(exhibit: Exhibit) -> Iterator[Sockets]:
@@ -138,7 +141,7 @@ CAUSE = Cause(
         "sandbox-failed", "not-ready", "felix-not-ready", "log-errors", "restarts", "crash-loop", "traffic-dead",
         "killed-by-liveness",
     ),
-    signs=(TOO_LONG,),
+    signs=(TOO_LONG, TOO_LONG_ZH),
     look=Seen,
     rules=(few_sockets, many_sockets, other_release, asking_fails),
     fix=fix,

@@ -16,6 +16,7 @@ from tortie.doctor.signs import Sign
 OVERFLOW: Final = Sign("neigh-overflow", "neighbor table overflow")  # since 4.x: neighbour: arp_cache: neighbor table …
 OVERFLOW_OLD: Final = Sign("neigh-overflow-old", "neighbour table overflow")
 SENDMSG: Final = Sign("neigh-sendmsg", "sendmsg: Invalid argument")
+SENDMSG_ZH: Final = Sign("neigh-sendmsg-zh", "sendmsg: 无效的参数")
 CONNECT: Final = Sign("neigh-connect", ": connect: invalid argument")
 FULL: Final = 0.9  # of the limit: the kernel collects before it is reached
 EASY: Final = 0.5
@@ -30,7 +31,7 @@ class Seen:
     def __init__(self, picture: Picture) -> None:
         self.picture = picture
         self.overflow = picture.hits(OVERFLOW, OVERFLOW_OLD)
-        self.failed = picture.hits(SENDMSG, CONNECT)
+        self.failed = picture.hits(SENDMSG, SENDMSG_ZH, CONNECT)
         self.family = 6 if any("ndisc" in hit.line for hit in self.overflow) else 4
         self.setting = LIMIT.format(self.family)
 
@@ -93,7 +94,7 @@ def overflow(seen: Seen) -> Finding | None:
 
 def invalid_argument(seen: Seen) -> Finding | None:
     """The kernel answers so when it has no place for a neighbour; a bad route or address can make it do so, too."""
-    sent = seen.picture.hits(SENDMSG)
+    sent = seen.picture.hits(SENDMSG, SENDMSG_ZH)
     return found(POSSIBLE, seen.culprits, sent[:2], node=node_of(seen.culprits)) if sent else None
 
 
@@ -125,7 +126,7 @@ CAUSE = Cause(
         "traffic-dead", "service-dead", "not-ready", "felix-not-ready", "bird-not-ready", "killed-by-liveness",
         "restarts", "bgp-down", "api-unreachable", "datastore-error", "log-errors", "node-not-ready",
     ),
-    signs=(OVERFLOW, OVERFLOW_OLD, SENDMSG, CONNECT),
+    signs=(OVERFLOW, OVERFLOW_OLD, SENDMSG, SENDMSG_ZH, CONNECT),
     look=Seen,
     rules=(room, full, overflow, invalid_argument),
     fix=fix,

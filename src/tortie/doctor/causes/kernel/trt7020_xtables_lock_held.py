@@ -22,6 +22,9 @@ HELD: Final = Sign("xtables-held", "Another app is currently holding the xtables
 OLD_LOCK: Final = Sign("xtables-old-lock", "failed to acquire old iptables lock")
 NEW_LOCK: Final = Sign("xtables-new-lock", "failed to acquire new iptables lock")
 FELIX_LOCK: Final = Sign("xtables-felix-lock", "Failed to acquire iptables lock")
+GAVE_UP: Final = Sign(
+    "xtables-gave-up", "Failed to program iptables, (giving up after retries|loading diags before panic)"
+)
 LASTING_S: Final = 120.0  # a writer of many thousand rules needs seconds
 OFTEN: Final = 3
 RETRY_S: Final = 90.0  # Felix and kube-proxy try again within that time
@@ -43,6 +46,8 @@ class Seen:
     def __init__(self, picture: Picture) -> None:
         self.picture = picture
         self.held = picture.hits(HELD, OLD_LOCK, NEW_LOCK, FELIX_LOCK)
+        # Status 4 is iptables' word for the lock; Felix ends after some attempts.
+        self.gave_up = [hit for hit in picture.hits(GAVE_UP) if "exit status 4" in hit.line]
 
     @cached_property
     def waits(self) -> list[float]:
@@ -113,6 +118,12 @@ def again_and_again(seen: Seen) -> Finding | None:
     return found(LIKELY, seen.culprits, _ends(seen.held), node=node_of(seen.culprits))
 
 
+def felix_gives_up(seen: Seen) -> Finding | None:
+    if not seen.held or not seen.gave_up:
+        return None
+    return found(LIKELY, seen.culprits, (*_ends(seen.held), *seen.gave_up[-1:]), node=node_of(seen.culprits))
+
+
 def at_times(seen: Seen) -> Finding | None:
     return found(HINT, seen.culprits, seen.held[:1], node=node_of(seen.culprits)) if seen.held else None
 
@@ -141,9 +152,9 @@ CAUSE = Cause(
         "crash-loop", "not-ready", "felix-not-ready", "log-errors", "restarts", "killed-by-liveness", "sandbox-failed",
         "traffic-dead", "service-dead", "api-unreachable",
     ),
-    signs=(HELD, OLD_LOCK, NEW_LOCK, FELIX_LOCK),
+    signs=(HELD, OLD_LOCK, NEW_LOCK, FELIX_LOCK, GAVE_UP),
     look=Seen,
-    rules=(free_now, holder_shown, for_minutes, again_and_again, at_times),
+    rules=(free_now, holder_shown, for_minutes, again_and_again, felix_gives_up, at_times),
     fix=fix,
     yields_to=("node-overloaded",),
 )  # fmt: skip
