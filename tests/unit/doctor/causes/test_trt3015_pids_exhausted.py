@@ -64,6 +64,13 @@ def test_too_little_memory_is_another_cause() -> None:
     assert finding("pids-exhausted", THREAD.format(errno=12)).state == "ruled-out"
 
 
+def test_limits_of_one_pod_or_user_are_theirs() -> None:
+    assert finding("pids-exhausted", KERNEL.format(group=POD)).strength < 0.8
+    assert (
+        finding("pids-exhausted", KERNEL.format(group="/user.slice/user-1000.slice") + PODS.format(0)).strength < 0.45
+    )
+
+
 def test_a_shell_that_could_not_fork_is_only_possible() -> None:
     answer = finding("pids-exhausted", "-bash: fork: retry: Resource temporarily unavailable")
     assert (answer.state, answer.strength < 0.8) == ("found", True)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Final, NamedTuple
 
-from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
+from tortie.doctor.causes.cause import HINT, LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.recovery import node_of, recovered, sick, writers
 from tortie.doctor.picture.picture import Picture
@@ -28,6 +28,7 @@ _STATUS: Final = re.compile(r"^\s*Tasks: (?P<current>\d+) \(limit: (?P<most>\d+)
 _SHOW: Final = re.compile(r"^(?:TasksCurrent=(?P<current>\d+)|TasksMax=(?P<most>\d+))$")
 _FILES: Final = re.compile(r"pids\.(current|max)")
 _THREADS: Final = re.compile(r"\bps\s+(?:-\S*L|\S*H|.*nlwp)")
+_ONE_POD: Final = re.compile(r"pod[0-9a-f]{4,8}[_-]?[0-9a-f_-]*")
 _UNIT: Final = re.compile(r"/system\.slice/(?:system-[\w.@\\-]+\.slice/)?(?P<unit>[\w.@\\-]+\.service)")
 
 
@@ -142,13 +143,22 @@ def rejected(seen: Seen) -> Finding | None:
     """The kernel's own line."""
     if not seen.rejected:
         return None
-    full = seen.filled is not None and seen.filled >= FULL
-    proven = seen.threads or seen.forks or full
     evidence = (*seen.rejected[:1], seen.tasks, *seen.threads[:1], *seen.forks[:1])
     return found(
-        PROVEN if proven else STRONG, seen.culprits, evidence,
+        _strength(seen), seen.culprits, evidence,
         group=seen.group, unit=seen.unit, node=node_of(seen.culprits), current=seen.current, most=seen.most,
     )  # fmt: skip
+
+
+def _strength(seen: Seen) -> float:
+    """A group of one pod or one user concerns the others only where these are shown to be short as well."""
+    if seen.threads or seen.forks or (seen.filled is not None and seen.filled >= FULL):
+        return PROVEN
+    if "/user.slice" in seen.group:
+        return HINT
+    if _ONE_POD.search(seen.group):
+        return LIKELY if sick(seen.picture) else POSSIBLE
+    return STRONG
 
 
 def full(seen: Seen) -> Finding | None:

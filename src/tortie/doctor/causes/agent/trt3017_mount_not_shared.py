@@ -113,8 +113,8 @@ def path_cut(seen: Seen) -> Finding | None:
 
 
 def fix(picture: Picture, finding: Finding) -> Iterator[Do]:
-    yield do("see")
-    # The root is no path that a command takes from evidence; this one is written for it.
+    # The root is no path that a command takes from evidence; these are written for it.
+    yield do("see-root" if finding.value("path") == "/" else "see")
     yield do("share-root" if finding.value("mount") == "/" else "share")
     yield do("keep")
     if any("docker" in exhibit.command for exhibit in picture.exhibits) or picture.versions("docker"):
