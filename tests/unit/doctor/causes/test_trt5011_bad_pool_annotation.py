@@ -50,7 +50,7 @@ def test_a_list_is_well_formed() -> None:
 
 def test_a_pod_that_runs_now_has_got_its_address() -> None:
     text = DOCKER.format("invalid character 'g' looking for beginning of value")
-    pods = "$ kubectl -n blue get pods\nNAME    READY   STATUS    RESTARTS   AGE\nweb-0   1/1     Running   0          4m\n"
+    pods = "$ kubectl -n blue get pods\nNAME   READY  STATUS   RESTARTS  AGE\nweb-0  1/1    Running  0         4m\n"
     assert finding(ID, text + pods).state == "ruled-out"
 
 

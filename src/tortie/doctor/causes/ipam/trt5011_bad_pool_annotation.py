@@ -59,14 +59,20 @@ class Annotation(NamedTuple):
         return parsed if isinstance(parsed, list) and all(isinstance(one, str) for one in parsed) else None
 
 
-def annotations(picture: Picture) -> Iterator[Annotation]:
+def shown_in(picture: Picture) -> Iterator[Annotation]:
     for exhibit in picture.exhibits:
         rows = [(-1, exhibit.command), *enumerate(exhibit.lines[:_LINES])]
         for at, line in rows:
             match = _SHOWN.search(line[:_LONGEST]) if "cni.projectcalico.org/ip" in line else None
             if match and "{" not in match[2] and "<" not in match[2]:
-                place = exhibit.place(at) if at >= 0 else Place(exhibit.source, exhibit.first, exhibit.first)
+                place = exhibit.place(at) if at >= 0 else _typed(exhibit)
                 yield Annotation(match[1], _unquoted(match[2]), place, _namespace(exhibit, line))
+
+
+def _typed(exhibit: Exhibit) -> Place:
+    """The command stands in the line before its answer."""
+    line = max(1, exhibit.first - 1)
+    return Place(exhibit.source, line, line)
 
 
 def _unquoted(text: str) -> str:
@@ -92,7 +98,7 @@ class Seen:
         self.picture = picture
         self.refused = [hit for hit in picture.hits(*JSON) if _ANSWER.search(hit.line)] + picture.hits(*NOBODY_ELSE)
         self.unknown = picture.hits(NO_POOL)
-        self.shown = list(annotations(picture))
+        self.shown = list(shown_in(picture))
 
     @cached_property
     def bad(self) -> Annotation | None:
