@@ -65,14 +65,8 @@ def shown_in(picture: Picture) -> Iterator[Annotation]:
         for at, line in rows:
             match = _SHOWN.search(line[:_LONGEST]) if "cni.projectcalico.org/ip" in line else None
             if match and "{" not in match[2] and "<" not in match[2]:
-                place = exhibit.place(at) if at >= 0 else _typed(exhibit)
-                yield Annotation(match[1], _unquoted(match[2]), place, _namespace(exhibit, line))
-
-
-def _typed(exhibit: Exhibit) -> Place:
-    """The command stands in the line before its answer."""
-    line = max(1, exhibit.first - 1)
-    return Place(exhibit.source, line, line)
+                # Of what was typed its answer is quoted.
+                yield Annotation(match[1], _unquoted(match[2]), exhibit.place(max(at, 0)), _namespace(exhibit, line))
 
 
 def _unquoted(text: str) -> str:
