@@ -23,6 +23,7 @@ from tortie.doctor.causes.nodes.bgp_evidence import (
     settled,
     unknown_connects,
 )
+from tortie.doctor.causes.nodes.bgp_nat import translated_calls
 from tortie.doctor.picture.facts import Session, Setting
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Hit, Sign
@@ -95,6 +96,12 @@ def no_peer_left(seen: Seen) -> Finding | None:
     )  # fmt: skip
 
 
+def made_by_nat(seen: Seen) -> Finding | None:
+    """A host's own rule makes the address that calls."""
+    calls = [call for call in translated_calls(seen.picture) if call.certain]
+    return ruled_out((calls[0].translation, calls[0].hit)) if calls else None
+
+
 def unknown_speaker(seen: Seen) -> Finding | None:
     if not seen.unknown:
         return None
@@ -104,6 +111,8 @@ def unknown_speaker(seen: Seen) -> Finding | None:
     # Without the nodes' addresses the unknown one may be a node's, and then it is another fault.
     told = seen.off or picture.commands("bgppeer")
     strength = STRONG if len(picture.internal_ips()) > 1 else LIKELY if told else POSSIBLE
+    if translated_calls(picture) and not seen.external:
+        strength = POSSIBLE  # rather a node behind a translation
     who = culprits(named("peer", *strangers), BGP_PEER, named("node", node))
     return found(strength, who, seen.unknown[:3], strangers=few(strangers), stranger=strangers[0], node=node)
 
@@ -178,6 +187,6 @@ CAUSE = Cause(
     explains=("bgp-down", "bird-not-ready", "not-ready", "traffic-dead", "others-failing", "service-dead"),
     signs=(IDENTIFIER, NO_PEERS, MESH_OFF, MESH_OFF_JSON, MESH_COLUMN, UNKNOWN_CONNECT, SESSION_UP),
     look=Seen,
-    rules=(same_router_id, no_peer_left, unknown_speaker, established, mesh_is_off, configured_peer_down),
+    rules=(same_router_id, no_peer_left, made_by_nat, unknown_speaker, established, mesh_is_off, configured_peer_down),
     fix=fix,
 )
