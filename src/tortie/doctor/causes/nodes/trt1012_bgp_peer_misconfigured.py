@@ -24,6 +24,7 @@ from tortie.doctor.causes.nodes.bgp_evidence import (
     unknown_connects,
 )
 from tortie.doctor.causes.nodes.bgp_nat import translated_calls
+from tortie.doctor.causes.nodes.peer_labels import drift, lost
 from tortie.doctor.causes.nodes.router_ids import IDENTIFIER, ROUTER_ID, router_ids
 from tortie.doctor.picture.facts import Session, Setting
 from tortie.doctor.picture.picture import Picture
@@ -79,6 +80,11 @@ def same_router_id(seen: Seen) -> Finding | None:
     # Hashes of names hardly ever meet; they rather end in a range that routers refuse.
     strength = POSSIBLE if seen.picture.value(ROUTER_ID, "env") == "hash" else STRONG
     return found(strength, who, (*seen.same_id[:3], *said[:2]), peers=few(peers), peer=next(iter(peers), ""))
+
+
+def labels_gone(seen: Seen) -> Finding | None:
+    how = drift(seen.picture)
+    return ruled_out(how.evidence, bgppeer=lost(seen.picture)[0].peer.name) if how else None
 
 
 def no_peer_left(seen: Seen) -> Finding | None:
@@ -198,6 +204,7 @@ CAUSE = Cause(
     rules=(
         reserved_router_id,
         same_router_id,
+        labels_gone,
         no_peer_left,
         made_by_nat,
         unknown_speaker,
