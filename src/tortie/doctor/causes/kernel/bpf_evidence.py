@@ -46,11 +46,10 @@ def kernel_of(picture: Picture, node: str = "") -> str:
 
 
 def unprivileged(picture: Picture) -> Document | None:
-    """A document that takes the agent's privileges away: the Installation, or its own DaemonSet."""
+    """The Installation, where it takes the agent's privileges away."""
     for document in picture.of(Document):
         spec = document.body.get("spec")
-        if not isinstance(spec, dict):
-            continue
-        if document.kind == "Installation" and spec.get("nonPrivileged") == "Enabled":
+        given = isinstance(spec, dict) and spec.get("nonPrivileged") == "Enabled"
+        if document.kind == "Installation" and given:
             return document
     return None
