@@ -38,7 +38,7 @@ from tortie.doctor.reading.hearsay import asks_inside, before_today, long_mended
 from tortie.doctor.reading.lexicon import ALIASES, RULES, Rule
 from tortie.doctor.reading.prose import FAR_EAST, hosts_in
 
-_LONGEST = 1000  # characters of one sentence that are looked at
+_LONGEST = 600  # characters of one sentence that are looked at
 _END = re.compile(r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)(?<!vs\.)(?<!etc\.)\s+|(?<=[。！？；])|;\s+")
 _GUESS = re.compile(
     r"\b(?:maybe|perhaps|probably|possibly|presumably|i (?:think|guess|suspect|assume|believe|suppose)|we "
