@@ -32,6 +32,7 @@ _HOLES = (
 )
 # One word. What a shell would take for more than a name is none: values end up in commands that people copy.
 _WORD = r"[^\s'\"`“”‘’，。；：、（）,;()\[\]\\|&<>$]{1,300}"
+_WORD_BEGINS = r"(?<![^\s'\"`“”‘’，。；：、（）,;()\[\]\\|&<>$])"
 _TOKEN = re.compile(
     r"<(?P<hole>[a-z][a-z0-9_]*)>|(?P<gap>…)|(?P<group>[()|?])|(?P<space>\s+)|(?P<quote>[\"'`])"
     r"|(?P<text>[^<…()|?\s\"'`]+|.)"
@@ -123,6 +124,8 @@ def _parsed(template: str) -> tuple[str, str]:
             run += text.lower()
         escaped = False
     keep()
+    if out and out[0].endswith(f">{_WORD})"):
+        out.insert(0, _WORD_BEGINS)  # or every letter of a long word would be tried
     return "".join(out), best
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from tortie.doctor.reading.commands import effective, typed_bare, unfinished
 from tortie.doctor.reading.exhibit import Exhibit, Source
 from tortie.doctor.reading.forms import form_of
-from tortie.doctor.reading.long_lines import bounded
+from tortie.doctor.reading.long_lines import LONGEST, bounded
 from tortie.doctor.reading.prompts import Prompt, prompt
 from tortie.doctor.reading.prose import FAR_EAST, STAMPED, command_named, host_named, left_out, machine, speaks
 from tortie.doctor.reading.several_hosts import apart, banner_host
@@ -124,7 +124,7 @@ class _Cutter:
             self.heading_host = ""
         inside = effective(command) if "ssh" in command else None
         self.host = (inside.host if inside else "") or shown.host or self.heading_host or self.source.host
-        self.command = command
+        self.command = command[:LONGEST]
         self.typed = tuple(self.source.number(i) for i in range(index, stop))
         self.folder = self._folder(shown, command)
         self.prose = False

@@ -39,7 +39,7 @@ API_PORTS: Final = (6443, 443, 8443, 16443, 7443, 9443, 6444, 5443)
 ANSWERS: Final = ("open", "tls-error")
 _SOCKET = re.compile(r"(?<![\d.])((?:\d{1,3}\.){3}\d{1,3}):(\d{2,5})(?!\d)")
 _ADDRESS = re.compile(r"(?:\d{1,3}\.){3}\d{1,3}")
-_ITEM = re.compile(r"\s*-?\s*ip:\s*((?:\d{1,3}\.){3}\d{1,3})")
+_ITEM = re.compile(r"\s*+-?\s*+ip:\s*+((?:\d{1,3}\.){3}\d{1,3})")
 _POD_PROGRAMS: Final = (
     "kube-controllers", "coredns", "metrics-server", "plugin/", "kube-dns", "provisioner",
     "failed to initialize datastore", "failed to verify datastore", "failed to reach apiserver",

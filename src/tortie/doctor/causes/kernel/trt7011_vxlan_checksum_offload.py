@@ -151,7 +151,7 @@ def _cured(picture: Picture) -> list[Setting]:
     off = [
         exhibit
         for exhibit in picture.commands("ethtool", "-K")
-        if compiled(r"\b(?:tx|checksum)\S*\s+off\b").search(exhibit.command)
+        if compiled(r"\b(?:tx|checksum)\S{0,40}\s{1,20}off\b").search(exhibit.command)
     ]
     timed = _timed(picture)
     for exhibit in off:

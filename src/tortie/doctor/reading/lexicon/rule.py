@@ -14,7 +14,9 @@ _STRETCH: Final = r"[^.;。；!?！？]{0,40}?"
 _TWO_STRETCHES: Final = r"[^.;。；!?！？]{0,80}?"
 # A word that may be there between two stretches says nothing, and takes the square of the work.
 _NOTHING_BETWEEN: Final = re.compile(r"~\(\?:[^()]{1,200}\)\?~")
-_ENDING: Final = re.compile(r"(\\w|\[\\w[.-]{1,3}\])([*+])(?![+?])")  # what is behind a word's end never begins inside of it
+_ENDING: Final = re.compile(
+    r"(\\w|\[\\w[.-]{1,3}\])([*+])(?![+?])"
+)  # what is behind a word's end never begins inside of it
 
 
 class Rule(NamedTuple):
