@@ -40,7 +40,7 @@ ANSWERS: Final = ("open", "tls-error")
 UNIT_DEAD: Final = ("inactive", "failed", "activating", "deactivating")
 _SOCKET = re.compile(r"(?<![\d.])((?:\d{1,3}\.){3}\d{1,3}):(\d{2,5})(?!\d)")
 _ADDRESS = re.compile(r"(?:\d{1,3}\.){3}\d{1,3}")
-_ITEM = re.compile(r"\s*-?\s*ip:\s*((?:\d{1,3}\.){3}\d{1,3})")
+_ITEM = re.compile(r"\s*+-?\s*+ip:\s*+((?:\d{1,3}\.){3}\d{1,3})")
 _POD_PROGRAMS: Final = (
     "kube-controllers", "coredns", "metrics-server", "plugin/", "kube-dns", "provisioner",
     "failed to initialize datastore", "failed to verify datastore", "failed to reach apiserver",

@@ -151,7 +151,7 @@ def configured_peer_down(seen: Seen) -> Finding | None:
 
 @cache
 def _equals() -> re.Pattern[str]:
-    return re.compile(r"(?P<key>[\w./-]+) *== *['\"](?P<value>[\w.-]+)['\"]")
+    return re.compile(r"(?<![\w./-])(?P<key>[\w./-]{1,300}) {0,8}== {0,8}['\"](?P<value>[\w.-]+)['\"]")
 
 
 def _label(seen: Seen) -> str:

@@ -8,7 +8,15 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import NamedTuple
+from typing import Final, NamedTuple
+
+_STRETCH: Final = r"[^.;。；!?！？]{0,40}?"
+_TWO_STRETCHES: Final = r"[^.;。；!?！？]{0,80}?"
+# A word that may be there between two stretches says nothing, and takes the square of the work.
+_NOTHING_BETWEEN: Final = re.compile(r"~\(\?:[^()]{1,200}\)\?~")
+_ENDING: Final = re.compile(
+    r"(\\w|\[\\w[.-]{1,3}\])([*+])(?![+?])"
+)  # what is behind a word's end never begins inside of it
 
 
 class Rule(NamedTuple):
@@ -26,4 +34,5 @@ class Rule(NamedTuple):
 
 @cache
 def _compiled(words: str) -> re.Pattern[str]:
-    return re.compile(words.replace("~", r"[^.;。；!?！？]{0,40}?"), re.IGNORECASE)
+    words = _ENDING.sub(r"\1\2+", _NOTHING_BETWEEN.sub(lambda _: _TWO_STRETCHES, words))
+    return re.compile(words.replace("~", _STRETCH), re.IGNORECASE)

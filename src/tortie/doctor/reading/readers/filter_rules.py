@@ -50,7 +50,10 @@ _NFT_NAT: Final = Pattern(
     r"(?:^|.* )(masquerade|snat)(?: (?:ip6? )?to (\S{1,60}))?(?: [\w, -]{1,40})?(?: # handle \d+)?$"
 )
 _NFT_COUNTER: Final = Pattern(r"\bcounter packets (\d+) bytes \d+ ?")
-_ASKED: Final = Pattern(r"ip6?tables\S*(?: -\S+)* -\w*[LS]\w* (?:-\S+ )*([A-Za-z][\w-]+)")
+_ASKED: Final = Pattern(
+    r"ip6?tables\S{0,40}(?: -\S{1,60}){0,8}? -\w{0,6}[LS]\w{0,6} (?:-\S{1,60} ){0,8}([A-Za-z][\w-]{1,60})"
+)
+_BY_COUNT: Final = Pattern(r"\bwc\b|grep\s{1,8}(?:-\w{1,12}\s{1,8}){0,8}-\w{0,8}c")
 _IN_TABLE: Final = Pattern(r"(?:-t ?|--table[ =])(\w+)")
 _WRITTEN_BY: Final = Pattern(
     r"^# (?:Generated|Completed) (?:by|on) ?(ip6?tables|xtables)(-nft|-legacy)?-save v([\d.]+)"
@@ -85,7 +88,7 @@ def rule_counts(exhibit: Exhibit) -> Iterator[RuleCount]:
     if "ptables" not in exhibit.command or len(exhibit.lines) > 40:
         return
     asked = [match for segment in segments(exhibit.command) if (match := _COUNTS.search(segment))]
-    asked = [match for match in asked if re.search(r"\bwc\b|grep\s+(?:-\w+\s+)*-\w*c|grep\s+-\w*c", match[2])]
+    asked = [match for match in asked if _BY_COUNT.search(match[2])]
     found = [
         (i, number) for i, line in rows(exhibit) if (number := re.fullmatch(r"(?:[\w-]{1,30}[:=]? )?(\d{1,9})", line))
     ]
