@@ -1,14 +1,23 @@
 """One wording of an observation, found by a key word first.
 
-In a pattern `~` stands for a short stretch of the same sentence. A rule that is `plain` is void when a negation stands
-inside of its words or right before them ("the firewall is not off"); the others carry their negation themselves.
+In a pattern `~` stands for a short stretch of the same clause, `≈` for one that may go on behind a comma, for rules
+whose two halves are clauses of their own ("ping works, but TCP does not"). Neither ends inside of a word, and no match
+begins inside of one: "two" is not in "network", and "ok" is not in "token". What is said behind a comma is as a rule
+said of something else: "etcd has a new CA, calico is down" says nothing of etcd.
+
+A rule that is `plain` is void when a negation stands inside of its words or right before them ("the firewall is not
+off"); the others carry their negation themselves.
 """
 
 from __future__ import annotations
 
 import re
 from functools import cache
-from typing import NamedTuple
+from typing import Final, NamedTuple
+
+_NOT_IN_A_WORD: Final = r"(?!(?<=[a-z0-9_])[a-z0-9_])"  # not between two letters of one word
+_CLAUSE: Final = rf"[^.;。；!?！？,，]{{0,40}}?{_NOT_IN_A_WORD}"
+_SENTENCE: Final = rf"[^.;。；!?！？]{{0,40}}?{_NOT_IN_A_WORD}"
 
 
 class Rule(NamedTuple):
@@ -26,4 +35,5 @@ class Rule(NamedTuple):
 
 @cache
 def _compiled(words: str) -> re.Pattern[str]:
-    return re.compile(words.replace("~", r"[^.;。；!?！？]{0,40}?"), re.IGNORECASE)
+    stretched = words.replace("~", _CLAUSE).replace("≈", _SENTENCE)
+    return re.compile(f"{_NOT_IN_A_WORD}(?:{stretched})", re.IGNORECASE)
