@@ -65,9 +65,9 @@ RULES: Final = (
     Rule(
         "etcd-member-restored",
         "etcd|fsck",
-        r"(?:restored?|recovered)~etcd~(?:member|snapshot|backup|data|from)|(?:restored?|"
+        r"(?:restored?|recovered)~etcd~(?:member|snapshot|backup|data|from\b)|(?:restored?|"
         r"recovered) (?:one |an? )?etcd|fsck~etcd|etcd~(?:fsck|restored|recovered)~|etcd~(?:恢复|还原|"
-        r"修复)",
+        r"修复)|etcd~坏了?[,，]~(?:快照|备份)~恢复",
     ),
     Rule(
         "etcd-down",
@@ -87,10 +87,10 @@ RULES: Final = (
     Rule(
         "lb-ok-masters-not",
         "lb|load balancer|负载均衡|haproxy|nginx|slb",
-        r"(?:through|via|over|by)~(?:lb|load ?balancer|haproxy|vip|slb)~(?:works?|fine|ok|"
-        r"answers)~(?:direct|masters?)~(?:not|fails?|(?:can ?not|can't|could not|couldn't|unable to|"
+        r"(?:through|via|over|by)\b~(?:lb|load ?balancer|haproxy|vip|slb)\b~(?:works?|fine|ok|"
+        r"answers)≈(?:direct|masters?)~(?:not|fails?|(?:can ?not|can't|could not|couldn't|unable to|"
         r"fails? to|do(?:es)? not|doesn't|don't|never|nothing)|times? out|refused)|(?:走|通过|"
-        r"经过?)~(?:负载均衡|lb|slb|haproxy|nginx)~(?:可以|正常|能通|通)~(?:直连|直接)~(?:不|失败|超时|"
+        r"经过?)~(?:负载均衡|lb|slb|haproxy|nginx)~(?:可以|正常|能通|通)≈(?:直连|直接)~(?:不|失败|超时|"
         r"无法)",
         False,
     ),

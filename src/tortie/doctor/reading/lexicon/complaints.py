@@ -37,8 +37,9 @@ RULES: Final = (
         r"\bslow(?:ed)? down\b|\b(?:extremely )?high latency\b|\bbad gateway\b|\bcan ?not be (?:\w+ed)\b|"
         r"\boutage\b|\bcrash(?:es|ing|looping)\b|keeps? (?:on )?(?:re-?starting|crashing|failing|dying|dropping|"
         r"losing)|\b(?:is|are|goes|went) (?:\w+ )?(?:down|dead|broken|offline|unreachable)\b|"
-        r"\blos(?:es?|t|ing) (?:all |their |"
-        r"its |the )?(?:network|connectivity|connections?|routes?)\b|\b(?:lookups?|requests?|connections?|pods?|pings?|"
+        r"\blos(?:es?|t|ing) (?:all )?(?:of )?(?:their |"
+        r"its |the )?(?:bgp )?(?:network|connectivity|connections?|routes?|sessions?|peers?)\b|"
+        r"\b(?:lookups?|requests?|connections?|pods?|pings?|"
         r"curls?|installs?|upgrades?|migrations?) (?:all |just |always |sometimes )?(?:fails?|failed|are failing|is "
         r"failing)\b",
     ),

@@ -25,7 +25,7 @@ RULES: Final = (
     Rule(
         "node-removed-without-drain",
         "drain|removed|deleted|删|下线|移除|reclaim|回收|spot",
-        r"(?:removed|deleted|terminated|destroyed|took)~nodes?~(?:without|no|never)~(?:drain|clean|reset|"
+        r"(?:removed|deleted|terminated|destroyed|took)~nodes?\b~(?:without|no\b|never)~(?:drain|clean|reset|"
         r"calicoctl|delete)|without drain\w*|nodes?~(?:reclaimed|preempted|terminated by|"
         r"replaced by the autoscaler)|spot (?:nodes?|instances?)|竞价实例|(?:没有|未|没)(?:先)? ?drain|"
         r"(?:直接)(?:删|移除|下线)~(?:节点|node|机器)|(?:节点|机器|实例)~(?:被)?回收",
@@ -51,10 +51,15 @@ RULES: Final = (
     ),
     Rule(
         "two-installs",
-        "operator|manifest|both|twice|两套|canal|同时",
-        r"(?:both|two)~(?:operator|manifest|canal|calicos|calico installations)~(?:and)?~(?:manifest|"
-        r"operator|calico|installed)?|installed~(?:twice|two times)|calico twice|两套|同时用~(?:operator|"
-        r"manifest)|重复安装",
+        "operator|manifest|both|two|second|twice|两套|两遍|两份|canal|同时|重复",
+        # "Two" is of the installations themselves: two nodes, two masters and two clusters with an operator are not it.
+        r"both (?:the |an? )?(?:tigera |calico |helm |old )?(?:operator|manifests?|canal|calico)\b~(?:and|plus)~"
+        r"\b(?:manifests?|operator|calico|canal|chart)\b|(?:two|second|2) (?:\w+ )?(?:calicos\b|calico "
+        r"(?:installations?|installs|instances|deployments|daemonsets?)|installations? of calico|installs of calico|"
+        r"instances of calico|copies of calico)|(?<!re)(?<!re-)installed calico (?:\w+ )?(?:twice|two times)|calico "
+        r"(?:is|was|got|has been) installed (?:\w+ )?(?:twice|two times)|calico (?:is |runs )?twice|"
+        r"(?:装|部署|跑|有|存在)[了着]?~两套 ?(?:calico|网络插件)|两套 ?calico|calico~(?:装|部署)了?(?:两套|两遍|两份)|"
+        r"同时用~(?:operator|manifest)~(?:manifest|operator|装)|(?<!不要)(?<!避免)重复安装",
     ),
     Rule(
         "cni-replaced",
@@ -74,8 +79,9 @@ RULES: Final = (
         r"fails? to|do(?:es)? not|doesn't|don't|never|nothing)|not ready|loops?|stuck|affected|restart)|"
         r"(?:old|existing) (?:nodes?|ones|machines?)~(?:are |is )?(?:fine|ok|unaffected|work|healthy)|"
         r"(?:new|additional|fourth|third|second) (?:node|machine|worker)~(?:never|cannot|crash|fail|"
-        r"not ready)|新(?:加|增|起来?|补|扩|机器|节点|上线)~(?:节点|机器|几台|node|实例|加到|"
-        r"加入)?~(?:起不来|crash|失败|没法|无法|不行|有问题|异常|notready|重启)|老(?:的)?(?:节点|机器|"
+        r"not ready)|新(?:加(?!坡)|增|起来?|补|扩|机器|节点|上线)~(?:节点|机器|几台|node|实例|加到|"
+        r"加入)?(?:~|~[,，] ?(?:发现|结果|但|calico|kubelet|pods?)~)"
+        r"(?:起不来|crash|失败|没法|无法|不行|有问题|异常|notready|重启)|老(?:的)?(?:节点|机器|"
         r"镜像的节点)~(?:正常|没事|没问题)",
         False,
     ),
@@ -86,7 +92,8 @@ RULES: Final = (
         r"worker|machine|certain)|(?:all |every |the )?(?:other|rest of the|remaining)(?: \w+)? (?:nodes?|"
         r"ones?|workers?|machines?|hosts?)~(?:are |is |work|run|stay)?~(?:fine|ok|healthy|good|normal|"
         r"unaffected|ready)|others (?:are|work) (?:fine|ok)|(?:on )?(?:one|two|three|some|"
-        r"certain) (?:of the )?(?:nodes?|workers?|machines?)~(?:never|not|are 0/|fail|crash|stuck|loops?)|"
+        r"certain) (?:of the )?(?:nodes?|workers?|machines?)~(?:never|(?:can)?not(?:\b|ready)|can't|are 0/|"
+        r"fail|crash|stuck|loops?)|"
         r"只有~(?:节点|机器|台|node|上|有问题)|(?:其他|其它|别的)~(?:节点|机器|node|主机|"
         r"服务器)?~(?:都)?(?:正常|没事|没问题|ok|成功)|有(?:些|的|个别) ?(?:节点|node|机器)~(?:不|无法|"
         r"失败|异常)|(?:一台|某台|有台|两个节点|两台|几台)[^，。；]{0,20}(?:起不来|不通|失败|无法|有问题|"
@@ -98,7 +105,7 @@ RULES: Final = (
         "one|一台|某台|有台|一个|this node|that node",
         r"only (?:on )?(?:one|this|that|a single) (?:nodes?|workers?|machines?|hosts?)|\bon one (?:node|"
         r"worker|machine|host)\b|one (?:of the |of our )?(?:nodes?|workers?|machines?|hosts?)~(?:never|"
-        r"not|fails?|crash|stuck|loops?)|(?:一台|某台|有台|某个|有一个|只有一个)(?:机器|节点|node|服务器|"
+        r"(?:can)?not(?:\b|ready)|can't|fails?|crash|stuck|loops?)|(?:一台|某台|有台|某个|有一个|只有一个)(?:机器|节点|node|服务器|"
         r"主机)",
         False,
     ),
@@ -106,36 +113,40 @@ RULES: Final = (
         "all-nodes",
         "all|every|所有|全部|都",
         r"\b(?:on |of )?(?:all|every|each)(?: of)?(?: the| our| my)? (?:nodes?|hosts?|machines?|workers?|"
-        r"calico(?:-node)? pods?)\b(?! (?:other|fine))~(?:fail|crash|not|0/|down|stuck|same|affected|"
+        r"calico(?:-node)? pods?)\b(?! (?:other|fine))~(?:fail|crash|(?:can)?not(?:\b|ready)|0/|down|stuck|"
+        r"same|affected|die|"
         r"suddenly|loop)|(?:fail|crash\w*|not ready|down|stuck|restart\w*|suddenly)~on (?:all|"
-        r"every) (?:nodes?|hosts?|machines?)|both~(?:nodes?|calico-node pods?)~(?:stay|fail|not|0/|crash)|"
+        r"every) (?:nodes?|hosts?|machines?)|both~(?:nodes?|"
+        r"calico-node pods?)~(?:stay|fail|(?:can)?not(?:\b|ready)|0/|crash)|"
         r"(?:所有|全部|每个|每台)的?(?:节点|机器|node|主机|calico-node)~(?:都|全)?~(?:不|失败|异常|起不来|"
-        r"有问题|挂|重启|crash|notready|一样)",
+        r"有问题|挂|重启|crash|notready|一样|0/[12])",
         False,
     ),
     Rule(
         "only-workers-fail",
         "worker|master|control plane|node",
-        r"(?:masters?|control.plane)~(?:is|are|nodes?)?~(?:fine|ok|healthy|good|works?)~(?:workers?|"
-        r"nodes?)~(?:fail|not|crash|(?:can ?not|can't|could not|couldn't|unable to|fails? to|"
+        r"(?:masters?|control.plane)~(?:is|are|nodes?)?~(?:fine|ok|healthy|good|works?)≈(?:workers?|"
+        r"nodes?)~(?:fail|not\b|crash|(?:can ?not|can't|could not|couldn't|unable to|fails? to|"
         r"do(?:es)? not|doesn't|don't|never|nothing)|stuck|down|loop)|only (?:the )?workers?|"
-        r"(?:workers?)~(?:fail|crash|not ready)~masters?~(?:fine|ok|work)|master~(?:正常|没问题|没事|"
-        r"可以)~(?:worker|node|节点|工作节点)~(?:不|失败|异常|起不来|有问题)",
+        r"(?:workers?)~(?:fail|crash|not ready)≈masters?~(?:fine|ok|work)|master~(?:正常|没问题|没事|"
+        r"可以)≈(?:worker|node|节点|工作节点)~(?:不|失败|异常|起不来|有问题)",
         False,
     ),
     Rule(
         "works-after-restart",
         "restart|重启|delet|helps",
-        r"restart\w*~(?:helps?|fixe[sd]|solve[sd]|works?|makes? it work|brings? it back|recovers?|cures?)|"
-        r"(?:works?|fine|recovers?|ok|gone)(?: again)?~(?:after|once|when|until)~(?:restart\w*|"
-        r"delet\w+ the pod|re-?creat\w+)|重启~(?:之?后|就|了)~(?:正常|好了|恢复|可以了|没问题)(?!节点)",
+        r"restart\w*~(?:, (?:it |they |all |everything |the pods? )?)?(?:helps?|fixe[sd]|solve[sd]|works?|"
+        r"makes? it work|brings? it back|recovers?|cures?)|"
+        r"(?:works?|fine|recovers?|ok|gone)\b(?: again)?~(?:after|once|when|until)~(?:restart\w*|"
+        r"delet\w+ the pod|re-?creat\w+)|重启~(?:之?后|就|了)[,，]? ?~(?:正常|好了|恢复|可以了|没问题)(?!节点)",
     ),
     Rule(
         "heals-by-itself",
         "itself|own|自己|自动|自行|一会|一段|一阵|after a|themselves|automatically",
         r"(?:recovers?|heals?|comes? back|fixe[sd]|goes? away|resolves?|works? again)~(?:by itself|"
         r"on its own|automatically|itself|by themselves)|(?:after (?:a while|some time|"
-        r"a few minutes)~(?:works? again|recovers?|is fine|comes? back|gone))|(?:自己|自动|自行)(?:就|又|会|都|能|慢慢|"
+        r"a few minutes),? ?~(?:works? again|recovers?|is fine|comes? back|gone))|(?:自己|自动|自行)(?:就|又|会|都|能|"
+        r"慢慢|"
         r"也){0,3}(?:恢复|好了|通了|好起来)|过(?:了)?(?:一会儿?|一段时间|一阵子?)[^，。；]{0,4}(?:恢复|好了|正常了|就正常|通了)",
     ),
     Rule(  # with a stretch of time before it, in which something was not there: "no routes for 4 minutes, then fine"
@@ -150,7 +161,7 @@ RULES: Final = (
     Rule(
         "keeps-restarting",
         "restart|重启|crash",
-        r"(?:calico|felix|pods?|bird|typha|canal|containers?|agents?|\bit\b|they)~(?:keeps? (?:on )?(?:re-?start|crash|"
+        r"(?:calico|felix|pods?|bird|typha|canal|containers?|agents?|it\b|they\b)≈(?:keeps? (?:on )?(?:re-?start|crash|"
         r"get)|restarts? (?:every|all the time|again and again|over and over|constantly|periodically|regularly|"
         r"repeatedly|several times|many times|about every|roughly every|once (?:an?|every))|(?:is|are|gets?|being) "
         r"(?:constantly |repeatedly |periodically |regularly )restart|restart(?:s|ed|ing) (?:\w+ ){0,3}"
@@ -166,7 +177,7 @@ RULES: Final = (
         r"within|with|have)? ?(?:the |a )?(?:\d{1,3}\.){1,3}(?:x|\*|\d{1,3})?(?:\.(?:x|"
         r"\*))?(?:/\d{1,2})?(?: addresses| network| subnet| range)|(?:nodes?|hosts?|machines?|"
         r"servers?)~(?:in|on|within) (?:the )?(?:\d{1,3}\.){2,3}(?:x|\*|\d{1,3})(?:\.(?:x|"
-        r"\*))?(?:/\d{1,2})?|(?:机器|节点|主机|服务器|网卡|node)~(?:\d{1,3}\.){1,3}(?:x|\*|0)(?:\.(?:x|\*|"
+        r"\*))?(?:/\d{1,2})?|(?:机器|节点|主机|服务器|网卡|node)≈(?:\d{1,3}\.){1,3}(?:x|\*|0)(?:\.(?:x|\*|"
         r"0))?(?:/\d{1,2})?|(?:机器|节点|主机|服务器)~\d{1,3} ?开头|(?:machines?|nodes?|hosts?)~(?:start|"
         r"begin) with \d{1,3}",
     ),
@@ -189,7 +200,7 @@ RULES: Final = (
     Rule(
         "complains",
         "",
-        r"not ready|notready|crash|(?<![\d./])(?:0/[12]|1/2)(?!\d|\.\d)|\bfail(?:s|ed|ing|ures?)?\b|"
+        r"not ready|(?:kubelet)?notready|crash|(?<![\d./])(?:0/[12]|1/2)(?!\d|\.\d)|\bfail(?:s|ed|ing|ures?)?\b|"
         r"(?:can ?not|can't|could not|"
         r"couldn't|unable to|fails? to|do(?:es)? not|doesn't|don't|never|nothing) (?:\w+ ){0,2}(?:start|"
         r"run|work|get ready|join|resolve|reach|come up|leave|leaves|gets? ready)|\bstuck\b|\bloops?\b|"

@@ -35,7 +35,8 @@ RULES: Final = (
         r"not work|does not|doesn't|unreachable|times? out|cannot)|pods?~(?:on|of) (?:node|host|machine|worker|vm) ?\w+"
         r"~(?:can ?not|can't|could not|couldn't|unable to|do(?:es)? not|doesn't|don't|never)~(?:reach|talk|ping|"
         r"connect|communicate|access)~pods?~(?:on|of) (?:node|host|machine|worker|vm)|nothing outside (?:its|"
-        r"their) own (?:node|host) answers|跨(?:节点|主机|机器|node)~(?:不通|不了|失败|超时|不能|无法|"
+        r"their) own (?:node|host) answers|跨(?:节点|主机|机器|node)[^。；，]{0,12}[，,]? ?~(?:不通|不了|失败|超时|"
+        r"不能|无法|"
         r"ping ?不通|不可达|访问不|有问题)|(?:不同|其[他它]|别的|另一)(?:个|台)?(?:节点|主机|机器|"
         r"node)~(?:(?:pods?|containers?|容器|服务)|之间)?~(?:不通|无法(?:互相)?(?:访问|通信|通讯|ping)|"
         r"不能(?:互相)?(?:访问|通信|ping)|访问不(?:了|到)|ping ?不通|(?:全部?|都|一直|均)超时)",
@@ -57,8 +58,8 @@ RULES: Final = (
     Rule(
         "ping-works-port-179-not",
         "179",
-        r"ping~(?:works?|fine|ok|通|正常)~179~(?:(?:can ?not|can't|could not|couldn't|unable to|fails? to|"
-        r"do(?:es)? not|doesn't|don't|never|nothing)|not|fails?|times? ?out|refused|blocked|closed|不通|"
+        r"ping~(?:works?|fine|ok|通|正常)≈179~(?:(?:can ?not|can't|could not|couldn't|unable to|fails? to|"
+        r"do(?:es)? not|doesn't|don't|never)|not\b|fails?|times? ?out|refused|blocked|closed|不通|"
         r"连不上|超时|不行|拒绝)",
         False,
     ),
@@ -83,7 +84,8 @@ RULES: Final = (
         "ping|不通|reach",
         r"(?:does not|doesn't|do not|did not|didn't|don't|no longer|never|not) (?:\w+ ){0,2}(?:answer|"
         r"respond|repl)\w*~pings?\b|(?:cannot|can't|not) be pinged|(?:can ?not|can't|unable to) ping|"
-        r"ping~(?:fails?|times? out|gets no (?:answer|reply)|100 ?% (?:packet )?loss)|ping~不通|ping 不到|"
+        r"ping(?: and [a-z]{2,8},?)? ?~(?:fails?|times? out|gets no (?:answer|reply)|100 ?% (?:packet )?loss)|"
+        r"ping~不通|ping 不到|"
         r"无法 ?ping|不能 ?ping",
         False,
     ),
@@ -112,7 +114,7 @@ RULES: Final = (
         "sent-not-received",
         "tcpdump|captur|packets|抓",
         r"(?:packets?|requests?|syns?|echo requests?|traffic)~(?:leav|sent|go out|going out|"
-        r"seen on the sender)~(?:nothing|never|not|no packet|none|don't|do not)~(?:arriv|reach|seen|show|"
+        r"seen on the sender)≈(?:nothing|never|not\b|no packet|none|don't|do not)~(?:arriv|reach|seen|show|"
         r"captur|receiv)|(?:nothing|no packets?|never|none)~(?:arrives?|is received|are received|reaches|"
         r"seen)~(?:on|at) (?:the )?(?:other|receiv|destination|target|peer)|(?:发送端|源端|本端|"
         r"源节点)~抓~(?:包)[^。]{0,20}(?:接收端|对端|目标|目的)~(?:抓不到|没有|收不到|没抓到)|"
@@ -139,7 +141,7 @@ RULES: Final = (
     Rule(
         "service-dead",
         "service|cluster ?ip|clusterip|svc|服务|vip",
-        r"(?:cluster ?ips?|service (?:ips?|address(?:es)?|vips?)|services?|kubernetes service|"
+        r"(?:cluster ?ips?|service (?:ips?|address(?:es)?|vips?)|services?\b|kubernetes service\b|"
         r"svc)~(?:(?:can ?not|can't|could not|couldn't|unable to|fails? to|do(?:es)? not|doesn't|don't|"
         r"never|nothing)|neither|unreachable|times? ?out|timeout|not reachable|not work|dead|fails?|"
         r"refused|no answer)|(?:reach|access|connect to|curl|ping)~(?:cluster ?ips?|service ips?|"
@@ -158,7 +160,7 @@ RULES: Final = (
     Rule(
         "nodeport-dead",
         "nodeport|node port|30",
-        r"node ?ports?~(?:(?:can ?not|can't|could not|couldn't|unable to|fails? to|do(?:es)? not|doesn't|"
+        r"node ?ports?≈(?:(?:can ?not|can't|could not|couldn't|unable to|fails? to|do(?:es)? not|doesn't|"
         r"don't|never|nothing)|unreachable|times? ?out|not reachable|not work|dead|fails?|refused|不通|"
         r"访问不(?:了|到)|无法访问|不能访问|超时|连不上)|\b3[0-2]\d{3}\b~(?:unreachable|cannot|"
         r"not reachable|不通|无法访问|访问不)|(?:无法访问|访问不了|不通)[^。]{0,20}(?:node ?port|"
@@ -173,7 +175,7 @@ RULES: Final = (
         r"local)~pods?|(?:can ?not|can't|could not|couldn't|unable to|fails? to|do(?:es)? not|doesn't|"
         r"don't|never|nothing)~(?:reach|ping)~local pods? from (?:the )?(?:node|host)|(?:本机|本节点|"
         r"宿主机)~(?:ping ?不通|访问不(?:了|到)|不通|无法访问)~(?:本机|本节点|自己|上面)?~(?:pods?|"
-        r"containers?|容器|服务)",
+        r"containers?|容器|服务)|宿主机~(?:ping|访问|curl|telnet)~(?:本机|本节点|自己|上面|上)~(?:pods?|容器)~(?:不通|不了|超时|失败)",
         False,
     ),
     Rule(
@@ -212,9 +214,9 @@ RULES: Final = (
         "ethtool|offload|卸载|checksum",
         r"ethtool -K \S+ [^。；;]{2,60}\boff\b[^。；;]{0,30}(?:works?\b|helps?|fixe[sd]|fine\b|solve[sd]|gone\b|"
         r"recover|正常|好了|恢复|通了|解决)|"
-        r"(?:ethtool|offload\w*|checksum\w*)~(?:off|disabled?|disabling)~(?:works?|helps?|fixe[sd]|fine|"
+        r"(?:ethtool|offload\w*|checksum\w*)~(?:off|disabled?|disabling)≈(?:works?|helps?|fixe[sd]|fine|"
         r"solved|gone|recovered)|(?:works?|fixed|helps?|fine)~(?:after|when|once|with)~(?:ethtool|"
-        r"offload\w*|checksum\w*)~(?:off|disabl)|(?:关|禁用)~(?:卸载|offload|checksum|校验)~(?:好|正常|"
+        r"offload\w*|checksum\w*)~(?:off|disabl)|(?:关|禁用)~(?:卸载|offload|checksum|校验)≈(?:好|正常|"
         r"恢复|通)",
     ),
     Rule(
@@ -228,7 +230,7 @@ RULES: Final = (
         "firewall-off",
         "firewall|防火墙|ufw|iptables",
         r"(?:firewalld?|ufw|iptables|防火墙)(?:s)?~(?:\boff\b|disabled|stopped|turned off|switched off|"
-        r"inactive|关闭|关了|关掉|停了|停掉|停用|禁用|都关|已关)",
+        r"inactive|关闭|关了|关掉|停了|停掉|停用|禁用|都关|已关|是关的)",
     ),
     Rule(
         "firewall-off",
@@ -247,11 +249,11 @@ RULES: Final = (
         "firewalld-stop-helps",
         "firewalld|firewall|防火墙",
         r"(?:when|after|once|if) ~(?:stop\w*|disabl\w*|turn\w* off|flush\w*)~(?:firewalld?|iptables|"
-        r"ufw)~(?:works?|fine|ok|recover|ready|established|reachable|helps?)|"
+        r"ufw)≈(?:works?|fine|ok\b|recover|ready|established|reachable|helps?)|"
         r"(?:stopping|disabling|masking|flushing) (?:the )?(?:firewalld?|iptables|ufw)~(?:helps?|fixe[sd]|repairs|"
-        r"solve[sd]|cures?|works?|brings? it back)|systemctl stop firewalld~(?:works?|fixe[sd]|helps?|recovers?|"
+        r"solve[sd]|cures?|works?|brings? it back)|systemctl stop firewalld≈(?:works?|fixe[sd]|helps?|recovers?|"
         r"reachable|正常|好了|恢复|通了)|(?:关闭|关掉|停掉?|"
-        r"停止)了?~(?:firewalld?|防火墙)~(?:就)?(?:正常|好了|恢复|通了|可以)",
+        r"停止)了?~(?:firewalld?|防火墙)≈(?:就)?(?:正常|好了|恢复|通了|可以)",
     ),
     Rule(
         "policy-applied",

@@ -30,7 +30,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from functools import cache, lru_cache
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from tortie.doctor.picture.facts import Statement
 from tortie.doctor.reading.exhibit import Exhibit
@@ -60,6 +60,15 @@ _NEGATED_BEFORE = re.compile(
 _NEGATION = re.compile(
     r"\b(?:not|never|no|without|isn't|wasn't|aren't|weren't|didn't|hasn't)\b|没(?!问题|事)|未|不(?!到|断|久|仅|"
     r"少)|并非",
+    re.IGNORECASE,
+)
+# A trouble that is denied in so many words: "did not crash", "is never full", 没有卡住. Rules that carry a negation of
+# their own ("does not start") would take it for the trouble.
+_NO_TROUBLE = re.compile(
+    r"(?:\b(?:not|never|no longer|nor|isn't|aren't|wasn't|weren't|doesn't|don't|didn't|hasn't|haven't)(?: (?:been|yet|"
+    r"ever|really|once|anymore|at all))? (?:crash|stuck|hang|hung|dead\b|down\b|fail|stopp|full\b|lost\b|"
+    r"los(?:e|ing)\b|missing|broken|blocked|unreachable|tim(?:e|ed|ing) ?out|dropp|wrong|swapp|off by|slow)"
+    r"|(?:没有?|未|并未|不再|不会|从未)(?:出现)?(?:过)?(?:挂|卡|超时|失败|断|中断|重启|报错|异常|丢包|宕|掉线|满))",
     re.IGNORECASE,
 )
 _TURN = re.compile(r"[,;] ?(?:but|however|yet)\b|，?但|不过", re.IGNORECASE)
@@ -217,6 +226,9 @@ def _certain(text: str) -> str:
 def _holds(rule: Rule, text: str) -> bool:
     for match in rule.pattern.finditer(text):
         if not rule.plain:
+            denied = _NO_TROUBLE.search(text, match.start(), match.end() + 24)
+            if denied and denied.start() < match.end():
+                continue
             return True
         negated = _NEGATED_BEFORE.search(text[max(0, match.start() - 24) : match.start()])
         if not negated and not _NEGATION.search(match.group()):
