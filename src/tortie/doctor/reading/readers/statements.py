@@ -17,7 +17,7 @@ negation is respected. The values of a statement are the hosts and addresses tha
 | datastore-far, api-direct-ok, kube-proxy-missing, certs-renewed, lb-ok-masters-not, no-default-route | control plane |
 | etcd-moved, etcd-disk-slow, etcd-member-restored, etcd-down, etcd-health-ok, killed-no-terminating | datastore, start |
 | upgraded (values: what, from, to; what is calico, kubernetes, kernel, os or empty), after-kubernetes-upgrade | before |
-| installed-fresh, node-deleted, node-removed-without-drain, two-installs, cni-replaced (values: names) | before |
+| installed-fresh, node-deleted, node-removed-without-drain, labels-lost, two-installs, cni-replaced (values: names) | before |
 | new-nodes-only = new-nodes-fail, only-some-nodes , one-node-only, all-nodes, only-workers-fail | where |
 | nodes-network (values: prefixes such as `10.` or `192.168.110.`, or CIDRs), cloud (values: names), pods-cidr-overlap | where |
 | complains (something does not work), asks-if-normal | what the person wants |
