@@ -223,8 +223,8 @@ RULES: Final = (
         "only-tcp-udp-icmp",
         "icmp",
         r"(?:security[- ]groups?|\bsgs?\b|\bnsgs?\b|安全组|firewalls?|防火墙|\bacls?\b)~(?:allows?|opens?|permits?|"
-        r"only|lets|lists?|只|仅|放行|允许|放通)~(?:tcp|udp)~(?:udp|tcp)~icmp"
-        r"(?!~(?:protocol 4|ipip|proto 4|协议 ?4|\ball\b))",
+        r"only|lets|lists?|只|仅|放行|允许|放通)~(?:tcp|udp)≈(?:udp|tcp)≈icmp"
+        r"(?!≈(?:protocol 4|ipip|proto 4|协议 ?4|\ball\b))",
     ),
     Rule(
         "firewall-off",
