@@ -13,6 +13,8 @@ import pytest
 from tests.support.cli import Tortie
 from tests.support.doctor_secrets import HARMLESS, SECRETS
 
+from tortie.doctor.causes.catalogue import all_causes
+
 LOOSE = """\
 $ kubectl logs -n kube-system calico-node-b9l5z --previous | tail -1
 2021-01-21 10:08:55.349 [FATAL][498] int_dataplane.go 1035: Kernel's RPF check is set to 'loose'.  This would allow \

@@ -9,8 +9,8 @@ from tortie.doctor.words import Language, Words
 from tortie.model.errors import UsageError
 from tortie.model.measure import columns, wrapped
 
-Result = Literal["right", "candidate", "silent", "wrong", "alarm"]
-RESULTS: Final = ("right", "candidate", "silent", "wrong", "alarm")
+Result = Literal["right", "candidate", "silent", "missed", "wrong", "alarm"]  # missed: healthy was said of a sick one
+RESULTS: Final = ("right", "candidate", "silent", "missed", "wrong", "alarm")
 HEALTHY: Final = {"healthy", "none"}
 INSUFFICIENT: Final = {"insufficient-evidence", "undetermined"}
 _WIDTH: Final = 80
@@ -55,7 +55,7 @@ def score(case: Labelled, diagnosis: Diagnosis, seconds: float) -> Outcome:
     named = None
     result: Result
     if diagnosis.verdict == "healthy":
-        result = "right" if case.acceptable & HEALTHY else "silent"
+        result = "right" if case.acceptable & HEALTHY else "missed"
     elif diagnosis.verdict == "undetermined":
         due = bool(case.acceptable & INSUFFICIENT)
         result = "right" if due else "candidate" if id_ in case.acceptable else "silent"
