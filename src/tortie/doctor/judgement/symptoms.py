@@ -84,7 +84,7 @@ def _sessions(picture: Picture, standing: Standing) -> Iterator[Symptom]:
         peers = tuple(s.peer for s in down) + ((where,) if where else ())
         yield Symptom("bgp-down", text, few(down), peers, since=min((s.since for s in down if s.since), default=""))
     elif not picture.sessions() and mesh_off(picture) and (none := no_peers(picture)):
-        text = Words("no node has a BGP peer, and the mesh is off", "所有节点都没有 BGP 对等体，且 node-to-node mesh 已关闭")
+        text = Words("no node has a BGP peer, and the mesh is off", "所有节点都没有 BGP 对等体，且 mesh 已关闭")
         yield Symptom("bgp-down", text, few(none))
     elif hits := picture.hits("bgp-not-established"):
         told_of = complaints(picture)
