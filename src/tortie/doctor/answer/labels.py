@@ -66,7 +66,7 @@ LABELS: Final = {
     ),
     "report": Words("Tortie's diagnosis", "Tortie 诊断报告"),
     "colon": Words(": ", "："),
-    "comma": Words(", ", "，"),
+    "comma": Words(", ", "、"),
     "gap": Words(" ", ""),  # between two sentences
     "semicolon": Words("; ", "；"),
     "where": Words("Where", "位置"),

@@ -60,5 +60,5 @@ class Doubts:
             return None
         return Words(
             f"this is not one of the {self._known} causes I know: the lines below are unexplained",
-            f"不属于已知的 {self._known} 种原因：以下内容无法解释",
+            f"不属于已知的 {self._known} 种原因，以下内容无法解释",
         )
