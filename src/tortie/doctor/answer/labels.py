@@ -50,7 +50,7 @@ LABELS: Final = {
     "unexplained": Words("Unexplained, the worst first", "无法解释的内容（最严重的在前）"),
     "look": Words("look at", "排查方向"),
     "covers": Words("This covers", "结论覆盖"),
-    "not-shown": Words("Not shown, so nothing is said of it", "未展示，不作判断"),
+    "not-shown": Words("Not shown, so nothing is said of it", "未提供，不作判断"),
     "evidence": Words("Evidence", "证据"),
     "not-understood": Words("Not understood", "未能识别"),
     "skipped": Words("Not read", "未读取"),
@@ -66,7 +66,7 @@ LABELS: Final = {
     ),
     "report": Words("Tortie's diagnosis", "Tortie 诊断报告"),
     "colon": Words(": ", "："),
-    "comma": Words(", ", "，"),
+    "comma": Words(", ", "、"),
     "gap": Words(" ", ""),  # between two sentences
     "semicolon": Words("; ", "；"),
     "where": Words("Where", "位置"),

@@ -19,7 +19,7 @@ _WORDS: Final = (70, 16)  # what the words on an edge take
 Point = tuple[float, float]
 
 _TEXTS: Final = {
-    "registered": Words("registered", "登记为"),
+    "registered": Words("registered", "注册为"),
     "foreign": Words("nobody's InternalIP", "不是任何节点的 InternalIP"),
     "more": Words("and {count} more nodes", "另有 {count} 个节点"),
     "kill": Words("killed at {seconds:g} s", "{seconds:g} 秒时被杀"),

@@ -73,11 +73,11 @@ def _start(picture: Picture, _: Standing) -> bool:
 
 
 _AREAS: Final[tuple[tuple[Area, Callable[[Picture, Standing], bool]], ...]] = (
-    (Area("agents", Words("calico-node on every node shown", "已展示节点上的 calico-node")), _agents),
+    (Area("agents", Words("calico-node on every node shown", "所示节点上的 calico-node")), _agents),
     (Area("nodes", Words("the nodes' state", "节点状态")), _nodes),
     (Area("sessions", Words("BGP sessions", "BGP 会话")), _sessions),
-    (Area("addresses", Words("registered addresses and IP pools", "节点登记的地址与 IP 池")), _addresses),
-    (Area("api", Words("the API server's answers", "API Server 的应答")), _api),
+    (Area("addresses", Words("registered addresses and IP pools", "节点注册的地址与地址池")), _addresses),
+    (Area("api", Words("the API server's answers", "API Server 的响应")), _api),
     (Area("events", Words("events", "事件")), _events),
     (Area("pods", Words("other pods", "其他 Pod")), _pods),
     (Area("traffic", Words("traffic that was tried", "实际测试的流量")), _traffic),

@@ -12,15 +12,15 @@ from tortie.doctor.words import Words
 
 # In the order in which they come up on a node.
 _LOOK: Final = {
-    "kernel": Words("the kernel, before any container: dmesg of that node", "内核，早于所有容器：查看该节点的 dmesg"),
+    "kernel": Words("the kernel, before any container: dmesg of that node", "内核，先于所有容器：查看该节点的 dmesg"),
     "containerd": Words("the container runtime, before the pod starts", "容器运行时，Pod 启动之前"),
     "dockerd": Words("the container runtime, before the pod starts", "容器运行时，Pod 启动之前"),
     "crio": Words("the container runtime, before the pod starts", "容器运行时，Pod 启动之前"),
     "kubelet": Words("kubelet, which creates the pods: journalctl -u kubelet",
                      "kubelet，负责创建 Pod：journalctl -u kubelet"),
-    "etcd": Words("the datastore, before the API server answers", "存储层，早于 API Server 应答"),
-    "kube-apiserver": Words("the API server, before any agent connects", "API Server，早于任何 agent 建连"),
-    "kube-proxy": Words("kube-proxy, which makes service addresses reachable", "kube-proxy，负责 Service 地址可达"),
+    "etcd": Words("the datastore, before the API server answers", "数据存储，先于 API Server"),
+    "kube-apiserver": Words("the API server, before any agent connects", "API Server，先于 calico-node 建连"),
+    "kube-proxy": Words("kube-proxy, which makes service addresses reachable", "kube-proxy，负责 Service 地址的转发"),
     "operator": Words("the operator, which rolls Calico out: kubectl get tigerastatus -o yaml",
                       "operator，负责部署 Calico：kubectl get tigerastatus -o yaml"),
     "upgrade-ipam": Words("first init container: IPAM migration", "第一个 init 容器：IPAM 迁移"),
@@ -30,18 +30,19 @@ _LOOK: Final = {
                          "init 容器 mount-bpffs：挂载 BPF 文件系统"),
     "flexvol-driver": Words("init container flexvol-driver", "init 容器 flexvol-driver"),
     "startup": Words("calico-node's start: address and node entry, before Felix and BIRD run",
-                     "calico-node 启动阶段：选址与节点登记，早于 Felix 和 BIRD"),
+                     "calico-node 启动阶段：探测地址并注册节点，先于 Felix 和 BIRD"),
     "tunnel-ip-allocator": Words("calico-node's start: the tunnel's address", "calico-node 启动阶段：分配隧道地址"),
     "felix": Words("Felix, after the start: rules, routes and interfaces", "Felix，启动之后：规则、路由与网卡"),
     "confd": Words("confd, after the start: BIRD's configuration", "confd，启动之后：生成 BIRD 配置"),
     "bird": Words("BIRD, after the start: BGP sessions and routes", "BIRD，启动之后：BGP 会话与路由"),
     "bird6": Words("BIRD, after the start: BGP sessions and routes", "BIRD，启动之后：BGP 会话与路由"),
     "typha": Words("Typha, between the API server and Felix", "Typha，位于 API Server 与 Felix 之间"),
-    "kube-controllers": Words("calico-kube-controllers, beside the agents", "calico-kube-controllers，与 agent 并行"),
+    "kube-controllers": Words("calico-kube-controllers, beside the agents",
+                              "calico-kube-controllers，与 calico-node 并行"),
     "calico-apiserver": Words("Calico's API server, beside the agents: kubectl get apiservice",
-                              "Calico API Server，与 agent 并行：kubectl get apiservice"),
+                              "calico-apiserver，与 calico-node 并行：kubectl get apiservice"),
     "cni": Words("the CNI plugin, when a pod is created or deleted", "CNI 插件，创建或删除 Pod 时"),
-    "coredns": Words("CoreDNS, after pods have a network", "CoreDNS，Pod 有网络之后"),
+    "coredns": Words("CoreDNS, after pods have a network", "CoreDNS，Pod 网络就绪之后"),
     "calico-node": Words("calico-node: kubectl logs of that pod, with -p the run before",
                          "calico-node：查看该 Pod 日志，-p 看上一次运行"),
 }  # fmt: skip
@@ -54,9 +55,9 @@ PATH: Final = Words(
     "the path between the two ends: route, rules and a capture at both", "两端之间的路径：路由、规则，并在两端抓包"
 )
 POOLS: Final = Words("which CNI plugin gave it: /etc/cni/net.d of that node, and the IP pools",
-                     "由哪个 CNI 插件分配：该节点的 /etc/cni/net.d 与 IP 池")  # fmt: skip
+                     "由哪个 CNI 插件分配：该节点的 /etc/cni/net.d 与地址池")  # fmt: skip
 PERSON: Final = Words("a trial that shows it: the command, from where to where, and its output",
-                      "能复现它的测试：命令、从哪里到哪里、完整输出")  # fmt: skip
+                      "可复现该问题的测试：命令、源与目的、完整输出")  # fmt: skip
 
 _IN_POD: Final = (
     (re.compile(r"calico-apiserver"), "calico-apiserver"),

@@ -54,11 +54,11 @@ class Doubts:
         if self._quiet and not self._left and not self.healthy:
             return Words(
                 "what is shown is well, but it is too little to call the cluster healthy",
-                "已展示的部分都正常，但覆盖面太小，不足以判定集群健康",
+                "所示部分均正常，但覆盖面太小，不足以判定集群健康",
             )
         if self._fits or not any(line.kind in _MESSAGES for line in self._left):
             return None
         return Words(
             f"this is not one of the {self._known} causes I know: the lines below are unexplained",
-            f"不属于已知的 {self._known} 种原因：以下内容无法解释",
+            f"不属于已知的 {self._known} 种原因，以下内容无法解释",
         )

@@ -212,7 +212,7 @@ def _excluded(
 
 
 def _weaker(mark: Words) -> Words:
-    return Words(f"fits less well; its mark would be: {mark.en}", f"不如前者吻合；其特征应为：{mark.zh}")
+    return Words(f"fits less well; its mark would be: {mark.en}", f"证据较弱；若是该原因，应看到：{mark.zh}")
 
 
 def _confirming(first: Found, picture: Picture) -> tuple[Question, ...]:

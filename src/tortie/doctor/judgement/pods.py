@@ -137,7 +137,7 @@ def containers(picture: Picture, standing: Standing) -> Iterator[Symptom]:
             kind = "crash-loop" if container.reason == "CrashLoopBackOff" else "restarts"
             yield Symptom(kind, text, (container.place,), (container.pod, container.name), current=not container.ready)
         elif container.init and container.state == "Running" and not container.ready:
-            text = Words(f"init container {container.name} is still running", f"初始化容器 {container.name} 仍在运行")
+            text = Words(f"init container {container.name} is still running", f"init 容器 {container.name} 仍在运行")
             yield Symptom("init-stuck", text, (container.place,), (container.pod, container.name))
 
 

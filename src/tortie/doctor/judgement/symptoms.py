@@ -28,7 +28,7 @@ SAID = {
     "large-packets-stall": ("traffic-dead", Words("large transfers stall", "大包传输卡住")),
     "service-dead": ("service-dead", Words("services do not answer", "Service 访问不通")),
     "nodeport-dead": ("service-dead", Words("a NodePort does not answer on some nodes", "部分节点上 NodePort 不通")),
-    "pods-stuck": ("sandbox-failed", Words("new pods get no network", "新建的 Pod 起不来")),
+    "pods-stuck": ("sandbox-failed", Words("new pods get no network", "新建 Pod 没有网络")),
     "keeps-restarting": ("restarts", Words("containers restart again and again", "容器反复重启")),
     "network-dead": ("traffic-dead", Words("pods have no network", "Pod 网络不通")),
     "host-pod-dead": ("traffic-dead", Words("hosts and pods cannot reach each other", "主机与 Pod 互相不通")),
@@ -86,7 +86,7 @@ def _sessions(picture: Picture, standing: Standing) -> Iterator[Symptom]:
         peers = tuple(s.peer for s in down) + ((where,) if where else ())
         yield Symptom("bgp-down", text, few(down), peers, since=min((s.since for s in down if s.since), default=""))
     elif not picture.sessions() and mesh_off(picture) and (none := no_peers(picture)):
-        text = Words("no node has a BGP peer, and the mesh is off", "没有任何节点有 BGP 对等体，且 mesh 已关闭")
+        text = Words("no node has a BGP peer, and the mesh is off", "所有节点都没有 BGP 对等体，且 mesh 已关闭")
         yield Symptom("bgp-down", text, few(none))
     elif hits := picture.hits("bgp-not-established"):
         told_of = complaints(picture)

@@ -79,7 +79,7 @@ _SAY: Final = {
     OUR_REFUSED.key: "client-refused",
     NO_CLIENT_CERTIFICATE.key: "no-client-certificate",
 } | dict.fromkeys(LATE, "expired")
-_WHOSE: Final = {"etcd": Words("etcd", "etcd "), "api": Words("the API server", "API server ")}
+_WHOSE: Final = {"etcd": Words("etcd", "etcd "), "api": Words("the API server", "API Server ")}
 _DATASTORE: Final = Words("the datastore", "数据存储")
 _PROGRAMS: Final = {"etcd": "etcd", "api": "kube-apiserver"}
 _OF_CALICO: Final = ("unknown-ca", "client-refused", "no-client-certificate", "handshake")
