@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from tortie.doctor.diagnosis import Unexplained
+from tortie.doctor.judgement.complaints import standing_complaints
 from tortie.doctor.judgement.components import NODE, PATH, PERSON, POD, POOLS, Owners, look_at
 from tortie.doctor.judgement.grave_lines import HARMLESS, grave_lines
 from tortie.doctor.judgement.passing import Passing, is_settled
@@ -244,6 +245,6 @@ def _outside(ip: str, pools: list[ipaddress.IPv4Network | ipaddress.IPv6Network]
 def _complaints(picture: Picture, now: Standing) -> Iterator[Unexplained]:
     """What people say to be broken now, unless it is about a pod whose trouble is its own."""
     own = {_BASE.sub("", name).lower() for name in elsewhere(picture, now)}
-    for said in picture.said("suffers"):
+    for said in standing_complaints(picture):
         if not any(name in said.text.lower() for name in own):
             yield Unexplained("complaint", said.text, said.place, "", PERSON)
