@@ -134,8 +134,10 @@ def _calls(tree: ast.AST, compilers: set[str]) -> Iterator[ast.Call]:
 
 
 def _told(call: ast.Call, module: ModuleType) -> list[re.Pattern[str]]:
-    """The expression of a call whose arguments are constants of the module; of a name that walks over a table of the
-    module, whatever compiles there."""
+    """The expression of a call whose arguments are constants of the module.
+
+    Of a name that walks over a table of the module it is whatever compiles there.
+    """
     function = vars(module).get(ast.unparse(call.func))
     flags: ast.expr | None = next((word.value for word in call.keywords if word.arg == "flags"), None)
     if flags is None and ast.unparse(call.func) in ("re.compile", "Pattern") and len(call.args) > 1:
@@ -150,7 +152,8 @@ def _told(call: ast.Call, module: ModuleType) -> list[re.Pattern[str]]:
         texts = _table(call.args[0], module)
     with_flags = value(flags) if flags else 0
     is_compiler = callable(function) and function is not Pattern
-    return [function(text) if is_compiler else re.compile(text, with_flags) for text in texts if isinstance(text, str)]
+    made = [function(text) if is_compiler else re.compile(text, with_flags) for text in texts if isinstance(text, str)]
+    return [pattern for each in made for pattern in _patterns(each, 0)]
 
 
 def _table(part: ast.expr, module: ModuleType) -> list[str]:

@@ -19,6 +19,7 @@ from functools import cache
 from typing import NamedTuple
 
 from tortie.doctor.reading.exhibit import Exhibit, Place
+from tortie.doctor.reading.long_lines import Long, pieces
 
 ADDRESS = r"(?:(?:\d{1,3}\.){3}\d{1,3}(?!\d)|(?:[0-9a-f]{0,4}:){2,7}[0-9a-f]{0,4})"
 _HOLES = (
@@ -31,6 +32,7 @@ _HOLES = (
 )
 # One word. What a shell would take for more than a name is none: values end up in commands that people copy.
 _WORD = r"[^\s'\"`“”‘’，。；：、（）,;()\[\]\\|&<>$]{1,300}"
+_WORD_BEGINS = r"(?<![^\s'\"`“”‘’，。；：、（）,;()\[\]\\|&<>$])"
 _TOKEN = re.compile(
     r"<(?P<hole>[a-z][a-z0-9_]*)>|(?P<gap>…)|(?P<group>[()|?])|(?P<space>\s+)|(?P<quote>[\"'`])"
     r"|(?P<text>[^<…()|?\s\"'`]+|.)"
@@ -122,6 +124,8 @@ def _parsed(template: str) -> tuple[str, str]:
             run += text.lower()
         escaped = False
     keep()
+    if out and out[0].endswith(f">{_WORD})"):
+        out.insert(0, _WORD_BEGINS)  # or every letter of a long word would be tried
     return "".join(out), best
 
 
@@ -148,17 +152,19 @@ class Searchable:
     def __init__(self, exhibits: Iterable[Exhibit]) -> None:
         self._rows: list[tuple[Exhibit, int]] = []
         starts: list[int] = []
-        pieces: list[str] = []
+        texts: list[str] = []
         offset = 0
         for exhibit in exhibits:
             for index, line in enumerate(exhibit.lines):
-                text = " ".join(line.split())
-                starts.append(offset)
-                pieces.append(text)
-                self._rows.append((exhibit, index))
-                offset += len(text) + 1
+                # A very long line is laid out like one that a screen has wrapped.
+                for piece in pieces(line) if isinstance(line, Long) else (line,):
+                    text = " ".join(piece.split())
+                    starts.append(offset)
+                    texts.append(text)
+                    self._rows.append((exhibit, index))
+                    offset += len(text) + 1
         self._starts = starts
-        self._text = "\n".join(pieces)
+        self._text = "\n".join(texts)
         # The only letter that is two in lower case; places in both texts have to be the same.
         self.low = self._text.replace("\n", " ").replace("\u0130", "i").lower()
         self._over = self._find_over() if _OVER in self.low else ()
@@ -185,12 +191,15 @@ class Searchable:
 
     def _hits(self, sign: Sign) -> Iterator[Hit]:
         needle, low = sign.needle, self.low
-        at, seen, count = low.find(needle), -1, 0
+        at, seen, count, before = low.find(needle), -1, 0, -1
+        found: list[re.Match[str]] = []
         while at >= 0 and count < HITS_KEPT:
             row = bisect_right(self._starts, at) - 1
-            begin = self._starts[max(0, row - 1)]
-            end = self._starts[row + 2] - 1 if row + 2 < len(self._starts) else len(self._text)
-            for match in sign.pattern.finditer(self._text, begin, end):
+            if row != before:  # a line may hold the needle a thousand times, and is looked at once
+                begin = self._starts[max(0, row - 1)]
+                end = self._starts[row + 2] - 1 if row + 2 < len(self._starts) else len(self._text)
+                found, before = list(sign.pattern.finditer(self._text, begin, end)), row
+            for match in found:
                 if match.start() > seen and match.start() <= at < match.end():
                     seen = match.start()
                     if self._over and self._is_over(match):

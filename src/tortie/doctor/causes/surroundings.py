@@ -16,8 +16,8 @@ _PROVIDERS: Final = {
 }  # fmt: skip
 _NAMES: Final = (
     ("aws", r"ip-\d+-\d+-\d+-\d+\.(?:[a-z0-9-]+\.compute|ec2)\.internal|i-[0-9a-f]{17}"),
-    ("azure", r"aks-.*-vmss[0-9a-z]{6}"),
-    ("gcp", r"gke-.*|.*\.c\.[a-z0-9-]+\.internal"),
+    ("azure", r"aks-.{0,60}-vmss[0-9a-z]{6}"),
+    ("gcp", r"gke-.*|.{0,200}\.c\.[a-z0-9-]{1,63}\.internal"),
     ("alibaba", r"(?:cn|ap|us|eu)-[a-z]+\.(?:i-)?[0-9a-z.-]+|i[zZ][0-9a-zA-Z]{18,}"),
 )
 _LABELS: Final = (

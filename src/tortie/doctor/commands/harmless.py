@@ -24,7 +24,7 @@ READERS: Final = frozenset((
 CHANGES: Final[Mapping[str, str]] = {
     "arp": r"-[ds]|--delete|--set",
     "arping": r"-[a-zA-Z]*[AUS]",
-    "awk": r".*(?:system\(|print[^;}]*[>|]).*",
+    "awk": r".*(?:system\(|print[^;}]{0,200}[>|]).*",
     "date": r"-s.*|--set.*",
     "dmesg": r"-[a-zA-Z]*[CcDEn]|--(?:clear|read-clear|console).*",
     "find": r"-(?:delete|exec|execdir|ok|okdir|fprint.*|fls)",

@@ -13,7 +13,8 @@ from typing import Final, NamedTuple
 _OPERATOR: Final = re.compile(r"&&|\|\||;;?|\|&?|&(?!>)|\n|\)")
 _REDIRECT: Final = re.compile(r"(?:&>>?|<<<|<>|<<-?|>>|>\||>&|<&|<(?!\()|>(?!\())(?:[0-9-](?=\s|$|[;|&)]))? *")
 HEREDOC: Final = re.compile(
-    r"<<-?\s*(?P<quote>['\"]?)(?P<end>\w+)(?P=quote)(?P<rest>[^\n]*)\n(?P<body>.*?)\n\s*(?P=end)(?=\n|$)", re.DOTALL
+    r"<<-?\s*(?P<quote>['\"]?)(?P<end>\w+)(?P=quote)(?P<rest>[^\n]{0,400})\n(?P<body>.*?)\n\s*(?P=end)(?=\n|$)",
+    re.DOTALL,
 )
 _ASSIGNMENT: Final = re.compile(r"[A-Za-z_]\w*\+?=")
 _KEYWORDS: Final = frozenset(

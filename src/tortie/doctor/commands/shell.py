@@ -19,7 +19,7 @@ HOLE: Final = re.compile(r"<(?P<label>[a-z][a-z0-9-]*)(?::(?P<kind>[a-z-]+))?>")
 PLAIN, DATA, IN_SINGLE, IN_DOUBLE = 0, 1, 2, 3
 _HOLE_IN: Final = ("'{}'", "{}", '"{}"', "'{}'")
 _BEFORE_SCRIPT: Final = re.compile(
-    r"(?:\bssh (?:[^|;&'\"\n]|'<[^'\n]*>'){0,200}|\b(?:sh|bash|su)(?: [^|;&'\"\n]*)? -[a-z]*c) $"
+    r"(?:\bssh (?:[^|;&'\"\n]|'<[^'\n]*>'){0,200}|\b(?:sh|bash|su)(?: [^|;&'\"\n]{0,200})? -[a-z]{0,8}c) $"
 )
 
 

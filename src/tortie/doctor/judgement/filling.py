@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from tortie.doctor.causes import legacy
 from tortie.doctor.causes.cause import Cause, Finding
 from tortie.doctor.causes.steps import plain
 from tortie.doctor.picture.picture import Picture
 
-_NAMESPACE = ("<ns>", "<namespace>")
-_POD = ("<pod>", "<calico-node pod>", "<stuck calico-node pod>", "<calico-node pod of that node>")
 NOTHING_FOUND = Finding("cannot-tell")  # for commands that belong to no finding
 _DAEMONSETS = ("rke2-canal", "canal", "calico-node", "tortie-node")
 
@@ -42,28 +37,4 @@ def _agent_pod(picture: Picture, node: str) -> str:
 
 def asked(cause: Cause, finding: Finding, picture: Picture) -> str:
     """The command that decides about this cause, for this cluster."""
-    ask: Any = cause.ask
-    if isinstance(ask, legacy.Ask):
-        return _replaced(ask.command, picture)
-    return str(ask.shell.fill(common_values(picture, finding)))
-
-
-def filled(step: Any, picture: Picture) -> Any:
-    """A step of a cause that still has its commands in Python."""
-    if isinstance(step, legacy.Step):
-        return step._replace(command=_replaced(step.command, picture))
-    return step
-
-
-def _replaced(command: str, picture: Picture) -> str:
-    """The namespace where agents were shown or asked for, and the agent's pod where there is exactly one sick one."""
-    if "<" not in command:
-        return command
-    if "<namespace>" not in command or "calico" in command or "<pod>" in command:
-        for placeholder in _NAMESPACE:
-            command = command.replace(placeholder, picture.namespace)
-    sick = [pod.name for pod in picture.agents_now() if pod.containers is not None and not pod.all_ready]
-    if len(sick) == 1 and legacy.is_plain(sick[0]):
-        for placeholder in _POD:
-            command = command.replace(placeholder, sick[0])
-    return command
+    return cause.ask.shell.fill(common_values(picture, finding)).render()

@@ -7,13 +7,12 @@ from typing import Final
 
 from tortie.doctor.causes.catalogue import all_causes
 from tortie.doctor.causes.cause import LIKELY, PROVEN, Cause, Finding
-from tortie.doctor.causes.legacy import is_plain
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.diagnosis import Answer, Diagnosis, Excluded, Question, Symptom, Verdict
 from tortie.doctor.judgement.answered import left_of
 from tortie.doctor.judgement.doubts import Doubts
 from tortie.doctor.judgement.evidence import Quotes, not_understood
-from tortie.doctor.judgement.filling import asked, common_values, filled
+from tortie.doctor.judgement.filling import asked, common_values
 from tortie.doctor.judgement.grave_lines import exhausted
 from tortie.doctor.judgement.seconds import Found, explained, share_a_line, sorted_out
 from tortie.doctor.judgement.standing import Standing, about_a_cluster, standing
@@ -151,15 +150,14 @@ class _Answers:
         felt = [s.evidence[0] for s in self._seen if s.current and s.kind in cause.explains and s.evidence]
         places = dict.fromkeys([*finding.evidence, *felt[:SYMPTOMS_IN_CHAIN]])
         because = tuple(dict.fromkeys(self._quotes.id_of(place, cause.signs, finding.objects) for place in places))
-        safe = finding._replace(objects=tuple(filter(is_plain, finding.objects)))
-        fix = self._for_here(cause.fix(self._picture, safe), finding)
+        fix = self._for_here(cause.fix(self._picture, finding), finding)
         confidence = round(finding.strength, 2)
         verify, prevent = self._for_here(cause.verify, finding), cause.prevent_for(self._picture, finding)
         return Answer(cause, finding, confidence, because, explains, fix, verify, prevent)
 
     def _for_here(self, steps: tuple[Step, ...], finding: Finding) -> tuple[Step, ...]:
         values = common_values(self._picture, finding)
-        return tuple(filled(step.fill(values), self._picture) for step in steps)
+        return tuple(dict.fromkeys(step.fill(values) for step in steps))
 
 
 def _diagnosis(

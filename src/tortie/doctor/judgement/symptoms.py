@@ -19,7 +19,9 @@ from tortie.doctor.reading.exhibit import Place
 from tortie.doctor.signs import Hit
 from tortie.doctor.words import Words
 
-_POD_OF_KUBELET = re.compile(r"\b([a-z0-9][a-z0-9.-]*)_[a-z0-9-]+\([0-9a-f-]{36}\)")  # name_namespace(uid)
+_POD_OF_KUBELET = re.compile(
+    r"\b(?<![a-z0-9.-])([a-z0-9][a-z0-9.-]{0,252})_[a-z0-9-]{1,63}\([0-9a-f-]{36}\)"
+)  # name_namespace(uid)
 SAID = {
     "cross-node-dead": ("traffic-dead", Words("pods on different nodes cannot reach each other", "跨节点的 Pod 不通")),
     "ping-works-tcp-not": ("traffic-dead", Words("ping crosses nodes, TCP does not", "跨节点 ping 通，TCP 不通")),

@@ -51,10 +51,14 @@ _OWN_FILES: Final = re.compile(
 )
 _OF_AGENTS: Final = ("calico-node", "bird", "felix", "confd", "kubelet", "kube-proxy", "kube-apiserver")
 # A list that a command narrowed down does not name all nodes.
-_ALL_NODES: Final = re.compile(r"\bget\s+(?:-\S+\s+)*no(?:des?)?\b(?!\s+[a-z0-9])(?![^;]*?(?:\s-l\b|--selector|\|))")
+_ALL_NODES: Final = re.compile(
+    r"\bget\s{1,8}(?:-\S{1,60}\s{1,8}){0,8}no(?:des?)?\b(?!\s+[a-z0-9])"
+    r"(?![^;]{0,400}?(?:\s-l\b|--selector|\|))"
+)
 # What only a node has, asked where it is; an answer that there is no such thing says the opposite.
 _OWN_UNITS: Final = re.compile(
-    r"\b(?:systemctl|journalctl|service)\b.*\b(?:kubelet|calico-node|kube-proxy|k3s|rke2|microk8s)|\b(?:crictl|ctr) "
+    r"\b(?:systemctl|journalctl|service)\b.{0,300}\b(?:kubelet|calico-node|kube-proxy|k3s|rke2|microk8s)"
+    r"|\b(?:crictl|ctr) "
 )
 _ABSENT: Final = (
     "Unit ",

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from tortie.doctor.reading.commands import effective, typed_bare, unfinished
 from tortie.doctor.reading.exhibit import Exhibit, Source
 from tortie.doctor.reading.forms import form_of
+from tortie.doctor.reading.long_lines import LONGEST, bounded
 from tortie.doctor.reading.prompts import Prompt, prompt
 from tortie.doctor.reading.prose import FAR_EAST, STAMPED, command_named, host_named, left_out, machine, speaks
 from tortie.doctor.reading.several_hosts import apart, banner_host
@@ -34,7 +35,7 @@ def cut(source: Source) -> Iterator[Exhibit]:
 class _Cutter:
     def __init__(self, source: Source) -> None:
         self.source = source
-        self.lines = tuple(clean(source.lines))
+        self.lines = tuple(map(bounded, clean(source.lines)))
         self.known = _hosts(self.lines)
         self.width = width_of(self.lines)  # where a narrow screen cut long lines
         self.fence = ""
@@ -123,7 +124,7 @@ class _Cutter:
             self.heading_host = ""
         inside = effective(command) if "ssh" in command else None
         self.host = (inside.host if inside else "") or shown.host or self.heading_host or self.source.host
-        self.command = command
+        self.command = command[:LONGEST]
         self.typed = tuple(self.source.number(i) for i in range(index, stop))
         self.folder = self._folder(shown, command)
         self.prose = False
@@ -255,7 +256,7 @@ class _Cutter:
         source = self.source
         lines = tuple(self.lines[index] for index in indexes)
         if not self.prose:
-            lines = joined(lines)
+            lines = tuple(map(bounded, joined(lines)))
         # A command that printed nothing is found at its own line.
         first = source.number(indexes[0]) if indexes else self.typed[-1] if self.typed else 1
         numbers = tuple(source.number(index) for index in indexes) if source.numbers else ()

@@ -120,9 +120,9 @@ _SHOWN_BELOW = Pattern(
     re.IGNORECASE,
 )
 _NOT_RUN = Pattern(
-    r"(?:尚未|还没有?|暂未|并未)(?:执行|运行|操作|实施)[^。；]*[:：]$|(?:打算|计划)[^。；]*[:：]$"
-    r"|\b(?:not (?:yet )?(?:been )?(?:run|executed|applied|tried|done)(?: yet)?|to be done|plan(?:ned)? to [^.]*)"
-    r"\W*[:：]$",
+    r"(?:尚未|还没有?|暂未|并未)(?:执行|运行|操作|实施)[^。；]{0,200}[:：]$|(?:打算|计划)[^。；]{0,200}[:：]$"
+    r"|\b(?:not (?:yet )?(?:been )?(?:run|executed|applied|tried|done)(?: yet)?|to be done|plan(?:ned)? to [^.]{0,200})"
+    r"\W{0,8}[:：]$",
     re.IGNORECASE,
 )
 _RULE = Pattern(r"^\s*+(?:-\s*+)?(?:alert|record):\s*+\S")

@@ -29,7 +29,7 @@ _BIRD = re.compile(r"^bird(?:6)?> ?(?P<command>.*)$")
 # Clients that ask for a command of their own: what is typed there is one of theirs.
 _CLIENT = re.compile(r"^\((?P<client>openstack|neutron|nova)\) (?P<command>[a-z]\S*(?: .*)?)$")
 # What people write behind a command: `   (as root)`, `   <- on the sender`, ` # the other node`.
-_REMARK = re.compile(r"(?:\s{2,}(?:\(|（|<-|←|//)|（).*$|\s#\s[^'\"]*$")
+_REMARK = re.compile(r"(?:(?<!\s)\s{2,}(?:\(|（|<-|←|//)|（).*$|\s#\s[^'\"]*$")
 _SHELLS = ("bash", "sh", "zsh", "dash", "ksh", "mysql", "sqlite")
 _STARTS = frozenset("[$#~/(%❯»λ➜→╰└ ")
 

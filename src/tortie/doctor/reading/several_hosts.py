@@ -18,7 +18,7 @@ _LONGEST: Final = 5_000  # lines; an answer of several hosts is not longer
 _MOST: Final = 64  # turns of a loop
 _ANSIBLE: Final = r"^(\S+) \| (?:CHANGED|SUCCESS|FAILED!?|UNREACHABLE!?)(?: \| rc=\d+)?(?: \(stdout\))? (?:>>|=>)"
 _ANSIBLE_DOES: Final = r"\s(?:-a|--args)[ =](?:\"([^\"]*)\"|'([^']*)')"
-_LOOP: Final = r"\bfor\s+(\w+)\s+in\s+([^;\n]{1,2000}?)\s*;\s*do\b(.*?)(?:;?\s*\bdone\b|$)"
+_LOOP: Final = r"\bfor\s+(\w+)\s+in\s+([^;\n]{1,1000}+);\s*do\b(.*?)(?:;?\s*\bdone\b|$)"
 _PARALLEL: Final = r"(?:^|[\s|;&/])(?:pdsh|clush|pssh|parallel-ssh)\s"
 _ANSWERED: Final = r"^([A-Za-z0-9][\w.-]*): ?"
 _BANNER: Final = (

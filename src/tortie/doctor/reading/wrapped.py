@@ -8,7 +8,9 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
 # `BGP not established with 10.0.0.662020-05-27 03:45`: the address ends where the year begins.
-_GLUED = re.compile(r"((?:\d{1,3}\.){3}\d{1,3}?|[0-9a-f:]{4,39}?|(?:xx?x?\.){3}xx?x?)(?=20\d\d-\d\d-\d\d(?:[ T]|$))")
+_DATE = re.compile(r"20\d\d-\d\d-\d\d(?:[ T]|$)")
+_ADDRESS_ENDS = re.compile(r"(?:(?:\d{1,3}\.){3}\d{1,3}|[0-9a-f:]{4}|(?:xx?x?\.){3}xx?x?)$")
+_LONGEST_ADDRESS = 40
 _PERHAPS_GLUED = re.compile(r"(?<=[0-9A-Za-z)\"])20\d\d-\d\d-\d\d")
 _GLUED_TEXT = re.compile(r"(?<=[A-Za-z)\"])(?=20\d\d-\d\d-\d\d \d\d:\d\d:\d\d)")
 _BEGINS = re.compile(
@@ -20,6 +22,7 @@ _BEGINS = re.compile(
 _EVENT = re.compile(r"\s{0,4}(?:Warning|Normal)\s+\w+\s")
 _WIDTHS = (80, 100, 120, 132, 140, 160, 180, 200)
 _SHORTEST = 60
+_LONGEST = 16_384  # no message is longer, however often a screen has cut it
 
 
 def clean(lines: Iterable[str]) -> Iterator[str]:
@@ -35,11 +38,12 @@ def clean(lines: Iterable[str]) -> Iterator[str]:
 
 def unglue(text: str) -> str:
     """A blank between an address and the date that sticks to it."""
-    glued = _GLUED.search(text)
-    while glued and glued.end() < len(text):
-        text = text[: glued.end()] + " " + text[glued.end() :]
-        glued = _GLUED.search(text, glued.end() + 5)
-    return _GLUED_TEXT.sub(" ", text)
+    pieces, done = [], 0
+    for date in _DATE.finditer(text):
+        if _ADDRESS_ENDS.search(text[max(done, date.start() - _LONGEST_ADDRESS) : date.start()]):
+            pieces.append(text[done : date.start()])
+            done = date.start()
+    return _GLUED_TEXT.sub(" ", " ".join([*pieces, text[done:]]))
 
 
 def joined(lines: tuple[str, ...]) -> tuple[str, ...]:
@@ -55,7 +59,12 @@ def joined(lines: tuple[str, ...]) -> tuple[str, ...]:
         index += 1
         if not (_BEGINS.match(piece) or _EVENT.match(piece)):
             continue
-        while index < len(lines) and width - 1 <= len(piece) <= width + 2 and _continues(lines[index]):
+        while (
+            index < len(lines)
+            and width - 1 <= len(piece) <= width + 2
+            and len(out[start]) < _LONGEST
+            and _continues(lines[index])
+        ):
             rest = lines[index]
             out[start] += rest if len(piece) >= width else " " + rest
             out[index] = ""

@@ -160,3 +160,25 @@ def test_members_that_are_pods_are_asked_in_their_pods() -> None:
     assert any("exec etcd-cp-a -- etcdctl" in step.command for step in steps)
     assert any(step.command.startswith("ssh cp-a ") for step in steps)
     assert any("third member" in step.text.en for step in steps)
+
+
+def test_a_member_that_refuses_beside_living_ones_is_to_be_started() -> None:
+    asked = """
+        [root@etcd-2 ~]# etcdctl --endpoints=http://10.31.0.7:2379,http://10.31.0.8:2379 endpoint status -w table
+        Failed to get the status of endpoint http://10.31.0.7:2379 (context deadline exceeded)
+        | http://10.31.0.8:2379 | 7dedd1fc877fa6fe | 3.4.13 | 20 kB | true | false | 25 | 61 | 61 | |
+        [root@wren ~]# kubectl -n kube-system logs calico-kube-controllers-77d-9v2qk | grep ERROR
+        2021-10-01 01:10:00.100 [ERROR][1] main.go 234: Failed to verify datastore error=etcdserver: request timed out
+"""
+    refused = """
+        [root@wren ~]# nc -vz -w3 10.31.0.7 2379
+        nc: connect to 10.31.0.7 port 2379 (tcp) failed: Connection refused
+"""
+    cause = cause_named("etcd-slow")
+    assert cause is not None
+    commands = []
+    for evidence in (asked, asked + refused):
+        shown = picture(evidence)
+        commands.append([step.command for step in cause.fix(shown, cause.judge(shown))])
+    assert not any("restart" in command for command in commands[0])  # it may only be slow
+    assert "ssh 10.31.0.7 'systemctl restart etcd'" in commands[1]

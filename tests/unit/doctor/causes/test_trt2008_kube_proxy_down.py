@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.support.doctor import finding
+from tests.support.fixes import fixes
 
 TIMEOUT = (
     "2024-04-04 04:04:04.404 [ERROR][1] cni-installer/<nil> <nil>: Unable to create token for CNI kubeconfig "
@@ -143,3 +144,75 @@ def test_agents_that_are_ready_do_not_miss_a_proxy() -> None:
         """,
     )
     assert answer.strength < 0.8
+
+
+def test_a_unit_that_is_dead() -> None:
+    evidence = f"""
+        {LOG}
+        [root@farm-3 ~]# systemctl status kube-proxy
+        ● kube-proxy.service - Kubernetes Kube-Proxy Server
+           Loaded: loaded (/etc/systemd/system/kube-proxy.service; enabled; vendor preset: enabled)
+           Active: failed (Result: exit-code) since Tue 2023-03-28 15:45:10 UTC; 3min ago
+        """
+    answer = finding("kube-proxy-down", evidence)
+    assert answer.strength >= 0.9
+    assert {"kube-proxy", "kube-proxy.service", "farm-3"} <= set(answer.objects)
+    commands = fixes("kube-proxy-down", evidence)
+    assert "ssh farm-3 'systemctl enable --now kube-proxy'" in commands
+    assert not any("rollout restart ds/kube-proxy" in command for command in commands)
+
+
+def test_a_failed_unit_alone_is_claimed_and_one_that_is_off_is_not() -> None:
+    status = "$ systemctl is-active kube-proxy\n{}"
+    assert finding("kube-proxy-down", status.format("failed")).strength >= 0.8
+    assert finding("kube-proxy-down", status.format("inactive")).strength < 0.8
+
+
+def test_a_unit_that_there_is_not_or_that_runs_again() -> None:
+    missing = "$ systemctl status kube-proxy\nUnit kube-proxy.service could not be found."
+    assert finding("kube-proxy-down", missing).state == "cannot-tell"
+    asked = "$ systemctl is-active kube-proxy\n{}\n"
+    again = asked.format("failed") + asked.format("active")
+    assert finding("kube-proxy-down", again).state == "cannot-tell"
+
+
+def test_a_unit_beside_pods_that_run() -> None:
+    answer = finding(
+        "kube-proxy-down",
+        """
+        $ systemctl is-active kube-proxy
+        inactive
+        $ kubectl -n kube-system get pod -o wide
+        NAME               READY   STATUS    RESTARTS   AGE   IP         NODE
+        kube-proxy-p9w2c   1/1     Running   0          9m    10.7.7.3   farm-3
+        """,
+    )
+    assert answer.state == "ruled-out"
+
+
+def test_the_fix_names_the_pod_and_restarts_it() -> None:
+    commands = fixes(
+        "kube-proxy-down",
+        f"""
+        {LOG}
+        $ kubectl -n kube-system get pod -o wide | grep -e proxy -e calico-node
+        calico-node-2lq8r   0/1   Init:Error         4 (50s ago)   9m   10.7.7.3   farm-3   <none>   <none>
+        kube-proxy-p9w2c    0/1   CrashLoopBackOff   6 (90s ago)   9m   10.7.7.3   farm-3   <none>   <none>
+        """,
+    )
+    assert "kubectl -n kube-system delete pod kube-proxy-p9w2c" in commands
+    assert "kubectl -n kube-system delete pod calico-node-2lq8r" in commands
+
+
+def test_a_container_beside_kubelet() -> None:
+    evidence = f"""
+        {LOG}
+        root@farm-3:~# docker ps -a | grep kube-proxy
+        4c2f1e77d5a0   rancher/hyperkube:v1.18.20   "/opt/rke/entrypoi..."   6 minutes ago   {{}}   kube-proxy
+        """
+    answer = finding("kube-proxy-down", evidence.format("Restarting (255) 20 seconds ago"))
+    assert answer.strength >= 0.9
+    assert "ssh farm-3 'docker restart kube-proxy'" in fixes(
+        "kube-proxy-down", evidence.format("Restarting (255) 20 seconds ago")
+    )
+    assert finding("kube-proxy-down", evidence.format("Up 6 minutes")).strength < 0.8

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.support.doctor import finding
+from tests.support.fixes import fixes
 
 LOG = """
         $ kubectl -n kube-system logs calico-node-zz5tb -c install-cni
@@ -119,3 +120,12 @@ def test_a_worker_that_has_the_endpoints_address_itself() -> None:
     )
     assert answer.strength >= 0.9
     assert "10.0.2.15" in answer.objects
+
+
+def test_the_fix_names_the_masters_address() -> None:
+    commands = fixes("apiserver-advertise-wrong", LOG + NODES + endpoint("10.0.2.15"))
+    assert any("--advertise-address=192.168.61.11/" in command for command in commands)
+    k3s = NODES.replace("v1.27.3", "v1.27.3+k3s1")
+    assert not any(
+        "manifests" in each for each in fixes("apiserver-advertise-wrong", LOG + k3s + endpoint("10.0.2.15"))
+    )

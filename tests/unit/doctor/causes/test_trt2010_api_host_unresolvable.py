@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.support.doctor import finding
+from tests.support.fixes import fixes
 
 LOOKUP = (
     '2022-02-20 20:20:20.220 [ERROR][1] Get "https://k8s-vip.corp.lan:6443/api?timeout=30s": dial tcp: lookup '
@@ -59,3 +60,35 @@ def test_a_registry_is_not_ours() -> None:
         "lookup registry-1.docker.io on 10.1.1.53:53: no such host"
     )
     assert finding("api-host-unresolvable", text).strength < 0.8
+
+
+HOSTS = "[root@m1 ~]# cat /etc/hosts\n10.1.1.100 k8s-vip.corp.lan\n"
+
+
+def test_the_fix_fits_the_owner() -> None:
+    operator = fixes(
+        "api-host-unresolvable", f"$ kubectl -n tigera-operator logs tigera-operator-6f9-abcde\n{LOOKUP}\n{HOSTS}"
+    )
+    assert any("kubernetes-services-endpoint" in command and "10.1.1.100" in command for command in operator)
+    manifest = fixes("api-host-unresolvable", f"$ kubectl -n kube-system logs calico-node-x2k4z\n{LOOKUP}\n{HOSTS}")
+    assert not any("tigera-operator" in command for command in manifest)
+
+
+def test_etcd_gets_the_address_that_the_hosts_file_knows() -> None:
+    commands = fixes(
+        "api-host-unresolvable",
+        """
+        $ kubectl -n kube-system logs calico-node-x2k4z
+        Unable to access datastore error=dial tcp: lookup etcd-1.local on 8.8.8.8:53: no such host
+        $ kubectl -n kube-system get cm calico-config -o yaml
+        apiVersion: v1
+        kind: ConfigMap
+        metadata:
+          name: calico-config
+        data:
+          etcd_endpoints: https://etcd-1.local:2379
+        # cat /etc/hosts
+        10.9.0.5 etcd-1.local
+        """,
+    )
+    assert any('"etcd_endpoints":"https://10.9.0.5:2379"' in command for command in commands)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.support.doctor import finding
+from tests.support.fixes import fixes
 
 SANDBOX = (
     "Failed to create pod sandbox: rpc error: code = Unknown desc = failed to setup network for sandbox "
@@ -59,3 +60,31 @@ def test_image_pulls_through_a_proxy() -> None:
         'Failed to pull image "quay.io/calico/node:v3.25.0": proxyconnect tcp: dial tcp 172.31.255.8:3128: i/o timeout'
     )
     assert finding("http-proxy-intercepts", text).strength < 0.8
+
+
+def test_another_machines_exceptions_do_not_count() -> None:
+    evidence = f"""
+        {SANDBOX.format("Service Unavailable")}
+        [root@w2 ~]# systemctl show containerd -p Environment
+        Environment=HTTPS_PROXY=http://proxy.corp:8080 NO_PROXY=localhost,.corp
+        [root@w1 ~]# systemctl show containerd -p Environment
+        Environment=HTTPS_PROXY=http://proxy.corp:8080 NO_PROXY=localhost,10.96.0.0/12
+        """
+    answer = finding("http-proxy-intercepts", evidence)
+    assert answer.strength >= 0.95
+    assert "NO_PROXY does not except it" in answer.why.en
+
+
+def test_the_fix_keeps_what_is_excepted() -> None:
+    commands = fixes(
+        "http-proxy-intercepts",
+        f"""
+        {SANDBOX.format("Service Unavailable")}
+        [root@w2 ~]# systemctl show docker -p Environment
+        Environment=HTTPS_PROXY=http://proxy.corp:8080 NO_PROXY=localhost,.corp
+        """,
+    )
+    written = next(command for command in commands if "no-proxy.conf" in command)
+    assert "NO_PROXY=localhost,127.0.0.1,.corp,10.96.0.1/32," in written
+    assert "docker.service.d" in written
+    assert any("kubectl drain w2" in command for command in commands)

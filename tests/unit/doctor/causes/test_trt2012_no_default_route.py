@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.support.doctor import finding
+from tests.support.fixes import fixes
 
 UNREACHABLE = (
     '2021-07-07 07:07:07.777 [FATAL][1] cni-installer: error=Get "https://10.96.0.1:443/api": dial tcp 10.96.0.1:443: '
@@ -67,3 +68,22 @@ https://10.96.0.1:443/api/v1/nodes/foo: dial tcp 10.96.0.1:443: connect: network
     assert answer.strength >= 0.9
     assert "edge-4" in answer.objects
     assert "admin-1" not in answer.objects
+
+
+def test_the_route_is_added_where_it_is_missing() -> None:
+    commands = fixes(
+        "no-default-route",
+        f"""
+        iso-4# crictl logs 55d
+        {UNREACHABLE}
+        iso-4# ip route
+        192.168.56.0/24 dev enp0s8 proto kernel scope link src 192.168.56.14
+        """,
+    )
+    assert "ssh iso-4 'ip route add 10.96.0.1/32 dev enp0s8'" in commands
+
+
+def test_another_error_is_told_in_the_readers_language() -> None:
+    answer = finding("no-default-route", "$ kubectl logs calico-node-x\ndial tcp 10.96.0.1:443: i/o timeout")
+    assert "a time-out" in answer.why.en
+    assert "超时" in answer.why.zh

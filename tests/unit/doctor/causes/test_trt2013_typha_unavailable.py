@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.support.doctor import finding
+from tests.support.fixes import fixes
 
 REFUSED = (
     "2021-02-02 02:02:02.222 [ERROR][77] felix/daemon.go 500: Failed to connect to Typha. Retrying... error=dial tcp "
@@ -81,3 +82,22 @@ def test_discovery_through_the_service_address() -> None:
 def test_felix_503_alone() -> None:
     text = "Readiness probe failed: calico/node is not ready: felix is not ready: readiness probe reporting 503"
     assert finding("typha-unavailable", text).strength < 0.8
+
+
+DEAD_NODE = """
+        $ kubectl get nodes
+        NAME    STATUS     ROLES    AGE   VERSION
+        sto-1   Ready      <none>   9d    v1.21.3
+        sto-2   NotReady   <none>   9d    v1.21.3
+        $ kubectl -n calico-system get pod -o wide
+        NAME                            READY   STATUS    RESTARTS   AGE   IP          NODE
+        calico-node-6kd2v               0/1     Running   0          12m   10.8.1.4    sto-1
+        calico-typha-5f4c9d7b6-8kq2z    1/1     Running   0          12m   10.8.1.5    sto-2
+"""
+
+
+def test_a_typha_is_removed_by_force_only_from_a_dead_node() -> None:
+    forced = "kubectl -n calico-system delete pod calico-typha-5f4c9d7b6-8kq2z --grace-period=0 --force"
+    assert forced in fixes("typha-unavailable", DEAD_NODE)
+    alive = DEAD_NODE.replace("NotReady", "Ready   ").replace("1/1     Running", "0/1     Running")
+    assert not any("--force" in command for command in fixes("typha-unavailable", alive))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.support.doctor import finding
+from tests.support.fixes import fixes
 
 EXPIRED = (
     "2024-09-09 09:09:09.909 [WARNING][88] felix/discovery.go 180: error connecting to typha endpoint (1 of 3) "
@@ -42,3 +43,13 @@ def test_before_is_a_clock() -> None:
 def test_the_connection_fails() -> None:
     text = "Failed to connect to Typha. Retrying... error=dial tcp 10.60.0.21:5473: i/o timeout"
     assert finding("typha-cert-expired", text).state == "ruled-out"
+
+
+def test_who_issues_them_again() -> None:
+    operator = fixes(
+        "typha-cert-expired", f"$ kubectl -n calico-system logs calico-node-4mxk2\n{EXPIRED.format('after')}"
+    )
+    assert "kubectl -n tigera-operator delete secret typha-certs node-certs" in operator
+    by_hand = fixes("typha-cert-expired", f"$ kubectl -n kube-system logs calico-node-4mxk2\n{EXPIRED.format('after')}")
+    assert not any("delete secret" in command for command in by_hand)
+    assert any("create secret generic calico-typha-certs" in command for command in by_hand)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.support.doctor import finding
+from tests.support.fixes import fixes
 
 from tortie.doctor.causes.cause import LIKELY, PROVEN
 
@@ -109,3 +110,21 @@ def test_redacted_addresses_stay_a_candidate() -> None:
 
 def test_the_complaint_alone_is_no_claim() -> None:
     assert finding(ID, "BIRD is not ready: BGP not established with 10.6.0.11").strength < LIKELY
+
+
+def test_the_fix_is_that_of_the_firewall_shown() -> None:
+    ufw = """
+[root@r-1 ~]# ufw status
+Status: active
+
+To                         Action      From
+--                         ------      ----
+22/tcp                     ALLOW       Anywhere
+"""
+    assert "ufw allow 179/tcp" in fixes(ID, STATUS + PING + TELNET + ufw)
+    group = """
+$ openstack security group rule list k8s-nodes
+| a1b2c3d4  | tcp         | 0.0.0.0/0 | 22:22       |
+"""
+    rule = "openstack security group rule create --protocol tcp --dst-port 179 --remote-group k8s-nodes k8s-nodes"
+    assert rule in fixes(ID, STATUS + group)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.support.doctor import finding
+from tests.support.fixes import fixes
 
 LOG = """
         $ kubectl -n kube-system logs calico-node-9c5fd -c install-cni
@@ -55,3 +56,19 @@ def test_masters_answer() -> None:
 
 def test_the_service_address_alone() -> None:
     assert finding("apiserver-port-blocked", LOG).strength < 0.8
+
+
+def test_the_fix_names_the_master_and_its_port() -> None:
+    commands = fixes(
+        "apiserver-port-blocked",
+        """
+        $ kubectl -n kube-system logs calico-node-x2k4z -c install-cni
+        dial tcp 10.96.0.1:443: i/o timeout
+        [root@w7 ~]# curl -k -m3 https://172.20.3.8:8443/healthz
+        curl: (28) Connection timed out after 3001 milliseconds
+        [root@w7 ~]# systemctl is-active ufw
+        active
+        """,
+    )
+    assert any(command.startswith("ssh 172.20.3.8 ") and "8443" in command for command in commands)
+    assert "ufw allow 8443/tcp" in commands

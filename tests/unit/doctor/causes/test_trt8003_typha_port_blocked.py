@@ -54,3 +54,8 @@ def test_refused_is_not_filtered() -> None:
 
 def test_a_time_out_alone() -> None:
     assert finding("typha-port-blocked", TIMEOUT).strength < 0.8
+
+
+def test_nodes_without_a_typha_that_do_not_complain_about_it() -> None:
+    answer = finding("typha-port-blocked", table("1/1").replace(TIMEOUT, ""))
+    assert answer.strength < 0.8

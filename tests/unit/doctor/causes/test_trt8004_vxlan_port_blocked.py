@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.support.doctor import finding
+from tests.support.fixes import fixes
 
 ROUTES = """
 [root@vx-a ~]# ip route | grep vxlan
@@ -94,3 +95,16 @@ def test_a_bad_sum_at_the_sender_does_not_show_that_packets_arrive() -> None:
     """
     assert finding("vxlan-port-blocked", text).strength >= 0.9
     assert finding("vxlan-checksum-offload", text).state == "ruled-out"
+
+
+def test_packets_that_calico_drops_are_no_matter_of_a_port() -> None:
+    text = (
+        ROUTES
+        + """
+[root@vx-b ~]# iptables -nvL cali-INPUT | grep VXLAN
+  412 61800 DROP  udp  --  *  *  0.0.0.0/0  0.0.0.0/0  /* Drop IPv4 VXLAN packets from non-allowed hosts */
+"""
+    )
+    assert finding("vxlan-port-blocked", text).strength >= 0.9
+    commands = fixes("vxlan-port-blocked", text)
+    assert not any("--add-port" in command or "-j ACCEPT" in command for command in commands)

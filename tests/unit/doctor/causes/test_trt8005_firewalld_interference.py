@@ -71,3 +71,27 @@ def test_the_kernel_logs_what_it_rejects() -> None:
     assert "cali0a1b2c3d4e5" in text
     to_the_host = text.replace("FWD_trust", "IN_public").replace("OUT=cali0a1b2c3d4e5", "OUT=")
     assert finding("firewalld-interference", to_the_host).strength < 0.8
+
+
+FORWARD = """
+跨节点 Pod 不通
+[root@fw-1 ~]# kubectl exec web-0 -- wget -T3 -O- 10.244.9.8:8080
+wget: can't connect to remote host (10.244.9.8): No route to host
+[root@fw-1 ~]# systemctl is-active firewalld
+active
+[root@fw-1 ~]# iptables -S FORWARD
+-P FORWARD ACCEPT
+-A FORWARD -m comment --comment "cali:wUHhoiAYhphO9Mso" -j cali-FORWARD
+"""
+REJECT = "-A FORWARD -j REJECT --reject-with icmp-host-prohibited\n"
+ACCEPT = '-A FORWARD -m comment --comment "cali:S93hcgKJrXEqnTfs" -m mark --mark 0x10000/0x10000 -j ACCEPT\n'
+
+
+def test_its_reject_in_forward_stands_before_calicos_accept() -> None:
+    answer = finding("firewalld-interference", FORWARD + REJECT + ACCEPT)
+    assert answer.strength >= 0.9
+    assert answer.objects[0] == "firewalld"
+
+
+def test_a_reject_behind_calicos_accept_harms_no_pod() -> None:
+    assert finding("firewalld-interference", FORWARD + ACCEPT + REJECT).strength < 0.8

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.support.doctor import finding
+from tests.support.fixes import fixes
 
 RULES = """
 [root@old-1 ~]# iptables -S | grep -v cali | head -5
@@ -58,3 +59,31 @@ weave-net-4xk2p   2/2     Running   0          90d
 
 def test_a_forward_policy_alone_is_no_claim() -> None:
     assert finding("leftover-iptables", "[root@d ~]# iptables -S FORWARD | head -1\n-P FORWARD DROP").strength < 0.8
+
+
+REFUSED = """
+跨节点 Pod 不通
+[root@old-3 ~]# curl -m3 10.31.7.5:8080
+curl: (7) Failed to connect to 10.31.7.5 port 8080: No route to host
+[root@old-3 ~]# systemctl is-active firewalld
+{}
+[root@old-3 ~]# iptables -S FORWARD
+-A FORWARD -m comment --comment "cali:wUHhoiAYhphO9Mso" -j cali-FORWARD
+-A FORWARD -j REJECT --reject-with icmp-host-prohibited
+"""
+
+
+def test_a_refusal_that_no_service_owns() -> None:
+    assert finding("leftover-iptables", REFUSED.format("inactive")).strength >= 0.8
+    taken = "iptables -D FORWARD -j REJECT --reject-with icmp-host-prohibited"
+    assert taken in fixes("leftover-iptables", REFUSED.format("inactive"))
+
+
+def test_a_refusal_of_a_service_that_runs() -> None:
+    assert finding("leftover-iptables", REFUSED.format("active")).strength < 0.8
+
+
+def test_a_node_with_relics_is_emptied_and_booted() -> None:
+    commands = fixes("leftover-iptables", RULES + "[root@old-1 ~]# ip -br link\nweave UP\n")
+    assert any(command.startswith("kubectl drain old-1 ") for command in commands)
+    assert "ssh old-1 'systemctl reboot'" in commands

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.support.doctor import finding
+from tests.support.fixes import fixes
 
 HEPS = """
 $ calicoctl get hep -o wide
@@ -49,3 +50,11 @@ def test_a_policy_for_pods_is_no_fault() -> None:
 def test_without_host_endpoints() -> None:
     text = "$ calicoctl get hep -o wide\nNAME   NODE   INTERFACE   IPS   PROFILES\n" + POLICY
     assert finding("policy-blocks-host", text).state == "ruled-out"
+
+
+def test_the_policy_is_kept_and_taken_away_where_the_api_answers() -> None:
+    commands = fixes("policy-blocks-host", HEPS + POLICY)
+    kept, removed = commands[:2]
+    assert "get globalnetworkpolicies.crd.projectcalico.org deny-everything -o yaml" in kept
+    assert "--server=https://127.0.0.1:6443 delete" in removed
+    assert removed.endswith("deny-everything")

@@ -34,7 +34,7 @@ SICK = {
     "pids": "$ dmesg | tail -1\n[123.1] cgroup: fork rejected by pids controller in /kubepods/pod1\n",
     "degraded": "$ kubectl get tigerastatus\nNAME AVAILABLE PROGRESSING DEGRADED SINCE\nippools False False True 3d\n",
     "apiservice": "$ kubectl get apiservice\nNAME SERVICE AVAILABLE AGE\n"
-    "v3.projectcalico.org a/b False (FailedDiscoveryCheck) 3d\n",
+    "v1beta1.metrics.k8s.io a/b False (FailedDiscoveryCheck) 3d\n",
     "oom": "$ kubectl get events -A | grep Warning\n"
     "default   4m   Warning   SystemOOM   node/hm-1   System OOM encountered\n",
     "dns log": "$ kubectl -n kube-system logs coredns-558bd4d5db-7j2px | tail -1\n"

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from tests.support.doctor import picture
+from tests.support.stub_causes import StubCause, claim, excluded
 
-from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Finding
-from tortie.doctor.causes.legacy import Ask, Cause, Step, found, ruled_out
+from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Finding
+from tortie.doctor.causes.steps import Step
+from tortie.doctor.commands.shell import Shell
 from tortie.doctor.diagnosis import Diagnosis
 from tortie.doctor.judgement.judge import judge
 from tortie.doctor.reading.exhibit import Place
@@ -26,27 +28,12 @@ SICK = """
 """
 
 
-def cause(id_: str, finding: Finding, **fields: object) -> Cause:
-    defaults: dict[str, object] = {
-        "id": id_,
-        "code": f"TRT{9000 + sum(map(ord, id_)) % 1000:04}",
-        "severity": "high",
-        "name": same(id_),
-        "what": same(id_),
-        "explains": ("crash-loop",),
-        "look_alikes": (),
-        "signs": (),
-        "judge": lambda _: finding,
-        "ask": Ask(f"ask about {id_}", same("why")),
-        "fix": lambda *_: (Step(same("do it")),),
-        "verify": (),
-        "prevent": (),
-    }
-    return Cause(**(defaults | fields))  # type: ignore[arg-type]
+cause = StubCause
 
 
-def claim(strength: float, *objects: str, aside: bool = False) -> Finding:
-    return found(strength, same("because"), objects, aside=aside)
+def proven_by(*lines: int, strength: float = STRONG) -> Finding:
+    """A claim with lines of its own."""
+    return claim(strength)._replace(evidence=tuple(Place("evidence.txt", line, line) for line in lines))
 
 
 def judged(text: str, *causes: Cause) -> Diagnosis:
@@ -88,7 +75,7 @@ def test_a_second_claim_that_explains_nothing_more_is_no_cause() -> None:
 
 def test_a_second_claim_with_lines_of_its_own_is_told_as_unrelated() -> None:
     place = Place("evidence.txt", 5, 5)
-    second = cause("second", found(STRONG, same("because"), (), (place,)))
+    second = cause("second", claim(STRONG)._replace(evidence=(place,)))
     diagnosis = judged(SICK, second, cause("first", claim(PROVEN)))
     assert (ids(diagnosis.causes), ids(diagnosis.unrelated)) == (["first"], ["second"])
 
@@ -109,14 +96,14 @@ def test_two_that_look_alike_and_are_not_separated_stay_open() -> None:
 
 
 def test_what_does_not_make_the_symptoms_is_unrelated() -> None:
-    other = cause("other", found(STRONG, same("because"), (), (Place("evidence.txt", 5, 5),)), explains=("evicted",))
+    other = cause("other", proven_by(5), explains=("evicted",))
     diagnosis = judged(SICK, cause("main", claim(STRONG)), other, cause("aside", claim(STRONG, aside=True)))
     assert ids(diagnosis.causes) == ["main"]
     assert sorted(ids(diagnosis.unrelated)) == ["aside", "other"]
 
 
 def test_a_well_cluster_is_healthy_with_what_was_checked() -> None:
-    diagnosis = judged(WELL, cause("a", ruled_out(same("no"))))
+    diagnosis = judged(WELL, cause("a", excluded("no")))
     assert (diagnosis.verdict, diagnosis.exit_code) == ("healthy", 0)
     assert "2 calico-node pods, all ready" in [checked.text.en for checked in diagnosis.checked]
 
@@ -135,14 +122,14 @@ def test_dead_traffic_is_claimed_though_all_pods_are_ready() -> None:
 
 
 def test_nothing_understood_is_neither_healthy_nor_a_cause() -> None:
-    diagnosis = judged("hello, please help", cause("a", ruled_out(same("no"))))
+    diagnosis = judged("hello, please help", cause("a", excluded("no")))
     assert (diagnosis.verdict, diagnosis.causes) == ("undetermined", ())
     assert diagnosis.next
 
 
 def test_look_alikes_that_were_excluded_are_told_first() -> None:
-    alike = cause("alike", ruled_out(Words("port open", "端口通")))
-    far = cause("far", ruled_out(same("other")))
+    alike = cause("alike", excluded("port open")._replace(why=Words("port open", "端口通")))
+    far = cause("far", excluded("other"))
     main = cause("main", claim(PROVEN), look_alikes=(("alike", same("the port")),))
     assert [excluded.cause.id for excluded in judged(SICK, far, alike, main).ruled_out] == ["alike", "far"]
 
@@ -182,14 +169,14 @@ def test_failures_of_a_moment_ago_are_not_over() -> None:
 
 def test_the_lines_that_prove_a_cause_are_explained_by_it() -> None:
     place = Place("evidence.txt", 3, 3)
-    sure = cause("a", found(STRONG, same("because"), (), (place,)), explains=("evicted",))
+    sure = cause("a", claim(STRONG)._replace(evidence=(place,)), explains=("evicted",))
     diagnosis = judged(SICK, sure)
     assert diagnosis.causes[0].explains == ("s1",)
 
 
 def test_commands_are_filled_from_the_evidence() -> None:
-    step = Step(same("look"), "kubectl -n <ns> logs <pod>")
-    diagnosis = judged(SICK, cause("a", claim(STRONG), fix=lambda *_: (step,), verify=(step,)))
+    step = Step(same("look"), Shell("kubectl -n <namespace> logs <agent-pod:pod>"))
+    diagnosis = judged(SICK, cause("a", claim(STRONG), fix=(step,), verify=(step,)))
     (answer,) = diagnosis.causes
     assert answer.fix[0].command == answer.verify[0].command == "kubectl -n kube-system logs calico-node-aaaaa"
 
@@ -198,5 +185,5 @@ def test_on_a_machine_that_has_run_out_of_something_only_proof_is_a_claim() -> N
     text = SICK + "$ dmesg | tail -1\n[99.1] neighbour: arp_cache: neighbor table overflow!\n"
     assert judged(text, cause("a", claim(STRONG))).verdict == "undetermined"
     assert judged(text, cause("a", claim(PROVEN))).verdict == "cause-found"
-    about = cause("a", found(STRONG, same("because"), (), (Place("evidence.txt", 6, 6),)))
+    about = cause("a", proven_by(6))
     assert judged(text, about).verdict == "cause-found"

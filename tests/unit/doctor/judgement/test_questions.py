@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 from tests.support.doctor import picture
+from tests.support.stub_causes import claim
 from tests.unit.doctor.judgement.test_healthy import WELL
-from tests.unit.doctor.judgement.test_judge import SICK, cause, claim, judged
+from tests.unit.doctor.judgement.test_judge import SICK, cause, judged
 
-from tortie.doctor.causes.cause import POSSIBLE
-from tortie.doctor.causes.legacy import Ask, Cause
+from tortie.doctor.causes.cause import POSSIBLE, Cause
 from tortie.doctor.judgement.answered import left_of
 from tortie.doctor.judgement.judge import judge
 from tortie.doctor.words import same
@@ -27,7 +27,7 @@ ANSWERS = {
 
 def ask(id_: str, command: str, *alike: str) -> Cause:
     look_alikes = tuple((other, same("differs")) for other in alike)
-    return cause(id_, claim(POSSIBLE), ask=Ask(command, same("why")), look_alikes=look_alikes)
+    return cause(id_, claim(POSSIBLE), ask=command, look_alikes=look_alikes)
 
 
 @pytest.mark.parametrize("command", ANSWERS)

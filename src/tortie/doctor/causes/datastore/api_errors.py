@@ -82,7 +82,7 @@ def _object(hit: Hit) -> str:
 
 def _by_calico(hit: Hit) -> bool:
     """Calico may use another identity, such as kubelet's certificate: then its own log says so."""
-    return "projectcalico" in hit.line or re.search(r"logs\b.*\b(?:calico|canal|typha)", hit.command) is not None
+    return "projectcalico" in hit.line or re.search(r"logs\b.{0,300}\b(?:calico|canal|typha)", hit.command) is not None
 
 
 class MissingKind(NamedTuple):

@@ -37,9 +37,10 @@ ETCD_PORTS: Final = (2379, 2380, 4001)
 TYPHA_PORT: Final = 5473
 API_PORTS: Final = (6443, 443, 8443, 16443, 7443, 9443, 6444, 5443)
 ANSWERS: Final = ("open", "tls-error")
+UNIT_DEAD: Final = ("inactive", "failed", "activating", "deactivating")
 _SOCKET = re.compile(r"(?<![\d.])((?:\d{1,3}\.){3}\d{1,3}):(\d{2,5})(?!\d)")
 _ADDRESS = re.compile(r"(?:\d{1,3}\.){3}\d{1,3}")
-_ITEM = re.compile(r"\s*-?\s*ip:\s*((?:\d{1,3}\.){3}\d{1,3})")
+_ITEM = re.compile(r"\s*+-?\s*+ip:\s*+((?:\d{1,3}\.){3}\d{1,3})")
 _POD_PROGRAMS: Final = (
     "kube-controllers", "coredns", "metrics-server", "plugin/", "kube-dns", "provisioner",
     "failed to initialize datastore", "failed to verify datastore", "failed to reach apiserver",
@@ -136,6 +137,13 @@ def _first_of_range(address: str) -> bool:
 def vip_troubles(picture: Picture) -> list[Trouble]:
     known = set(vips(picture))
     return [trouble for trouble in troubles(picture) if trouble.port == 443 and trouble.address in known]
+
+
+def service_range(picture: Picture, vip: str = "") -> str:
+    """The network of service addresses as it is configured; else the API's own address as a network."""
+    names = ("serviceSubnet", "service-cluster-ip-range", "serviceClusterIPRange", "service-cidr")
+    told = (setting.value.split(",")[0].strip("\"' ") for name in names for setting in picture.settings(name))
+    return next((value for value in told if "/" in value), f"{vip}/32" if _ADDRESS.fullmatch(vip) else "")
 
 
 def asks_vip(picture: Picture, hit: Hit) -> bool:
@@ -280,10 +288,19 @@ def proxy_without_api(picture: Picture) -> list[Hit]:
 
 
 def proxies_down(picture: Picture) -> list[Pod | Unit]:
-    """kube-proxy pods and units that do not run now."""
+    """kube-proxy pods and units that do not run now; a unit counts where kube-proxy does not run as a pod."""
     pods = [pod for pod in proxy_pods(picture) if pod.status not in ("", "Running") or pod.ready == 0]
-    units = [unit for unit in picture.of(Unit) if unit.name.startswith("kube-proxy") and unit.active != "active"]
-    return [*pods, *units]
+    in_pods = any(pod.all_ready for pod in proxy_pods(picture))
+    units = {unit.host: unit for unit in picture.of(Unit) if unit.name.removesuffix(".service") == "kube-proxy"}
+    dead = [unit for unit in units.values() if unit.active in UNIT_DEAD and not in_pods]
+    return [*pods, *dead]
+
+
+def proxy_containers_down(picture: Picture) -> list[Setting]:
+    """kube-proxy as a container of its own, beside kubelet: as RKE runs it."""
+    shown = [setting for setting in picture.settings("kube-proxy") if setting.scope == "runtime-container"]
+    last = {setting.host: setting for setting in shown}
+    return [setting for setting in last.values() if setting.value.startswith(("Exited", "Restarting", "Dead"))]
 
 
 def nodes_without_proxy(picture: Picture) -> list[Pod]:

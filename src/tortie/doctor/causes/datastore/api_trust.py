@@ -44,7 +44,9 @@ CLOCK_SIGNS: Final = (STEPPED, CLOCK_STEP, STEP_TIME_SERVER, NOT_YET, TOKEN_EXPI
 
 DAY: Final = 86400.0
 _SOCKET = re.compile(
-    r"(?<![\d.])((?:\d{1,3}\.){3}\d{1,3}|[a-z][\w.-]*[a-z0-9])\]?:(\d{2,5})(?=[/\"' ,;)]|$|: )", re.IGNORECASE
+    r"(?<![\d.])((?:\d{1,3}\.){3}\d{1,3}|(?<![a-z0-9_.-])[a-z][a-z0-9_.-]{0,252}[a-z0-9])"
+    r"\]?:(\d{2,5})(?=[/\"' ,;)]|$|: )",
+    re.IGNORECASE,
 )
 _LOOP = re.compile(r"for \w+ in ([^;]{1,400}); ?do")
 _LEADING = re.compile(r"\s*((?:\d{1,3}\.){3}\d{1,3}|[a-z][\w.-]*)[\s:]+notAfter", re.IGNORECASE)

@@ -6,6 +6,7 @@ import re
 from typing import Final, NamedTuple
 
 from tortie.doctor.causes.datastore.api_evidence import ETCD_PORTS, Trouble, troubles
+from tortie.doctor.causes.datastore.etcd_evidence import statuses
 from tortie.doctor.picture.facts import Setting
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Exhibit, Place
@@ -120,6 +121,15 @@ def asked_beside(picture: Picture) -> set[str]:
     if picture.commands("etcdctl", "member list"):
         return set()
     return {host for each in picture.commands("etcdctl", "endpoint ") for _, host, _ in URL.findall(each.command)}
+
+
+def silent_members(picture: Picture) -> list[str]:
+    """Members that refuse connections, and did not answer when they were asked together with those that live."""
+    answering = {status.address for status in statuses(picture) if status.megabytes is not None}
+    answering |= {healthy.host for healthy in healthy_endpoints(picture)}
+    asked = {*asked_beside(picture), *members(picture)} - answering if answering else set()
+    refused = [trouble.address for trouble in etcd_troubles(picture) if trouble.how == "refused"]
+    return list(dict.fromkeys(each for each in refused if each in asked and not each.startswith("127.")))
 
 
 # Whether the two fit

@@ -12,7 +12,7 @@ from tortie.doctor.reading.exhibit import Exhibit, Place
 from tortie.doctor.reading.readers.host_commands import segments
 from tortie.doctor.signs import Hit
 
-_ENDPOINT = re.compile(r"(?:https?://)?([\w.-]{1,253}|\[[0-9a-f:]{2,40}\]):(?:2379|2380|4001)\b")
+_ENDPOINT = re.compile(r"(?<![\w.-])(?:https?://)?([\w.-]{1,253}|\[[0-9a-f:]{2,40}\]):(?:2379|2380|4001)\b")
 _SIZE = re.compile(r"(\d+(?:\.\d+)?) ?([kMG])i?B")
 _SCALE: Final = {"k": 1e-3, "M": 1.0, "G": 1e3}
 _LINES: Final = 200  # of one answer

@@ -9,7 +9,7 @@ from typing import Final
 
 from tortie.doctor.causes.cause import HINT, LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
-from tortie.doctor.causes.datastore.endpoint_evidence import configured, members
+from tortie.doctor.causes.datastore.endpoint_evidence import configured, members, silent_members
 from tortie.doctor.causes.datastore.etcd_evidence import (
     RESTLESS_TERM,
     Server,
@@ -186,6 +186,8 @@ def fix(picture: Picture, finding: Finding) -> Iterator[Do]:
     pod = pods[0].name if pods else ""
     host = (pods[0].node or pod.removeprefix("etcd-")) if pods else next(iter(members(picture)), "")
     yield do("status-pod", pod=pod) if pods else do("status")
+    if not pods and (silent := silent_members(picture)):  # kubelet starts those that are pods
+        yield do("member", silent=silent[0])
     if not finding.value("disk"):
         yield do("measure", host=host)
     if _large(picture):

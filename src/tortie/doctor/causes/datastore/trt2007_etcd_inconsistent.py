@@ -30,7 +30,7 @@ CHECK_FAILED: Final = Sign("trt2007-check-failed", "checkInitialHashKV failed")
 DIVERGED: Final = (CORRUPT, CORRUPT_ALARM, INCONSISTENT, DIFFERENT_HASH, CHECK_FAILED)
 PERSISTS_S: Final = 30.0  # a race between two writers is over long before
 OFTEN: Final = 3  # conflicts, where nothing tells their times
-_HASH = re.compile(r"((?:https?://)?[\w.\[\]-]+:\d{4,5})[,|\s]+(\d{6,12})\b(?:[,|\s]+(\d+))?")
+_HASH = re.compile(r"(?<![\w.\[\]-])((?:https?://)?[\w.\[\]-]{1,260}:\d{4,5})[,|\s]+(\d{6,12})\b(?:[,|\s]+(\d+))?")
 _PROGRAM: Final = Culprit("program", "etcd")
 
 

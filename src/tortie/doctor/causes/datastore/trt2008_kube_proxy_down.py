@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Final
 
+from tortie.doctor.causes.cause import HINT, LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
+from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.datastore.api_evidence import (
     BPF_SIGNS,
     CONNTRACK_DENIED,
@@ -20,6 +25,7 @@ from tortie.doctor.causes.datastore.api_evidence import (
     kubectl_answers,
     nodes_without_proxy,
     proxies_down,
+    proxy_containers_down,
     proxy_pods,
     proxy_without_api,
     vip_rules,
@@ -27,222 +33,247 @@ from tortie.doctor.causes.datastore.api_evidence import (
 )
 from tortie.doctor.causes.datastore.trt2011_http_proxy_intercepts import INTERCEPTED
 from tortie.doctor.causes.ipam.trt5008_cidr_overlap import overlaps
-from tortie.doctor.causes.legacy import (
-    HINT,
-    LIKELY,
-    POSSIBLE,
-    PROVEN,
-    STRONG,
-    Ask,
-    Cause,
-    Finding,
-    Step,
-    cannot_tell,
-    found,
-    ruled_out,
-)
-from tortie.doctor.picture.facts import Pod, Unit, Workload
+from tortie.doctor.causes.steps import Step
+from tortie.doctor.causes.ways import restart_agent
+from tortie.doctor.picture.facts import Pod, Setting, Unit, Workload
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Hit
-from tortie.doctor.words import Words
 
-_MODULES = re.compile(r"\[([\w ]+)\]")
+PROXY: Final = Culprit("program", "kube-proxy")
+_MODULES: Final = re.compile(r"\[([a-z_][\w ]*)\]")
+_OWN_RUNTIME: Final = ("+k3s", "+rke2")  # which bring kube-proxy along
 
 
-def judge(picture: Picture) -> Finding:
-    failing = [t for t in vip_troubles(picture) if t.how != "unreachable"]
-    rules, bpf = vip_rules(picture), bpf_on(picture)
-    if bpf:
-        return ruled_out(
-            Words("Felix runs in eBPF mode; kube-proxy is not asked", "Felix 处于 eBPF 模式，不依赖 kube-proxy"), (bpf,)
-        )
-    own = picture.hits(IPVS_PROXIER, RESTORE_FAILED, CONNTRACK_DENIED)
-    if not (rules and rules.present) and (rules or direct_answers(picture)):
-        own += proxy_without_api(picture)  # with its rules there, or no API server at all, that says nothing
-    down = proxies_down(picture)
-    # A node whose agent is ready has what it needs: other things than kube-proxy may serve its service addresses.
-    missing = [pod for pod in nodes_without_proxy(picture) if not pod.all_ready]
-    said = picture.said("kube-proxy-missing")
-    none = [w for w in picture.of(Workload) if w.name == "kube-proxy" and w.ready == 0]
-    if rules and rules.present and not own and not down:
-        why = Words("rules for the service address are there", "服务地址的规则存在")
-        return ruled_out(why, (rules.place,))
-    if failing and all(t.from_pod for t in failing) and overlaps(picture):
-        return ruled_out(
-            Words("only pods fail, and the ranges overlap", "只有 Pod 失败，且网段重叠"),
-            (failing[0], *overlaps(picture)[0].places),
-        )
-    guilty = [*own, *down, *none, *said]
-    absent = rules is not None and not rules.present
-    only_missing = bool(missing) and not guilty and not absent
-    if not failing and not (own and (absent or _agents_stuck(picture))):
-        reason = Words("nobody fails on the API's service address", "没有访问 API 服务地址失败的记录")
-        if proxy_pods(picture) and not guilty and all(pod.all_ready for pod in proxy_pods(picture)):
-            return ruled_out(
-                Words("kube-proxy runs and no service address fails", "kube-proxy 正常运行，且没有服务地址失败"),
-                proxy_pods(picture)[:2],
-            )
-        return cannot_tell(reason)
-    vip = failing[0].address if failing else ""
-    node = bad_node(
-        picture,
-        *(getattr(d, "node", "") or getattr(d, "host", "") for d in (*down, *(missing if only_missing else []))),
+class Seen:
+    """Who fails on the service address, whether it is translated, and how kube-proxy does."""
+
+    def __init__(self, picture: Picture) -> None:
+        self.picture = picture
+        self.failing = [trouble for trouble in vip_troubles(picture) if trouble.how != "unreachable"]
+        self.rules = vip_rules(picture)
+        self.absent = self.rules is not None and not self.rules.present
+        down = proxies_down(picture)
+        self.pods = [one for one in down if isinstance(one, Pod)]
+        self.units = [one for one in down if isinstance(one, Unit)]
+        self.containers = proxy_containers_down(picture)
+        self.none = [load for load in picture.of(Workload) if load.name == "kube-proxy" and load.ready == 0]
+        self.said = picture.said("kube-proxy-missing")
+        self.vip = self.failing[0].address if self.failing else ""
+
+    @cached_property
+    def own(self) -> list[Hit]:
+        """kube-proxy's own words. With its rules there, or no API server at all, a failed list of Services is none."""
+        hits = self.picture.hits(IPVS_PROXIER, RESTORE_FAILED, CONNTRACK_DENIED)
+        present = self.rules is not None and self.rules.present
+        if not present and (self.rules or direct_answers(self.picture)):
+            hits = hits + proxy_without_api(self.picture)
+        return hits
+
+    @cached_property
+    def missing(self) -> list[Pod]:
+        """Agents without kube-proxy beside them; one that is ready has what it needs, from whomever."""
+        return [pod for pod in nodes_without_proxy(self.picture) if not pod.all_ready]
+
+    @property
+    def guilty(self) -> list[Hit | Pod | Unit | Workload | object]:
+        return [*self.own, *self.pods, *self.units, *self.containers, *self.none, *self.said]
+
+    @property
+    def only_missing(self) -> bool:
+        return bool(self.missing) and not self.guilty and not self.absent
+
+    @cached_property
+    def troubled(self) -> bool:
+        """Somebody misses the service address, or a node without kube-proxy does not come up."""
+        stuck = any(not pod.all_ready for pod in self.picture.agents_now())
+        return bool(self.failing) or bool((self.own or self.units) and (self.absent or stuck))
+
+    @property
+    def at_fault(self) -> bool:
+        return self.troubled and bool(self.guilty or self.absent or self.only_missing)
+
+    @cached_property
+    def direct(self) -> list[object]:
+        return [*(direct_answers(self.picture) or self.picture.said("api-direct-ok"))]
+
+    @cached_property
+    def node(self) -> str:
+        lacking = self.missing if self.only_missing else []
+        dead: list[Unit | Setting] = [*self.units, *self.containers]
+        hosts = [*(pod.node for pod in self.pods), *(one.host for one in dead), *(pod.node for pod in lacking)]
+        return bad_node(self.picture, *hosts)
+
+    @property
+    def strength(self) -> float:
+        if self.guilty and self.absent and (self.direct or self.own):
+            return PROVEN
+        lacking = self.only_missing and proxy_pods(self.picture)
+        alone = self.absent and (self.direct or kubectl_answers(self.picture))
+        return STRONG if self.guilty or lacking or alone else LIKELY
+
+    @property
+    def modules(self) -> tuple[str, ...]:
+        lines = [hit.line for hit in self.own if hit.sign == IPVS_PROXIER.key]
+        return tuple(module for line in lines if (match := _MODULES.search(line)) for module in match[1].split())
+
+    @property
+    def own_pods(self) -> list[str]:
+        """Those that do not run, else those whose words these are, else that of the node."""
+        pods = proxy_pods(self.picture)
+        spoke = [pod.name for pod in pods if any(pod.name in hit.command for hit in self.own)]
+        there = [pod.name for pod in pods if self.node and pod.node == self.node]
+        return [pod.name for pod in self.pods] or spoke or there
+
+
+def _at_fault(seen: Seen, first: Culprit = PROXY, strength: float = 0.0, state: str = "") -> Finding:
+    """`state` is how the pod or the unit is shown."""
+    blamed = culprits(
+        first,
+        PROXY,
+        named("pod", *seen.own_pods),
+        named("node", seen.node),
+        named("address", seen.vip),
+        named("module", *seen.modules),
     )
-    direct = direct_answers(picture) or picture.said("api-direct-ok")
-    if guilty or absent or only_missing:
-        if guilty and absent and (direct or own):
-            strength = PROVEN
-        elif guilty or (only_missing and proxy_pods(picture)) or (absent and (direct or kubectl_answers(picture))):
-            strength = STRONG
-        else:
-            strength = LIKELY
-        why = _why(vip, node, own, down, absent, only_missing)
-        modules = [m for hit in own if (found_ := _MODULES.search(hit.line)) for m in found_[1].split()]
-        pods = [d.name for d in down] or [pod.name for pod in proxy_pods(picture) if pod.node == node]
-        objects = ("kube-proxy", *pods, node, vip, *modules)
-        evidence = (*guilty[:3], *((rules.place,) if rules else ()), *direct[:1], *failing[:2], *missing[:1])
-        return found(strength, why, objects, evidence, vip=vip, node=node, modules=" ".join(modules))
-    why = Words(
-        f"The API's service address {vip} does not answer, but kube-proxy and its rules are not shown",
-        f"API 服务地址 {vip} 无响应，但没有 kube-proxy 及其规则的信息",
-    )
-    late = all(t.how == "deadline" for t in failing)  # a slow server looks the same
-    return found(HINT if late else POSSIBLE, why, ("kube-proxy", vip, node), failing[:2], vip=vip, node=node)
+    place = seen.rules.place if seen.rules else None
+    evidence = (*seen.guilty[:3], place, *seen.direct[:1], *seen.failing[:2], *seen.missing[:1])
+    pod = seen.own_pods[0] if seen.own_pods else ""
+    return found(
+        strength or seen.strength, blamed, evidence, vip=seen.vip, node=seen.node, proxy_pod=pod,
+        modules=seen.modules, state=state,
+    )  # fmt: skip
 
 
-def _agents_stuck(picture: Picture) -> bool:
-    return any(not pod.all_ready for pod in picture.agents_now())
+def ebpf(seen: Seen) -> Finding | None:
+    bpf = bpf_on(seen.picture)
+    return ruled_out((bpf,)) if bpf else None
 
 
-def _why(vip: str, node: str, own: list[Hit], down: list[Pod | Unit], absent: bool, missing: bool) -> Words:
-    where, where_zh = (f" on {node}", f"（{node}）") if node else ("", "")
-    if own and own[0].sign == IPVS_PROXIER.key:
-        reason, reason_zh = "cannot use IPVS, its kernel modules are not loaded", "无法使用 IPVS：内核模块未加载"
-    elif own and own[0].sign == CONNTRACK_DENIED.key:
-        reason, reason_zh = "may not set nf_conntrack_max and ends", "无权设置 nf_conntrack_max 而退出"
-    elif own and own[0].sign == PROXY_LIST.key:
-        reason, reason_zh = "cannot read Services from the API server", "无法从 API server 读取 Service"
-    elif own:
-        reason, reason_zh = "cannot write its rules (iptables-restore fails)", "写入规则失败（iptables-restore 报错）"
-    elif down and isinstance(down[0], Pod):
-        reason, reason_zh = (
-            f"does not run ({down[0].name}: {down[0].status})",
-            f"未运行（{down[0].name}：{down[0].status}）",
-        )
-    elif missing:
-        reason, reason_zh = "is not there", "不存在"
-    elif absent:
-        reason, reason_zh = "has programmed no service rules", "没有下发任何服务规则"
+def rules_present(seen: Seen) -> Finding | None:
+    rules = seen.rules
+    quiet = not (seen.own or seen.pods or seen.units or seen.containers)
+    return ruled_out((rules.place,)) if rules and rules.present and quiet else None
+
+
+def ranges_overlap(seen: Seen) -> Finding | None:
+    if not seen.failing or not all(trouble.from_pod for trouble in seen.failing):
+        return None
+    common = overlaps(seen.picture)
+    return ruled_out((seen.failing[0], *common[0].places)) if common else None
+
+
+def ipvs_unusable(seen: Seen) -> Finding | None:
+    return _at_fault(seen) if seen.at_fault and _says_first(seen, IPVS_PROXIER.key) else None
+
+
+def conntrack_denied(seen: Seen) -> Finding | None:
+    return _at_fault(seen) if seen.at_fault and _says_first(seen, CONNTRACK_DENIED.key) else None
+
+
+def services_unread(seen: Seen) -> Finding | None:
+    return _at_fault(seen) if seen.at_fault and _says_first(seen, PROXY_LIST.key) else None
+
+
+def rules_unwritten(seen: Seen) -> Finding | None:
+    return _at_fault(seen) if seen.at_fault and _says_first(seen, RESTORE_FAILED.key) else None
+
+
+def _says_first(seen: Seen, sign: str) -> bool:
+    return bool(seen.own) and seen.own[0].sign == sign
+
+
+def pod_down(seen: Seen) -> Finding | None:
+    if not seen.at_fault or not seen.pods:
+        return None
+    return _at_fault(seen, state=seen.pods[0].status)
+
+
+def unit_dead(seen: Seen) -> Finding | None:
+    """kube-proxy as a systemd unit. One that failed is a trouble of its own; one that is off may be off on purpose."""
+    if not seen.units:
+        return None
+    alone = POSSIBLE if seen.units[0].active == "inactive" else LIKELY
+    strength = 0.0 if seen.troubled else alone
+    return _at_fault(seen, Culprit("unit", "kube-proxy"), strength, state=seen.units[0].active)
+
+
+def container_down(seen: Seen) -> Finding | None:
+    if not seen.at_fault or not seen.containers:
+        return None
+    return _at_fault(seen, Culprit("container", "kube-proxy"), state=seen.containers[0].value)
+
+
+def not_there(seen: Seen) -> Finding | None:
+    return _at_fault(seen) if seen.at_fault and seen.only_missing else None
+
+
+def no_rules(seen: Seen) -> Finding | None:
+    return _at_fault(seen) if seen.at_fault and seen.absent else None
+
+
+def not_running(seen: Seen) -> Finding | None:
+    return _at_fault(seen) if seen.at_fault else None
+
+
+def runs(seen: Seen) -> Finding | None:
+    pods = proxy_pods(seen.picture)
+    well = pods and not seen.guilty and all(pod.all_ready for pod in pods)
+    return ruled_out(pods[:2]) if well and not seen.troubled else None
+
+
+def silent_address(seen: Seen) -> Finding | None:
+    if not seen.failing:
+        return None
+    late = all(trouble.how == "deadline" for trouble in seen.failing)  # a slow server looks the same
+    blamed = culprits(PROXY, named("address", seen.vip), named("node", seen.node))
+    return found(HINT if late else POSSIBLE, blamed, seen.failing[:2], vip=seen.vip, node=seen.node)
+
+
+def fix(picture: Picture, finding: Finding) -> Iterator[Do | Step]:
+    node = finding.value("node")
+    if finding.rule == "unit-dead":
+        yield do("unit-look")
+        yield do("unit-start")
+        yield from restart_agent(picture, node)
+        return
+    if finding.rule == "container-down":
+        yield do("container-look")
+        yield do("container-restart")
+        yield from restart_agent(picture, node)
+        return
+    pod = bool(finding.value("proxy_pod"))
+    yield do("pod-look" if pod else "look")
+    if finding.rule == "ipvs-unusable" or picture.hits(IPVS_MISSING):
+        yield do("modules")
+    if finding.rule == "conntrack-denied":
+        yield do("conntrack")
+    if finding.rule in ("not-there", "not-running") and not _brings_its_own(picture):
+        yield do("install")
     else:
-        reason, reason_zh = "does not run", "未运行"
-    result = f", so the API's service address {vip} is not translated" if vip else ""
-    result_zh = f"，因此 API 服务地址 {vip} 没有被转换" if vip else ""
-    return Words(f"kube-proxy{where} {reason}{result}.", f"kube-proxy{where_zh}{reason_zh}{result_zh}。")
+        yield do("pod-restart" if pod else "restart")
+    yield from restart_agent(picture, node)
 
 
-def fix(picture: Picture, finding: Finding) -> tuple[Step, ...]:
-    modules = finding.value("modules")
-    steps = [
-        Step(
-            Words("See why kube-proxy of that node fails", "查看该节点 kube-proxy 失败的原因"),
-            "kubectl -n kube-system get pod -o wide | grep kube-proxy; kubectl -n kube-system logs <kube-proxy pod "
-            "of that node> --tail=20",
-        )
-    ]
-    if modules or picture.hits(IPVS_MISSING):
-        names = modules or "ip_vs ip_vs_rr ip_vs_wrr ip_vs_sh nf_conntrack"
-        steps.append(
-            Step(
-                Words(
-                    "Load the modules, now and at boot (or choose mode iptables in cm/kube-proxy)",
-                    "加载模块并设为开机加载（或在 cm/kube-proxy 中改用 iptables 模式）",
-                ),
-                f"for m in {names}; do modprobe $m; echo $m; done > /etc/modules-load.d/ipvs.conf",
-            )
-        )
-    if picture.hits(CONNTRACK_DENIED):
-        steps.append(
-            Step(
-                Words(
-                    "In containers leave conntrack alone: set conntrack.maxPerCore to 0",
-                    "容器环境中不要修改 conntrack：将 conntrack.maxPerCore 设为 0",
-                ),
-                "kubectl -n kube-system edit cm kube-proxy",
-            )
-        )
-    if not proxy_pods(picture):
-        steps.append(
-            Step(
-                Words("Install it where it is missing", "缺失时安装"),
-                "kubeadm init phase addon kube-proxy --kubeconfig /etc/kubernetes/admin.conf",
-            )
-        )
-    steps += [
-        Step(
-            Words("Restart kube-proxy on that node first", "先重启该节点的 kube-proxy"),
-            "kubectl -n kube-system delete pod <kube-proxy pod of that node>",
-            "disruptive",
-        ),
-        Step(
-            Words("Then the agent", "然后重启 calico-node"),
-            f"kubectl -n {picture.namespace} delete pod <calico-node pod of that node>",
-            "disruptive",
-        ),
-    ]
-    return tuple(steps)
+def _brings_its_own(picture: Picture) -> bool:
+    versions = [node.version for node in picture.nodes_now().values()]
+    return bool(proxy_pods(picture)) or any(mark in version for version in versions for mark in _OWN_RUNTIME)
 
 
 CAUSE = Cause(
+    module=__name__,
     id="kube-proxy-down",
     code="TRT2008",
     severity="critical",
-    name=Words("kube-proxy does not work", "kube-proxy 未生效"),
-    what=Words(
-        "The API's service address is not programmed on the node: kube-proxy is absent, crashes, cannot write its "
-        "rules, or "
-        "uses a mode the kernel lacks.",
-        "节点上没有下发 API 服务地址：kube-proxy 不存在、反复崩溃、写不进规则，或所用模式内核不支持。",
-    ),
     explains=(
-        "api-unreachable",
-        "init-crash",
-        "init-stuck",
-        "crash-loop",
-        "service-dead",
-        "controllers-failing",
+        "api-unreachable", "init-crash", "init-stuck", "crash-loop", "service-dead", "controllers-failing",
         "datastore-error",
     ),
-    look_alikes=(
-        (
-            "apiserver-port-blocked",
-            Words("rules exist, the masters they lead to do not answer", "规则存在，但所指向的 master 无响应"),
-        ),
-        (
-            "apiserver-advertise-wrong",
-            Words("rules lead to an address other nodes cannot use", "规则指向其他节点无法访问的地址"),
-        ),
-        ("no-default-route", Words("`network is unreachable`", "`network is unreachable`")),
-        ("ebpf-misconfigured", Words("bpfEnabled is true", "bpfEnabled 为 true")),
-        ("cidr-overlap", Words("pods fail while the host succeeds", "Pod 失败而主机成功")),
-        ("http-proxy-intercepts", Words("`proxyconnect` or an HTTP answer", "`proxyconnect` 或返回 HTTP 应答")),
-    ),
     signs=(*VIP_SIGNS, *RULE_SIGNS, *KUBE_PROXY_SIGNS, *BPF_SIGNS, *INTERCEPTED),
-    judge=judge,
-    ask=Ask(
-        "kubectl -n kube-system get pod -o wide | grep kube-proxy; kubectl -n kube-system logs <kube-proxy pod of "
-        "that node> "
-        "--tail=20; iptables-save -t nat | grep -c KUBE-SVC",
-        Words("no rules: kube-proxy; rules: see where they lead", "没有规则是 kube-proxy 的问题；有规则则看其指向"),
+    look=Seen,
+    rules=(
+        ebpf, rules_present, ranges_overlap, ipvs_unusable, conntrack_denied, services_unread, rules_unwritten,
+        pod_down, unit_dead, container_down, not_there, no_rules, not_running, runs, silent_address,
     ),
     fix=fix,
-    verify=(
-        Step(Words("Rules are there", "规则存在"), "iptables-save -t nat | grep -c KUBE-SVC; ipvsadm -Ln | head"),
-        Step(Words("The service address answers", "服务地址有响应"), "curl -k -m3 https://<VIP>/healthz"),
-    ),
-    prevent=(
-        Words(
-            "Load the modules at boot; alarm on kube-proxy that is not ready.",
-            "开机加载模块；kube-proxy 未就绪时告警。",
-        ),
-    ),
-)
+    prevents={"modules": lambda _picture, finding: finding.rule == "ipvs-unusable"},
+)  # fmt: skip

@@ -2,132 +2,99 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from functools import cached_property
 from ipaddress import ip_address, ip_network
+from typing import Final
 
+from tortie.doctor.causes.cause import HINT, LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
+from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.datastore.api_evidence import (
     RULE_SIGNS,
     VIP_SIGNS,
     Endpoint,
     alive_otherwise,
     answered,
+    bad_node,
     direct_answers,
     direct_failures,
     kubernetes_endpoints,
     vip_troubles,
 )
-from tortie.doctor.causes.legacy import (
-    HINT,
-    LIKELY,
-    POSSIBLE,
-    PROVEN,
-    STRONG,
-    Ask,
-    Cause,
-    Finding,
-    Step,
-    cannot_tell,
-    found,
-    ruled_out,
-)
+from tortie.doctor.causes.steps import Step
+from tortie.doctor.causes.ways import restart_agent
 from tortie.doctor.picture.facts import Interface, PortTest
 from tortie.doctor.picture.picture import Picture
-from tortie.doctor.words import Words
 
-NAT = ip_network("10.0.2.0/24")  # what common desktop hypervisors give every guest
-
-
-def judge(picture: Picture) -> Finding:
-    endpoints, failing = kubernetes_endpoints(picture), vip_troubles(picture)
-    if not endpoints:
-        if failing:
-            why = Words(
-                "the service address fails; its endpoint is not shown", "服务地址失败，但没有其 endpoint 的信息"
-            )
-            return found(HINT, why, (failing[0].address,), failing[:1])
-        return cannot_tell(
-            Words("the endpoint of the kubernetes service is not shown", "没有 kubernetes 服务的 endpoint")
-        )
-    for endpoint in endpoints:
-        verdict = _wrong(picture, endpoint)
-        if verdict:
-            strength, en, zh, proof = verdict
-            if not failing and strength < PROVEN:
-                strength = min(strength, LIKELY)
-            why = Words(
-                f"The kubernetes service leads to {endpoint.address}, {en}.",
-                f"kubernetes 服务指向 {endpoint.address}，{zh}。",
-            )
-            vip = failing[0].address if failing else ""
-            objects = (endpoint.address, "advertise-address", "kubernetes", vip, *_masters(picture))
-            return found(strength, why, objects, (endpoint, *proof, *failing[:2]), address=endpoint.address)
-    good = [t for t in picture.of(PortTest) if t.address in {e.address for e in endpoints} and answered(t)]
-    masters = _masters(picture)
-    if good or all(e.address in masters for e in endpoints):
-        why = Words("the endpoint is a master's address", "endpoint 是 master 的可用地址")
-        return ruled_out(why, (endpoints[0], *good[:1]))
-    if failing:
-        why = Words(
-            f"The kubernetes service leads to {endpoints[0].address}; whether workers reach it is not shown",
-            f"kubernetes 服务指向 {endpoints[0].address}；没有证据说明 worker 能否到达",
-        )
-        return found(POSSIBLE, why, (endpoints[0].address, "advertise-address"), (endpoints[0], *failing[:1]))
-    return cannot_tell(Words("whether workers reach the endpoint is not shown", "没有 worker 访问该 endpoint 的结果"))
+NAT: Final = ip_network("10.0.2.0/24")  # what common desktop hypervisors give every guest
+ADVERTISE: Final = Culprit("setting", "advertise-address")
 
 
-def _wrong(picture: Picture, endpoint: Endpoint) -> tuple[float, str, str, list[object]] | None:
-    address, masters, own = endpoint.address, _masters(picture), picture.internal_ips()
-    holders = [i for i in picture.of(Interface) if any(a.split("/")[0] == address for a in i.addresses)]
-    refused = [t for t in direct_failures(picture) if t.address == address]
-    others = [t for t in direct_answers(picture) if t.address != address]
-    same = [node for node, ip in own.items() if ip == address]
-    hosts = {link.host for link in holders if link.host}
-    sick = {pod.node for pod in picture.agents_now() if not pod.all_ready and own.get(pod.node, address) != address}
-    if (
-        len(hosts) > 1
-        or hosts & sick
-        or any(_served_elsewhere(picture, host, others) for host in hosts)
-        or (hosts and masters and not hosts & set(_master_names(picture)) and address not in masters)
-    ):
-        holder = sorted(hosts)[-1]
-        en = f"an address that {holder} has itself, so its packets never leave"
-        return PROVEN, en, f"而 {holder} 自己也有这个地址，数据包根本不会发出", [holders[-1], *refused[:1]]
-    if len(same) > 1:
-        return STRONG, "an address that several nodes share (NAT)", "而多个节点共用该地址（NAT）", []
-    silent = {t.address for t in direct_failures(picture)}
-    peers = {e.address for e in kubernetes_endpoints(picture)} & silent
-    if refused and alive_otherwise(picture, peers):
-        return None  # the machines are there, their port is not open
-    beside = [t for t in others if _beside(t.address, address)]
-    if refused and others and len(beside) == len(others) and address in own.values():
-        return None  # a balancer in the same network answers for a node that is one: its port is blocked
-    if refused and others and len(beside) == len(others) and not own and not holders:
-        return None  # a balancer or the machine's other address: nothing tells
-    if refused and others:
-        good = others[0].address
-        return (
-            PROVEN,
-            f"which does not answer, while {good} does",
-            f"该地址无响应，而 {good} 有响应",
-            [refused[0], others[0]],
-        )
-    foreign = bool(own) and address not in own.values()
-    if foreign and others:
-        good = others[0].address
-        en = f"no node's InternalIP, while the API answers at {good}"
-        return STRONG, en, f"它不是任何节点的 InternalIP，而 API 在 {good} 有响应", [others[0]]
-    if foreign and refused:
-        return (
-            STRONG,
-            "no node's InternalIP, and it does not answer",
-            "它不是任何节点的 InternalIP，且无响应",
-            [refused[0]],
-        )
-    nat = ip_address(address) in NAT
-    if nat and (foreign or (own and any(ip_address(ip) not in NAT for ip in own.values() if _plain(ip)))):
-        return STRONG, "the NAT address of a virtual machine", "这是虚拟机的 NAT 地址", []
-    if foreign and (ip_address(address).is_global or _master_names(picture)):
-        return LIKELY, "no node's InternalIP", "它不是任何节点的 InternalIP", []
-    return None
+class Seen:
+    """Where the `kubernetes` service leads, who fails on it, and which addresses are the masters'."""
+
+    def __init__(self, picture: Picture) -> None:
+        self.picture = picture
+        self.endpoints = kubernetes_endpoints(picture)
+        self.failing = vip_troubles(picture)
+        self.own = picture.internal_ips()
+        self.tested, self.untold = direct_answers(picture), direct_failures(picture)
+        nodes = picture.nodes_now().values()
+        roles = [node.name for node in nodes if "master" in node.roles or "control-plane" in node.roles]
+        self.master_names = roles + [pod.node for pod in picture.pods_now("kube-apiserver") if pod.node]
+        self.masters = [self.own[name] for name in dict.fromkeys(self.master_names) if name in self.own]
+
+    @cached_property
+    def targets(self) -> list[Target]:
+        return [Target(self, endpoint) for endpoint in self.endpoints]
+
+    @cached_property
+    def silent_peers(self) -> set[str]:
+        """Endpoints that were asked in vain."""
+        return {endpoint.address for endpoint in self.endpoints} & {test.address for test in self.untold}
+
+
+class Target:
+    """One endpoint: who has its address, whether it answers, and which other addresses do."""
+
+    def __init__(self, seen: Seen, endpoint: Endpoint) -> None:
+        self.seen, self.endpoint, self.address = seen, endpoint, endpoint.address
+        links = seen.picture.of(Interface)
+        self.holders = [link for link in links if any(text.split("/")[0] == self.address for text in link.addresses)]
+        self.hosts = {link.host for link in self.holders if link.host}
+        self.refused = [test for test in seen.untold if test.address == self.address]
+        self.others = [test for test in seen.tested if test.address != self.address]
+        self.foreign = bool(seen.own) and self.address not in seen.own.values()
+
+    @cached_property
+    def holder(self) -> str:
+        """A machine that has this address and is not the master: its packets never leave it."""
+        seen, hosts = self.seen, self.hosts
+        agents = seen.picture.agents_now()
+        sick = {
+            pod.node for pod in agents if not pod.all_ready and seen.own.get(pod.node, self.address) != self.address
+        }
+        no_master = seen.masters and not hosts & set(seen.master_names) and self.address not in seen.masters
+        served = any(_served_elsewhere(seen.picture, host, self.others) for host in hosts)
+        wrong = len(hosts) > 1 or hosts & sick or served or (hosts and no_master)
+        return max(hosts) if wrong else ""
+
+    @cached_property
+    def unclear(self) -> bool:
+        """It is silent for a reason that need not be the address: a closed port, or a balancer answers for it."""
+        if not self.refused:
+            return False
+        if alive_otherwise(self.seen.picture, self.seen.silent_peers):
+            return True  # the machines are there, their port is not open
+        beside = bool(self.others) and all(_beside(test.address, self.address) for test in self.others)
+        known = self.address in self.seen.own.values()
+        return beside and (known or (not self.seen.own and not self.holders))
+
+    @property
+    def nat(self) -> bool:
+        """The address that a hypervisor gives to every guest, where the nodes have others."""
+        elsewhere = any(ip_address(ip) not in NAT for ip in self.seen.own.values() if _plain(ip))
+        return ip_address(self.address) in NAT and (self.foreign or elsewhere)
 
 
 def _served_elsewhere(picture: Picture, host: str, others: list[PortTest]) -> bool:
@@ -146,89 +113,126 @@ def _plain(text: str) -> bool:
     return text.count(".") == 3 and text.replace(".", "").isdecimal()
 
 
-def _master_names(picture: Picture) -> list[str]:
-    nodes = picture.nodes_now().values()
-    named = [node.name for node in nodes if "master" in node.roles or "control-plane" in node.roles]
-    return named + [pod.node for pod in picture.pods_now("kube-apiserver") if pod.node]
+def _first(seen: Seen, fits: Callable[[Target], bool]) -> Target | None:
+    return next((target for target in seen.targets if fits(target)), None)
 
 
-def _masters(picture: Picture) -> list[str]:
-    own = picture.internal_ips()
-    return [own[name] for name in dict.fromkeys(_master_names(picture)) if name in own]
-
-
-def fix(picture: Picture, _finding: Finding) -> tuple[Step, ...]:
-    return (
-        Step(
-            Words("See which address the other nodes can reach", "查看其他节点能访问的地址"),
-            "ip -br -4 addr  # on the master",
-        ),
-        Step(
-            Words(
-                "Set it in the API server's manifest; kubelet restarts the pod",
-                "在 API server 清单中设置该地址；kubelet 会重启该 Pod",
-            ),
-            "sed -i 's/--advertise-address=.*/--advertise-address=<reachable address>/' "
-            "/etc/kubernetes/manifests/kube-apiserver.yaml",
-            "disruptive",
-        ),
-        Step(
-            Words(
-                "Keep it for upgrades: localAPIEndpoint.advertiseAddress, certSANs",
-                "升级时保持一致：localAPIEndpoint.advertiseAddress 与 certSANs",
-            ),
-            "kubectl -n kube-system edit cm kubeadm-config",
-        ),
-        Step(
-            Words("Give each kubelet its address, and restart it", "为每个 kubelet 指定地址并重启"),
-            "echo 'KUBELET_EXTRA_ARGS=--node-ip=<address>' > /etc/default/kubelet && systemctl restart kubelet",
-            "disruptive",
-        ),
-        Step(
-            Words("Recreate agents that are stuck", "重建卡住的 calico-node"),
-            f"kubectl -n {picture.namespace} delete pod <stuck calico-node pod>",
-            "disruptive",
-        ),
+def _wrong(target: Target, strength: float, *proof: object, holder: str = "", other: str = "") -> Finding:
+    seen = target.seen
+    if not seen.failing and strength < PROVEN:
+        strength = min(strength, LIKELY)
+    vip = seen.failing[0].address if seen.failing else ""
+    blamed = culprits(
+        named("address", target.address),
+        ADVERTISE,
+        Culprit("service", "kubernetes"),
+        named("address", vip, *seen.masters),
     )
+    return found(
+        strength, blamed, (target.endpoint, *proof, *seen.failing[:2]), address=target.address, holder=holder,
+        other=other, right=_right(target), node=bad_node(seen.picture),
+    )  # fmt: skip
+
+
+def _right(target: Target) -> str:
+    """The one master's address that is not this; else what answers, unless that may be a balancer."""
+    seen = target.seen
+    masters = [address for address in dict.fromkeys(seen.masters) if address != target.address]
+    if len(masters) == 1 and len(seen.masters) == 1:
+        return masters[0]
+    direct = [test.address for test in target.others if not seen.own or test.address in seen.own.values()]
+    return direct[0] if len(set(direct)) == 1 else ""
+
+
+def held_by_another(seen: Seen) -> Finding | None:
+    target = _first(seen, lambda one: bool(one.holder))
+    return _wrong(target, PROVEN, target.holders[-1], *target.refused[:1], holder=target.holder) if target else None
+
+
+def shared_by_nodes(seen: Seen) -> Finding | None:
+    target = _first(seen, lambda one: [*seen.own.values()].count(one.address) > 1)
+    return _wrong(target, STRONG) if target else None
+
+
+def another_answers(seen: Seen) -> Finding | None:
+    target = _first(seen, lambda one: bool(one.refused and one.others) and not one.unclear)
+    if not target:
+        return None
+    return _wrong(target, PROVEN, target.refused[0], target.others[0], other=target.others[0].address)
+
+
+def nobodys_and_another_answers(seen: Seen) -> Finding | None:
+    target = _first(seen, lambda one: one.foreign and bool(one.others) and not one.unclear)
+    return _wrong(target, STRONG, target.others[0], other=target.others[0].address) if target else None
+
+
+def nobodys_and_silent(seen: Seen) -> Finding | None:
+    target = _first(seen, lambda one: one.foreign and bool(one.refused) and not one.unclear)
+    return _wrong(target, STRONG, target.refused[0]) if target else None
+
+
+def nat_address(seen: Seen) -> Finding | None:
+    target = _first(seen, lambda one: one.nat and not one.unclear)
+    return _wrong(target, STRONG) if target else None
+
+
+def nobodys(seen: Seen) -> Finding | None:
+    def fits(one: Target) -> bool:
+        return one.foreign and not one.unclear and (ip_address(one.address).is_global or bool(seen.master_names))
+
+    target = _first(seen, fits)
+    return _wrong(target, LIKELY) if target else None
+
+
+def a_masters(seen: Seen) -> Finding | None:
+    addresses = {endpoint.address for endpoint in seen.endpoints}
+    good = [test for test in seen.picture.of(PortTest) if test.address in addresses and answered(test)]
+    right = good or (addresses and addresses <= set(seen.masters))
+    return ruled_out((seen.endpoints[0], *good[:1])) if right else None
+
+
+def untried(seen: Seen) -> Finding | None:
+    if not seen.failing or not seen.endpoints:
+        return None
+    first = seen.endpoints[0]
+    blamed = culprits(named("address", first.address), ADVERTISE)
+    return found(POSSIBLE, blamed, (first, *seen.failing[:1]), address=first.address)
+
+
+def no_endpoint_shown(seen: Seen) -> Finding | None:
+    if not seen.failing:
+        return None
+    return found(HINT, named("address", seen.failing[0].address), seen.failing[:1], vip=seen.failing[0].address)
+
+
+def fix(picture: Picture, finding: Finding) -> Iterator[Do | Step]:
+    yield do("links")
+    versions = [node.version for node in picture.nodes_now().values()]
+    packed = next((name for name in ("k3s", "rke2") if any(f"+{name}" in version for version in versions)), "")
+    if packed:
+        yield do(packed)
+    else:
+        yield do("manifest")
+        yield do("kubeadm")
+    if finding.rule in ("shared-by-nodes", "held-by-another", "nat-address"):
+        yield do("node-ip")
+    yield from restart_agent(picture, finding.value("node"))
 
 
 CAUSE = Cause(
+    module=__name__,
     id="apiserver-advertise-wrong",
     code="TRT2009",
     severity="high",
-    name=Words("API server advertises a wrong address", "API 通告地址错"),
-    what=Words(
-        "The kubernetes endpoint is an address other nodes cannot use: a NAT, public or unrouted one. The master is "
-        "fine.",
-        "kubernetes 的 endpoint 是其他节点无法使用的地址（NAT、公网或不可路由地址），只有 master 自身正常。",
-    ),
     explains=(
-        "api-unreachable",
-        "init-crash",
-        "init-stuck",
-        "crash-loop",
-        "datastore-error",
-        "service-dead",
+        "api-unreachable", "init-crash", "init-stuck", "crash-loop", "datastore-error", "service-dead",
         "controllers-failing",
     ),
-    look_alikes=(
-        ("kube-proxy-down", Words("there are no rules for the service address", "没有服务地址的规则")),
-        ("apiserver-port-blocked", Words("the endpoint is right, its port is filtered", "endpoint 正确，但端口被过滤")),
-    ),
     signs=(*VIP_SIGNS, *RULE_SIGNS),
-    judge=judge,
-    ask=Ask(
-        "kubectl get endpoints kubernetes; curl -k -m3 https://<endpoint>/healthz",
-        Words("from a worker: the endpoint must answer", "在 worker 上执行：endpoint 必须有响应"),
+    look=Seen,
+    rules=(
+        held_by_another, shared_by_nodes, another_answers, nobodys_and_another_answers, nobodys_and_silent, nat_address,
+        nobodys, a_masters, untried, no_endpoint_shown,
     ),
     fix=fix,
-    verify=(
-        Step(Words("The endpoint is the reachable address", "endpoint 为可达地址"), "kubectl get endpoints kubernetes"),
-    ),
-    prevent=(
-        Words(
-            "Set advertise address and node IP before init on hosts with several links.",
-            "多网卡主机在初始化前先设置 advertise 地址与 node-ip。",
-        ),
-    ),
-)
+)  # fmt: skip

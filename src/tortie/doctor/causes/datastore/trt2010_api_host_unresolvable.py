@@ -2,36 +2,73 @@
 
 from __future__ import annotations
 
-from tortie.doctor.causes.legacy import (
-    LIKELY,
-    POSSIBLE,
-    PROVEN,
-    STRONG,
-    Ask,
-    Cause,
-    Finding,
-    Step,
-    cannot_tell,
-    found,
-    ruled_out,
-)
-from tortie.doctor.picture.facts import Setting
-from tortie.doctor.picture.picture import Picture
-from tortie.doctor.signs import Hit, Sign
-from tortie.doctor.words import Words
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Final
 
-LOOKUP_ON = Sign(
+from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
+from tortie.doctor.causes.culprits import Culprit, culprits, named
+from tortie.doctor.causes.steps import Step
+from tortie.doctor.causes.way_table import hands
+from tortie.doctor.causes.ways import edit_agent, restart_agent, set_config_map
+from tortie.doctor.picture.facts import Setting
+from tortie.doctor.picture.owner import owner
+from tortie.doctor.picture.picture import Picture
+from tortie.doctor.reading.exhibit import Exhibit
+from tortie.doctor.signs import Hit, Sign
+
+LOOKUP_ON: Final = Sign(
     "trt2010-lookup-on",
     "dial tcp: lookup <name> on <ip_dns>:<port>: (no such host|i/o timeout|server misbehaving|read udp … i/o timeout)",
 )
-LOOKUP = Sign(
+LOOKUP: Final = Sign(
     "trt2010-lookup",
     "dial tcp: lookup <name>: (no such host|Temporary failure in name resolution|i/o timeout|Try again)",
 )
-NAMES = ("KUBERNETES_SERVICE_HOST", "ETCD_ENDPOINTS", "etcd_endpoints", "controlPlaneEndpoint", "server")
-SERVERS = (":6443", ":443/api", ":443", ":2379", "/api/v1", "/apis/", "/version", ":8443")
-ELSEWHERE = ("pull", "image", "/v2/", "registry", "helm", "webhook")
-CALICO = ("calico", "felix", "startup", "typha", "tigera", "operator", "install", "datastore", "etcd", "kubelet", "cni")
+NAMES: Final = ("KUBERNETES_SERVICE_HOST", "ETCD_ENDPOINTS", "etcd_endpoints", "controlPlaneEndpoint", "server")
+ETCD_NAMES: Final = ("ETCD_ENDPOINTS", "etcd_endpoints")
+SERVERS: Final = (":6443", ":443/api", ":443", ":2379", "/api/v1", "/apis/", "/version", ":8443")
+ELSEWHERE: Final = ("pull", "image", "/v2/", "registry", "helm", "webhook")
+CALICO: Final = (
+    "calico", "felix", "startup", "typha", "tigera", "operator", "install", "datastore", "etcd", "kubelet", "cni",
+)  # fmt: skip
+_OF_SERVERS: Final = ("api", "etcd", "master", "k8s", "kube")
+
+
+class Seen:
+    """Failed lookups of the API's or etcd's name, and who knows that name."""
+
+    def __init__(self, picture: Picture) -> None:
+        self.picture = picture
+        self.settings = [setting for name in NAMES for setting in picture.settings(name)]
+        self.hits = [hit for hit in picture.hits(LOOKUP_ON, LOOKUP) if _of_api(hit, self.settings)]
+        self.name = self.hits[0].value("name") if self.hits else ""
+        self.dns = self.hits[0].value("ip_dns") if self.hits else ""
+        self.config = [setting for setting in self.settings if self.name and self.name in setting.value]
+
+    @cached_property
+    def hosts(self) -> list[Exhibit]:
+        """Hosts files that know the name."""
+        shown = self.picture.commands("/etc/hosts")
+        return [exhibit for exhibit in shown if any(self.name in line.split()[1:] for line in exhibit.lines)]
+
+    @cached_property
+    def empty(self) -> list[Exhibit]:
+        """Questions to a DNS server that does not know it."""
+        asked = [e for e in self.picture.exhibits if e.command.startswith(("dig ", "nslookup ", "host "))]
+        return [exhibit for exhibit in asked if self.name in exhibit.command and _no_answer(exhibit.lines)]
+
+    @property
+    def address(self) -> str:
+        """What the hosts file says."""
+        lines = (line.split() for exhibit in self.hosts for line in exhibit.lines)
+        return next((words[0] for words in lines if self.name in words[1:]), "")
+
+    @property
+    def etcd(self) -> str:
+        """Endpoints of etcd that have the name, as they are configured."""
+        told = [setting.value for setting in self.config if setting.name in ETCD_NAMES]
+        return told[-1] if told else ""
 
 
 def _of_api(hit: Hit, settings: list[Setting]) -> bool:
@@ -41,49 +78,7 @@ def _of_api(hit: Hit, settings: list[Setting]) -> bool:
     if any(name in setting.value for setting in settings):
         return True
     asked = any(f"//{name.lower()}{tail}" in said for tail in SERVERS)
-    return asked or (
-        any(word in said for word in CALICO) and any(word in name for word in ("api", "etcd", "master", "k8s", "kube"))
-    )
-
-
-def judge(picture: Picture) -> Finding:
-    settings = [s for name in NAMES for s in picture.settings(name)]
-    hits = [hit for hit in picture.hits(LOOKUP_ON, LOOKUP) if _of_api(hit, settings)]
-    if not hits:
-        named = [s for s in settings if any(c.isalpha() for c in s.value.split("//")[-1].split(":")[0])]
-        if settings and not named:
-            return ruled_out(
-                Words("the configured hosts are addresses, not names", "配置的是地址而非域名"), settings[:1]
-            )
-        return cannot_tell(
-            Words("no failed lookup of the API's or etcd's name is shown", "没有 API 或 etcd 域名解析失败的记录")
-        )
-    first = hits[0]
-    name, dns = first.value("name"), first.value("ip_dns")
-    inside = name.startswith("kubernetes.default")
-    settled = "no such host" in first.text
-    config = [s for s in settings if name in s.value]
-    hosts = [e for e in picture.commands("/etc/hosts") if any(name in line.split()[1:] for line in e.lines)]
-    empty = [
-        e
-        for e in picture.exhibits
-        if e.command.startswith(("dig ", "nslookup ", "host ")) and name in e.command and _no_answer(e.lines)
-    ]
-    proof = (*config[:1], *hits[:2], *(e.place(0) for e in (*hosts[:1], *empty[:1]) if e.lines))
-    at = f" by {dns}" if dns else ""
-    why = Words(
-        f"{name}, the host Calico is to use, is not resolved{at}{'; only the hosts file knows it' if hosts else ''}.",
-        f"Calico 要访问的主机 {name} "
-        f"无法解析{f'（DNS 服务器 {dns}）' if dns else ''}{'；只有 hosts 文件中有该名称' if hosts else ''}。",
-    )
-    if inside:
-        strength = POSSIBLE
-    elif hosts or empty:
-        strength = PROVEN
-    else:
-        strength = STRONG if settled or config else LIKELY
-    objects = (name, dns, *(s.name for s in config), *(s.owner for s in config), "kubernetes-services-endpoint")
-    return found(strength, why, objects, proof, name=name, dns=dns)
+    return asked or (any(word in said for word in CALICO) and any(word in name for word in _OF_SERVERS))
 
 
 def _no_answer(lines: tuple[str, ...]) -> bool:
@@ -91,78 +86,62 @@ def _no_answer(lines: tuple[str, ...]) -> bool:
     return not text.strip() or "NXDOMAIN" in text or "can't find" in text or "ANSWER: 0" in text
 
 
-def fix(picture: Picture, finding: Finding) -> tuple[Step, ...]:
-    name = finding.value("name", "<name>")
-    return (
-        Step(
-            Words(
-                "Make a real DNS record for the name, or use the address instead",
-                "为该名称添加正式的 DNS 记录，或直接使用地址",
-            ),
-            f"dig +short {name} @{finding.value('dns', '<dns from the message>')}",
-        ),
-        Step(
-            Words(
-                "Operator: put an address into the endpoint ConfigMap", "Operator 安装：在 endpoint ConfigMap 中写地址"
-            ),
-            "kubectl -n tigera-operator patch cm kubernetes-services-endpoint --type merge -p "
-            '\'{"data":{"KUBERNETES_SERVICE_HOST":"<address>"}}\'',
-            "disruptive",  # the operator then rolls the agents
-        ),
-        Step(
-            Words(
-                "Manifest: an address in calico-config, or hostAliases / dnsPolicy: Default in the DaemonSet",
-                "清单安装：在 calico-config 中写地址，或在 DaemonSet 中使用 hostAliases / dnsPolicy: Default",
-            ),
-            f"kubectl -n {picture.namespace} edit cm calico-config",
-            "disruptive",
-        ),
-        Step(
-            Words("Recreate the pods", "重建 Pod"),
-            f"kubectl -n {picture.namespace} rollout restart ds/calico-node",
-            "disruptive",
-        ),
+def unresolved(seen: Seen) -> Finding | None:
+    if not seen.hits:
+        return None
+    blamed = culprits(
+        named("address", seen.name, seen.dns),
+        named("setting", *(setting.name for setting in seen.config)),
+        named("resource", *(setting.owner for setting in seen.config)),
+        Culprit("resource", "kubernetes-services-endpoint"),
     )
+    files = [exhibit.place(0) for exhibit in (*seen.hosts[:1], *seen.empty[:1]) if exhibit.lines]
+    right = seen.etcd.replace(seen.name, seen.address) if seen.address else ""
+    of_etcd = seen.etcd or "etcd" in seen.name
+    return found(
+        _strength(seen), blamed, (*seen.config[:1], *seen.hits[:2], *files), name=seen.name, dns=seen.dns,
+        address=seen.address, right=right, of="etcd" if of_etcd else "api",
+    )  # fmt: skip
+
+
+def _strength(seen: Seen) -> float:
+    if seen.name.startswith("kubernetes.default"):
+        return POSSIBLE
+    if seen.hosts or seen.empty:
+        return PROVEN
+    return STRONG if "no such host" in seen.hits[0].text or seen.config else LIKELY
+
+
+def only_addresses(seen: Seen) -> Finding | None:
+    hosts = (setting.value.split("//")[-1].split(":")[0] for setting in seen.settings)
+    by_name = any(letter.isalpha() for host in hosts for letter in host)
+    return ruled_out(seen.settings[:1]) if seen.settings and not by_name else None
+
+
+def fix(picture: Picture, finding: Finding) -> Iterator[Do | Step]:
+    yield do("look" if finding.value("dns") else "look-anywhere")
+    yield do("record")
+    if finding.value("of") == "etcd":
+        yield from set_config_map(picture, "etcd_endpoints", finding.value("right"))
+        return
+    if "operator" in hands(owner(picture)):
+        yield do("operator")
+        return
+    yield do("aliases")
+    yield from edit_agent(picture)
+    yield from restart_agent(picture)
 
 
 CAUSE = Cause(
+    module=__name__,
     id="api-host-unresolvable",
     code="TRT2010",
     severity="high",
-    name=Words("name of the API host does not resolve", "API 域名无法解析"),
-    what=Words(
-        "The configured API or etcd host is a name the pod cannot resolve: only in the machines' hosts file, or the "
-        "DNS server "
-        "asked does not know it.",
-        "配置的 API 或 etcd 主机名在 Pod 内无法解析：只写在机器的 hosts 文件里，或所用 DNS 服务器没有该记录。",
-    ),
     explains=(
-        "api-unreachable",
-        "crash-loop",
-        "datastore-error",
-        "init-crash",
-        "operator-degraded",
-        "controllers-failing",
-    ),
-    look_alikes=(
-        ("localhost-misresolved", Words("the name is localhost", "域名是 localhost")),
-        ("ebpf-misconfigured", Words("the endpoint is missing or loopback", "endpoint 缺失或为回环地址")),
-        ("datastore-endpoint-wrong", Words("the name resolves, to a wrong address", "域名能解析，但地址错误")),
+        "api-unreachable", "crash-loop", "datastore-error", "init-crash", "operator-degraded", "controllers-failing",
     ),
     signs=(LOOKUP_ON, LOOKUP),
-    judge=judge,
-    ask=Ask("dig +short <name> @<dns from the message>", Words("no answer proves it", "没有结果即可证实")),
+    look=Seen,
+    rules=(unresolved, only_addresses),
     fix=fix,
-    verify=(
-        Step(
-            Words("The name resolves where the pod asks", "Pod 所用 DNS 能解析该名称"),
-            "dig +short <name> @<dns from the message>",
-        ),
-    ),
-    prevent=(
-        Words(
-            "No names that only a hosts file knows in the cluster's configuration.",
-            "集群配置中不要使用只存在于 hosts 文件的名称。",
-        ),
-    ),
-)
+)  # fmt: skip

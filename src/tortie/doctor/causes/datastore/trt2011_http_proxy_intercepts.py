@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import re
-from ipaddress import ip_address, ip_network
+from collections.abc import Iterator
+from functools import cached_property
+from ipaddress import ip_address, ip_interface, ip_network
+from typing import Final
 
+from tortie.doctor.causes.cause import HINT, LIKELY, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
+from tortie.doctor.causes.culprits import culprits, named
 from tortie.doctor.causes.datastore.api_evidence import (
     NO_PROXY,
     NO_PROXY_SHORT,
@@ -12,55 +17,103 @@ from tortie.doctor.causes.datastore.api_evidence import (
     PROXY_VARIABLE_PLAIN,
     VIP_SIGNS,
     direct_answers,
+    service_range,
     vip_troubles,
     vips,
 )
-from tortie.doctor.causes.legacy import (
-    HINT,
-    LIKELY,
-    PROVEN,
-    STRONG,
-    Ask,
-    Cause,
-    Finding,
-    Step,
-    cannot_tell,
-    found,
-    ruled_out,
-)
+from tortie.doctor.causes.steps import Step
+from tortie.doctor.causes.ways import drain_node, set_agent_env
 from tortie.doctor.picture.facts import Setting
-from tortie.doctor.picture.picture import Picture
+from tortie.doctor.picture.picture import Picture, is_agent
+from tortie.doctor.reading.exhibit import Exhibit
 from tortie.doctor.signs import Hit, Sign
-from tortie.doctor.words import Words
 
-PROXY_CONNECT = Sign("trt2011-proxyconnect", "proxyconnect tcp: <rest>")
-TUNNEL_FAILED = Sign("trt2011-tunnel", "Tunnel Connection Failed")
-SERVICE_UNAVAILABLE = Sign("trt2011-unavailable", 'https://<ip_asked>(:443)?/<path>(")?: Service Unavailable')
-FORBIDDEN_BY_PROXY = Sign("trt2011-forbidden", 'https://<ip_asked>(:443)?/<path>(")?: Forbidden')
-GATEWAY = Sign(
+PROXY_CONNECT: Final = Sign("trt2011-proxyconnect", "proxyconnect tcp: <rest>")
+TUNNEL_FAILED: Final = Sign("trt2011-tunnel", "Tunnel Connection Failed")
+SERVICE_UNAVAILABLE: Final = Sign("trt2011-unavailable", 'https://<ip_asked>(:443)?/<path>(")?: Service Unavailable')
+FORBIDDEN_BY_PROXY: Final = Sign("trt2011-forbidden", 'https://<ip_asked>(:443)?/<path>(")?: Forbidden')
+GATEWAY: Final = Sign(
     "trt2011-gateway",
     'https://<ip_asked>(:443)?/<path>(")?: (Bad Gateway|Gateway Timeout|Proxy Authentication Required)',
 )
-INTERCEPTED = (PROXY_CONNECT, TUNNEL_FAILED, SERVICE_UNAVAILABLE, FORBIDDEN_BY_PROXY, GATEWAY)
-ELSEWHERE = ("pull", "image", "/v2/", "registry", "helm")
-_ASKED = re.compile(r"https://((?:\d{1,3}\.){3}\d{1,3})[:/]")
-VARIABLES = ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy")
+INTERCEPTED: Final = (PROXY_CONNECT, TUNNEL_FAILED, SERVICE_UNAVAILABLE, FORBIDDEN_BY_PROXY, GATEWAY)
+ELSEWHERE: Final = ("pull", "image", "/v2/", "registry", "helm", "metrics.k8s.io")
+VARIABLES: Final = ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy")
+UNITS: Final = ("containerd", "docker", "kubelet", "crio")
+_ASKED: Final = re.compile(r"https://((?:\d{1,3}\.){3}\d{1,3})[:/]")
+_LONGEST: Final = 60  # of the name of a proxy
+_ALWAYS: Final = ("localhost", "127.0.0.1")
 
 
-def _proxies(picture: Picture) -> list[Setting | Hit]:
-    settings: list[Setting | Hit] = [s for name in VARIABLES for s in picture.settings(name) if s.value]
-    return settings or list(picture.hits(PROXY_VARIABLE, PROXY_VARIABLE_PLAIN))
+class Seen:
+    """What proxies said in the API's place, which variables are set, and whom NO_PROXY excepts."""
+
+    def __init__(self, picture: Picture) -> None:
+        self.picture = picture
+        hits = picture.hits(*INTERCEPTED)
+        self.connects = [hit for hit in hits if not any(word in hit.line.lower() for word in ELSEWHERE)]
+        settings = [setting for name in VARIABLES for setting in picture.settings(name) if setting.value]
+        self.variables: list[Setting | Hit] = [*settings] or [*picture.hits(PROXY_VARIABLE, PROXY_VARIABLE_PLAIN)]
+        self.failing = vip_troubles(picture)
+
+    @cached_property
+    def vip(self) -> str:
+        asked = [hit.value("ip_asked") for hit in self.connects if hit.value("ip_asked")]
+        asked += [match[1] for hit in self.connects if (match := _ASKED.search(hit.line))]
+        return (*vips(self.picture), *asked, "")[0]
+
+    @cached_property
+    def dialled(self) -> list[str]:
+        """Proxies that a line names by itself."""
+        rests = [hit.value("rest") for hit in self.connects if hit.value("rest")]
+        names = [rest.split("dial tcp ")[-1].split(": ")[0] for rest in rests]
+        return [name for name in names if len(name) < _LONGEST]
+
+    @cached_property
+    def proxy(self) -> str:
+        value = _value(self.variables[0]) if self.variables else ""
+        bare = value.split("//")[-1].rstrip("/").split("@")[-1]
+        return bare or (*self.dialled, "")[0]
+
+    @cached_property
+    def exceptions(self) -> list[str]:
+        """NO_PROXY where the first variable is set; another machine may have another one."""
+        set_to = [s for name in ("NO_PROXY", "no_proxy") for s in self.picture.settings(name)]
+        items: list[Setting | Hit] = [*set_to] or [*self.picture.hits(NO_PROXY)] or [*self.picture.hits(NO_PROXY_SHORT)]
+        if self.variables and items:
+            at = self.variables[0].place
+            items = [min(items, key=lambda item: (item.place.source != at.source, abs(item.place.first - at.first)))]
+        parts = [part.strip().strip("\"'") for item in items for part in _listed(item).split(",")]
+        return [part for part in parts if part]
+
+    @property
+    def lacking(self) -> bool:
+        return bool(self.variables and self.vip) and not covers(self.exceptions, self.vip)
+
+    @cached_property
+    def bypass(self) -> list[Exhibit]:
+        """Asked without the proxy, it answered."""
+        asked = [exhibit for exhibit in self.picture.exhibits if "--noproxy" in exhibit.command]
+        return [e for e in asked if any("ok" in line or "200" in line for line in e.lines[-3:])]
+
+    @cached_property
+    def carriers(self) -> list[str]:
+        """Who carries the variables."""
+        shown = (exhibit for exhibit in self.picture.exhibits if "proxy" in exhibit.text.lower())
+        said = " ".join(f"{exhibit.command} {' '.join(exhibit.lines[:3])}" for exhibit in shown)
+        return [name for name in (*UNITS, "http-proxy.conf") if name in said]
+
+    @property
+    def node(self) -> str:
+        return next((item.host for item in self.variables if item.host), "")
 
 
 def _value(item: Setting | Hit) -> str:
     return item.value if isinstance(item, Setting) else item.value("value")
 
 
-def _exceptions(picture: Picture) -> list[str]:
-    settings = [s.value for name in ("NO_PROXY", "no_proxy") for s in picture.settings(name)]
-    hits = [h.value("value") + h.value("rest").split(" ")[0] for h in picture.hits(NO_PROXY)]
-    hits = hits or [h.value("value") for h in picture.hits(NO_PROXY_SHORT)]
-    return [part.strip().strip("\"'") for value in (settings or hits) for part in value.split(",") if part.strip()]
+def _listed(item: Setting | Hit) -> str:
+    return item.value if isinstance(item, Setting) else item.value("value") + item.value("rest").split(" ")[0]
 
 
 def covers(exceptions: list[str], address: str) -> bool:
@@ -76,140 +129,93 @@ def covers(exceptions: list[str], address: str) -> bool:
     return False
 
 
-def judge(picture: Picture) -> Finding:
-    connects = [h for h in picture.hits(*INTERCEPTED) if not any(word in h.line.lower() for word in ELSEWHERE)]
-    connects = [h for h in connects if "metrics.k8s.io" not in h.line]
-    variables, exceptions, failing = _proxies(picture), _exceptions(picture), vip_troubles(picture)
-    known = vips(picture) + [h.value("ip_asked") for h in connects if h.value("ip_asked")]
-    known += [match[1] for h in connects if (match := _ASKED.search(h.line))]
-    vip = known[0] if known else ""
-    proxy = _value(variables[0]) if variables else ""
-    bare = proxy.split("//")[-1].rstrip("/")
-    named = [h.value("rest").split("dial tcp ")[-1].split(": ")[0] for h in connects if h.value("rest")]
-    lacking = bool(variables) and bool(vip) and not covers(exceptions, vip)
-    bypass = [
-        t for t in picture.exhibits if "--noproxy" in t.command and any("ok" in x or "200" in x for x in t.lines[-3:])
-    ]
-    objects = (
-        "HTTPS_PROXY",
-        "NO_PROXY",
-        "HTTP_PROXY",
-        bare.split("@")[-1],
-        *(n for n in named if len(n) < 60),
-        *_services(picture),
-        vip,
+def _blamed(seen: Seen, strength: float, say: str = "") -> Finding:
+    units = [name for name in seen.carriers if name in UNITS]
+    blamed = culprits(
+        named("setting", "HTTPS_PROXY", "NO_PROXY", "HTTP_PROXY"),
+        named("address", seen.proxy, *seen.dialled),
+        named("unit", *units),
+        named("file", *(name for name in seen.carriers if name not in UNITS)),
+        named("address", seen.vip),
     )
-    evidence = (
-        *variables[:2],
-        *picture.hits(NO_PROXY, NO_PROXY_SHORT)[:1],
-        *connects[:2],
-        *(e.place(0) for e in bypass[:1]),
-        *failing[:1],
-    )
-    if connects:
-        own = connects[0].sign in (PROXY_CONNECT.key, TUNNEL_FAILED.key)
-        if variables and (lacking or bypass or own):
-            strength = PROVEN
-        else:
-            strength = STRONG if own or bypass else LIKELY if variables else HINT
-        why = Words(
-            f"Requests for the API{f' ({vip})' if vip else ''} go through the proxy "
-            f"{bare.split('@')[-1] or (named or ['named in the line'])[0]}; "
-            "NO_PROXY does not except it.",
-            f"对 API{f'（{vip}）' if vip else ''}的请求走了代理 "
-            f"{bare.split('@')[-1] or (named or ['（见该行）'])[0]}，NO_PROXY 没有排除它。",
-        )
-        return found(strength, why, objects, evidence, vip=vip)
-    if variables and failing and lacking and (bypass or direct_answers(picture)):
-        why = Words(
-            f"{vip} fails with the proxy variables set, and answers without them.",
-            f"设置代理变量时 {vip} 失败，不经代理则正常。",
-        )
-        return found(STRONG if bypass else HINT, why, objects, evidence, vip=vip)
-    if variables and vip and not lacking:
-        return ruled_out(Words(f"NO_PROXY excepts {vip}", f"NO_PROXY 已排除 {vip}"), variables[:1])
-    if variables and failing:
-        why = Words(
-            "proxy variables are set without the service range; the error is a plain dial error, though",
-            "设置了代理变量且未排除服务网段，但错误只是普通的连接失败",
-        )
-        return found(HINT, why, objects, evidence, vip=vip)
-    shown = picture.commands("systemctl", "Environment")
-    if shown and not variables:
-        return ruled_out(Words("no proxy variable is set", "没有设置代理变量"), (shown[0].place(0),))
-    return cannot_tell(Words("no proxy variable and no proxy's answer is shown", "没有代理变量，也没有代理应答"))
+    shown = [exhibit.place(0) for exhibit in seen.bypass[:1]]
+    no_proxy = seen.picture.hits(NO_PROXY, NO_PROXY_SHORT)[:1]
+    known = [entry for entry in seen.exceptions if entry not in _ALWAYS]
+    return found(
+        strength, blamed, (*seen.variables[:2], *no_proxy, *seen.connects[:2], *shown, *seen.failing[:1]), say=say,
+        vip=seen.vip, proxy=seen.proxy, unit=(*units, "containerd")[0], node=seen.node,
+        known=",".join((*_ALWAYS, *known)), services=service_range(seen.picture, seen.vip),
+        pods=_pods(seen.picture), nodes=_nodes(seen.picture),
+    )  # fmt: skip
 
 
-def _services(picture: Picture) -> list[str]:
-    """Who carries the variables."""
-    said = " ".join(e.command + " " + " ".join(e.lines[:3]) for e in picture.exhibits if "proxy" in e.text.lower())
-    return [name for name in ("containerd", "docker", "kubelet", "crio", "http-proxy.conf") if name in said]
+def _pods(picture: Picture) -> str:
+    return next((pool.cidr for pool in picture.pools_now() if pool.cidr and ":" not in pool.cidr), "")
 
 
-def fix(_picture: Picture, finding: Finding) -> tuple[Step, ...]:
-    services = [name for name in ("containerd", "docker", "kubelet", "crio") if name in finding.objects] or [
-        "containerd"
-    ]
-    unit = services[0]
-    return (
-        Step(
-            Words("See who carries the variables", "查看哪些服务带有代理变量"),
-            "systemctl show containerd docker kubelet -p Environment; systemctl cat containerd | grep -i proxy",
-        ),
-        Step(
-            Words(
-                "Except service, pod and node networks in the unit's drop-in",
-                "在服务的 drop-in 中排除服务、Pod 与节点网段",
-            ),
-            f"mkdir -p /etc/systemd/system/{unit}.service.d && printf "
-            "'[Service]\\nEnvironment=\"NO_PROXY=localhost,127.0.0.1,"
-            "<service CIDR>,<pod CIDR>,<node network>,.svc,.cluster.local\"\\n' > "
-            f"/etc/systemd/system/{unit}.service.d/90-no-proxy.conf",
-        ),
-        Step(
-            Words("Drain the node, then restart the service", "先驱逐节点上的 Pod，再重启该服务"),
-            f"kubectl drain <node> --ignore-daemonsets; systemctl daemon-reload && systemctl restart {unit}",
-            "disruptive",
-        ),
-    )
+def _nodes(picture: Picture) -> str:
+    """The network in which the nodes have their addresses, where a link shows it."""
+    own = set(picture.internal_ips().values())
+    texts = [text for link in picture.interfaces() for text in link.addresses if text.split("/")[0] in own]
+    return str(ip_interface(texts[0]).network) if texts and "/" in texts[0] else ""
+
+
+def through_a_proxy(seen: Seen) -> Finding | None:
+    """A proxy's own answer, or the failure to reach it; 503 alone may come from anybody."""
+    if not seen.connects:
+        return None
+    own = seen.connects[0].sign in (PROXY_CONNECT.key, TUNNEL_FAILED.key)
+    strength = STRONG if own or seen.bypass else LIKELY if seen.variables else HINT
+    if seen.variables and (seen.lacking or seen.bypass or own):
+        strength = PROVEN
+    return _blamed(seen, strength, say="not-excepted" if seen.lacking else "through-a-proxy")
+
+
+def works_without(seen: Seen) -> Finding | None:
+    if not seen.failing or not seen.lacking or not (seen.bypass or direct_answers(seen.picture)):
+        return None
+    return _blamed(seen, STRONG if seen.bypass else HINT)
+
+
+def excepted(seen: Seen) -> Finding | None:
+    fits = seen.variables and seen.vip and not seen.lacking
+    return ruled_out(seen.variables[:1], vip=seen.vip) if fits else None
+
+
+def plain_error(seen: Seen) -> Finding | None:
+    return _blamed(seen, HINT) if seen.variables and seen.failing else None
+
+
+def no_variable(seen: Seen) -> Finding | None:
+    shown = seen.picture.commands("systemctl", "Environment")
+    return ruled_out((shown[0].place(0),)) if shown and not seen.variables else None
+
+
+def fix(picture: Picture, finding: Finding) -> Iterator[Do | Step]:
+    settings = [setting for name in VARIABLES for setting in picture.settings(name)]
+    in_pods = [setting for setting in settings if is_agent(setting.owner)]
+    if in_pods:
+        parts = [finding.value("known"), finding.value("services"), finding.value("pods"), finding.value("nodes")]
+        yield from set_agent_env(picture, "NO_PROXY", ",".join([part for part in parts if part] + [".svc"]))
+        return
+    yield do("look")
+    yield do("except")
+    if finding.value("unit") == "docker" and finding.value("node"):
+        yield from drain_node(picture, finding.value("node"))
+    yield do("restart")
 
 
 CAUSE = Cause(
+    module=__name__,
     id="http-proxy-intercepts",
     code="TRT2011",
     severity="high",
-    name=Words("HTTP proxy takes API requests", "代理截走 API 请求"),
-    what=Words(
-        "Runtime or kubelet pass proxy variables to the CNI plugin or pods, and NO_PROXY lacks the service, pod and "
-        "node networks.",
-        "运行时或 kubelet 把代理变量传给 CNI 插件或 Pod，而 NO_PROXY 缺少服务、Pod 与节点网段。",
-    ),
     explains=(
-        "sandbox-failed",
-        "api-unreachable",
-        "datastore-error",
-        "no-address",
-        "crash-loop",
-        "init-crash",
+        "sandbox-failed", "api-unreachable", "datastore-error", "no-address", "crash-loop", "init-crash",
         "controllers-failing",
     ),
-    look_alikes=(
-        ("kube-proxy-down", Words("a plain dial time-out without a proxy", "普通连接超时，没有代理")),
-        ("rbac-forbidden", Words("403 of the API itself names a User", "API 自身的 403 会指出 User")),
-    ),
     signs=(*VIP_SIGNS, *INTERCEPTED, PROXY_VARIABLE, PROXY_VARIABLE_PLAIN, NO_PROXY, NO_PROXY_SHORT),
-    judge=judge,
-    ask=Ask(
-        "systemctl show containerd docker kubelet -p Environment; cat /proc/$(pgrep -o containerd)/environ | tr "
-        "'\\0' '\\n' | grep -i proxy",
-        Words("a proxy without the service range in NO_PROXY is the fault", "有代理而 NO_PROXY 不含服务网段即为故障"),
-    ),
+    look=Seen,
+    rules=(through_a_proxy, works_without, excepted, plain_error, no_variable),
     fix=fix,
-    verify=(
-        Step(
-            Words("A new pod gets its address", "新 Pod 能获得地址"),
-            "kubectl run probe --image=<image> --restart=Never && kubectl get pod probe -o wide",
-        ),
-    ),
-    prevent=(Words("Keep these ranges in the proxy template of every node.", "在节点代理模板中固定包含这些网段。"),),
-)
+)  # fmt: skip

@@ -3,141 +3,135 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Final
 
-from tortie.doctor.causes.datastore.api_evidence import RULE_SIGNS, VIP_SIGNS, bad_node, vip_rules, vip_troubles, vips
-from tortie.doctor.causes.legacy import (
-    LIKELY,
-    PROVEN,
-    STRONG,
-    Ask,
-    Cause,
-    Finding,
-    Step,
-    cannot_tell,
-    found,
-    ruled_out,
+from tortie.doctor.causes.cause import LIKELY, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
+from tortie.doctor.causes.culprits import Culprit, culprits, named
+from tortie.doctor.causes.datastore.api_evidence import (
+    RULE_SIGNS,
+    VIP_SIGNS,
+    bad_node,
+    service_range,
+    vip_rules,
+    vip_troubles,
+    vips,
 )
 from tortie.doctor.picture.facts import Route
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Exhibit
-from tortie.doctor.signs import Sign
-from tortie.doctor.words import Words
+from tortie.doctor.signs import Hit, Sign
+from tortie.doctor.texts import Text
 
-RTNETLINK = Sign("trt2012-rtnetlink", "RTNETLINK answers: Network is unreachable")
+RTNETLINK: Final = Sign("trt2012-rtnetlink", "RTNETLINK answers: Network is unreachable")
+_TABLES: Final = ("ip route", "ip r", "ip route show", "ip ro", "route -n", "netstat -rn", "ip route list")
+_ASKED: Final = re.compile(r"route get ((?:\d{1,3}\.){3}\d{1,3})")
+_VIRTUAL: Final = re.compile(r"cali|tunl|vxlan|docker|cni|veth|br-|lo$|kube-|flannel|wireguard|wg|virbr")
+
+
+class Seen:
+    """Who failed on the service address and how, the routes that were shown, and what the kernel said."""
+
+    def __init__(self, picture: Picture) -> None:
+        self.picture = picture
+        self.troubles = vip_troubles(picture)
+        self.refused = [trouble for trouble in self.troubles if trouble.how == "unreachable"]
+        self.known = vips(picture)
+        tables = _tables(picture)
+        self.full = [exhibit for exhibit in tables if _has_default(exhibit)]
+        self.bare = [exhibit for exhibit in tables if not _has_default(exhibit)]
+
+    @cached_property
+    def asked(self) -> list[Hit]:
+        hits = self.picture.hits(RTNETLINK)
+        return [hit for hit in hits if "route get" in hit.command or any(vip in hit.command for vip in self.known)]
+
+    @cached_property
+    def vip(self) -> str:
+        named_in = _ASKED.search(self.asked[0].command) if self.asked else None
+        return self.known[0] if self.known else named_in[1] if named_in else ""
+
+    @cached_property
+    def node(self) -> str:
+        hosts = (
+            *(hit.host for hit in self.asked),
+            *(exhibit.host for exhibit in self.bare),
+            *(trouble.host for trouble in self.refused),
+        )
+        return bad_node(self.picture, *hosts)
+
+    @property
+    def uplink(self) -> str:
+        """The one real link that the node has routes over."""
+        there = [route for route in self.picture.of(Route) if route.device and route.host in (self.node, "")]
+        links = {route.device for route in there if not _VIRTUAL.match(route.device)}
+        return links.pop() if len(links) == 1 else ""
 
 
 def _tables(picture: Picture) -> list[Exhibit]:
     """Complete main tables: `ip route`, `ip r`, `route -n`, not filtered and not of one address."""
-    shown = []
-    for exhibit in picture.exhibits:
-        words = exhibit.command.replace("-4 ", "").replace("sudo ", "").split(";")[0].strip()
-        if (
-            words in ("ip route", "ip r", "ip route show", "ip ro", "route -n", "netstat -rn", "ip route list")
-            and exhibit.lines
-        ):
-            shown.append(exhibit)
-    return shown
+
+    def command(exhibit: Exhibit) -> str:
+        return exhibit.command.replace("-4 ", "").replace("sudo ", "").split(";")[0].strip()
+
+    return [exhibit for exhibit in picture.exhibits if command(exhibit) in _TABLES and exhibit.lines]
 
 
-def _default_in(exhibit: Exhibit) -> bool:
+def _has_default(exhibit: Exhibit) -> bool:
     return any(
         line.strip().startswith(("default", "0.0.0.0/0")) or line.split()[:1] == ["0.0.0.0"] for line in exhibit.lines
     )
 
 
-def judge(picture: Picture) -> Finding:
-    troubles = vip_troubles(picture)
-    refused = [t for t in troubles if t.how == "unreachable"]
-    known = vips(picture)
-    asked = [h for h in picture.hits(RTNETLINK) if any(v in h.command for v in known) or "route get" in h.command]
-    bare = [e for e in _tables(picture) if not _default_in(e)]
-    full = [e for e in _tables(picture) if _default_in(e)]
-    ways = [r for r in picture.of(Route) if r.destination in known and (r.device or r.via)]
-    if refused or (asked and (known or bare)):
-        named = re.search(r"route get ((?:\d{1,3}\.){3}\d{1,3})", asked[0].command if asked else "")
-        vip = known[0] if known else named[1] if named else ""
-        host = bad_node(picture, *(h.host for h in asked), *(e.host for e in bare), *(t.host for t in refused))
-        rules = vip_rules(picture)
-        strength = PROVEN if refused and (bare or asked) else STRONG
-        if full and not bare and not asked and not any(e.host != host for e in full):
-            strength = LIKELY
-        why = Words(
-            f"No route covers {vip or 'the service address'}{f' on {host}' if host else ''}: the kernel answers "
-            "`network is unreachable` "
-            f"before the address can be translated{'; there is no default route' if bare else ''}.",
-            f"{f'{host} 上' if host else ''}没有到 {vip or '服务地址'} 的路由：地址转换之前内核就返回 `network is "
-            f"unreachable`{'；缺少默认路由' if bare else ''}。",
-        )
-        objects = (vip, "default", "default route", host)
-        evidence = (
-            *(e.place(0, len(e.lines)) for e in bare[:1]),
-            *asked[:1],
-            *((rules.place,) if rules else ()),
-            *refused[:2],
-        )
-        return found(strength, why, objects, evidence, vip=vip, node=host)
-    said = picture.said("no-default-route")
-    if troubles:
-        return ruled_out(
-            Words(
-                f"it is not `network is unreachable` but {troubles[0].how}",
-                f"不是 `network is unreachable`，而是 {troubles[0].how}",
-            ),
-            (troubles[0], *said[:1]),
-        )
-    if ways or full:
-        return ruled_out(
-            Words("a route covers the service address", "有到服务地址的路由"),
-            (*ways[:1], *(e.place(0) for e in full[:1])),
-        )
-    return cannot_tell(Words("neither the routes nor a failing request is shown", "没有路由表，也没有失败的请求"))
+def unreachable(seen: Seen) -> Finding | None:
+    if not seen.refused and not (seen.asked and (seen.known or seen.bare)):
+        return None
+    rules = vip_rules(seen.picture)
+    strength = PROVEN if seen.refused and (seen.bare or seen.asked) else STRONG
+    has_route = seen.full and all(exhibit.host == seen.node for exhibit in seen.full)
+    if has_route and not seen.bare and not seen.asked:
+        strength = LIKELY
+    blamed = culprits(named("address", seen.vip), Culprit("rule", "default route"), named("node", seen.node))
+    shown = [exhibit.place(0, len(exhibit.lines)) for exhibit in seen.bare[:1]]
+    return found(
+        strength, blamed, (*shown, *seen.asked[:1], rules.place if rules else None, *seen.refused[:2]),
+        say="no-default" if seen.bare else "unreachable",
+        vip=seen.vip, node=seen.node, services=service_range(seen.picture, seen.vip), interface=seen.uplink,
+    )  # fmt: skip
 
 
-def fix(_picture: Picture, finding: Finding) -> tuple[Step, ...]:
-    on = finding.value("node", "<node>")
-    return (
-        Step(
-            Words(f"On {on}: see links and routes", f"在 {on} 上查看网卡与路由"),
-            f"ip -br -4 addr; ip route; ip route get {finding.value('vip', '<VIP>')}",
-        ),
-        Step(
-            Words("Add a default route, or one for the service range", "添加默认路由，或到服务网段的路由"),
-            "ip route add <service CIDR> dev <nic>",
-        ),
-        Step(
-            Words("Keep it over reboots, in the host's network configuration", "写入主机网络配置，重启后仍生效"),
-            "nmcli connection modify <connection> +ipv4.routes <service CIDR> && nmcli connection up <connection>",
-            "disruptive",
-        ),
-    )
+def another_error(seen: Seen) -> Finding | None:
+    if not seen.troubles:
+        return None
+    said = seen.picture.said("no-default-route")
+    how = Text(__name__, f"word {seen.troubles[0].how}")
+    return ruled_out((seen.troubles[0], *said[:1]), how=how)
+
+
+def route_there(seen: Seen) -> Finding | None:
+    ways = [
+        route for route in seen.picture.of(Route) if route.destination in seen.known and (route.device or route.via)
+    ]
+    shown = [exhibit.place(0) for exhibit in seen.full[:1]]
+    return ruled_out((*ways[:1], *shown)) if ways or shown else None
+
+
+def fix(_picture: Picture, finding: Finding) -> Iterator[Do]:
+    there = bool(finding.value("node"))
+    yield do("look-there" if there else "look")
+    yield do("route-there" if there else "route")
+    yield do("keep")
 
 
 CAUSE = Cause(
+    module=__name__,
     id="no-default-route",
     code="TRT2012",
     severity="high",
-    name=Words("no route to the service range", "无路由可达服务网段"),
-    what=Words(
-        "No route covers the API's service address, so the kernel refuses the packet before kube-proxy's rules can "
-        "rewrite it.",
-        "没有任何路由覆盖 API 服务地址，内核在 kube-proxy 规则改写之前就拒绝了数据包。",
-    ),
     explains=("api-unreachable", "init-crash", "init-stuck", "crash-loop", "datastore-error"),
-    look_alikes=(("kube-proxy-down", Words("it times out or is refused", "表现为超时或被拒绝")),),
     signs=(*VIP_SIGNS, *RULE_SIGNS, RTNETLINK),
-    judge=judge,
-    ask=Ask(
-        "ip route; ip route get <VIP>",
-        Words(
-            "no default line and `Network is unreachable` prove it",
-            "没有 default 且返回 `Network is unreachable` 即可证实",
-        ),
-    ),
+    look=Seen,
+    rules=(unreachable, another_error, route_there),
     fix=fix,
-    verify=(Step(Words("The kernel names a device", "内核给出出口网卡"), "ip route get <VIP>"),),
-    prevent=(
-        Words(
-            "Keep a default route, if only a dummy, on isolated hosts.", "隔离主机也保留一条（可为虚拟的）默认路由。"
-        ),
-    ),
 )

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Final
+
+from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
+from tortie.doctor.causes.culprits import Culprit, culprits, named
+from tortie.doctor.causes.datastore.api_evidence import TYPHA_PORT
 from tortie.doctor.causes.datastore.api_trust import (
     AFTER,
     BAD_CERTIFICATE,
     BEFORE,
     CLOCK_SIGNS,
     EXPIRED,
+    Refusal,
     command_of,
     disagreement,
     expired,
@@ -15,137 +24,112 @@ from tortie.doctor.causes.datastore.api_trust import (
     unsynchronised,
 )
 from tortie.doctor.causes.datastore.trt2013_typha_unavailable import typha_troubles
-from tortie.doctor.causes.legacy import (
-    LIKELY,
-    POSSIBLE,
-    PROVEN,
-    STRONG,
-    Ask,
-    Cause,
-    Finding,
-    Step,
-    cannot_tell,
-    found,
-    ruled_out,
-)
 from tortie.doctor.causes.shared import DIAL_FAILED
+from tortie.doctor.causes.steps import Step
+from tortie.doctor.causes.way_table import hands
+from tortie.doctor.causes.ways import restart_agent
 from tortie.doctor.picture.facts import Certificate
+from tortie.doctor.picture.owner import owner
 from tortie.doctor.picture.picture import Picture
-from tortie.doctor.words import Words
+from tortie.doctor.signs import Sign
 
-SECRETS = ("typha-certs", "node-certs")
+SECRETS: Final = named("resource", "typha-certs", "node-certs")
+_SECRET: Final = re.compile(r"\bsecrets?[ /]([a-z0-9][a-z0-9.-]*)")
+
+
+class Seen:
+    """Certificates of Typha and its clients: refused, or shown as expired; and clocks that may be wrong."""
+
+    def __init__(self, picture: Picture) -> None:
+        self.picture = picture
+        self.after, self.bad = self._refused(AFTER), self._refused(BAD_CERTIFICATE)
+        self.late = [cert for cert in expired(picture) if _of_typha(picture, cert)]
+        self.refused = self.after or self._refused(EXPIRED) or (self.bad if self.late else [])
+
+    def _refused(self, sign: Sign) -> list[Refusal]:
+        return [refusal for refusal in refusals(self.picture, sign) if refusal.server == "typha"]
+
+    @cached_property
+    def before(self) -> list[Refusal]:
+        return self._refused(BEFORE)
+
+    @property
+    def doubt(self) -> bool:
+        """A clock may be what is wrong."""
+        return bool(unsynchronised(self.picture)) or disagreement(self.picture) is not None
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """Those from which somebody showed an expired certificate."""
+        commands = (command_of(self.picture, cert) for cert in self.late)
+        return tuple(dict.fromkeys(name for command in commands for name in _SECRET.findall(command)))
 
 
 def _of_typha(picture: Picture, cert: Certificate) -> bool:
     said = f"{cert.endpoint} {cert.subject} {' '.join(cert.names)} {command_of(picture, cert)}".lower()
-    return "typha" in said or ":5473" in said or "node-certs" in said
+    return "typha" in said or f":{TYPHA_PORT}" in said or "node-certs" in said
 
 
-def judge(picture: Picture) -> Finding:
-    after = [r for r in refusals(picture, AFTER) if r.server == "typha"]
-    bare = [r for r in refusals(picture, EXPIRED) if r.server == "typha"]
-    before = [r for r in refusals(picture, BEFORE) if r.server == "typha"]
-    bad = [r for r in refusals(picture, BAD_CERTIFICATE) if r.server == "typha"]
-    late = [cert for cert in expired(picture) if _of_typha(picture, cert)]
-    wrong = disagreement(picture)
-    doubt = [*unsynchronised(picture), *([wrong] if wrong else [])]
-    if before:
-        return ruled_out(
-            Words("the text is `is before`: a clock is wrong", "文本是 `is before`：是时钟错误"), (before[0].hit,)
-        )
-    refused = after or bare or (bad if late else [])
-    if refused or late:
-        address = next((r.address for r in refused if r.address), "")
-        end = after[0].hit.value("end") if after else ""
-        strength = PROVEN if late and refused else STRONG if after else LIKELY
-        if doubt and not late:
-            strength = POSSIBLE
-        why = Words(
-            f"Felix refuses Typha{f' at {address}:5473' if address else ''}: the certificate has "
-            f"expired{f' on {end}' if end else ''}.",
-            f"Felix 拒绝 Typha{f'（{address}:5473）' if address else ''}：证书{f'已于 {end} ' if end else '已'}过期。",
-        )
-        objects = (
-            *SECRETS,
-            "calico-typha",
-            address,
-            f"{address}:5473" if address else "5473",
-            *(c.endpoint for c in late),
-        )
-        return found(strength, why, objects, (*late[:2], *(r.hit for r in refused[:2])))
-    if bad:
-        why = Words(
-            "Typha refuses the certificate of its clients; no date is shown", "Typha 拒绝客户端证书，但没有有效期信息"
-        )
-        return found(POSSIBLE, why, (*SECRETS, "calico-typha"), (bad[0].hit,))
-    failing = typha_troubles(picture)
-    if failing:
-        return ruled_out(Words("the connection to 5473 itself fails", "到 5473 的连接本身就失败"), failing[:1])
-    return cannot_tell(
-        Words("no connection to Typha and no certificate of it is shown", "没有与 Typha 的连接，也没有其证书")
+def not_yet_valid(seen: Seen) -> Finding | None:
+    return ruled_out((seen.before[0].hit,)) if seen.before else None
+
+
+def has_expired(seen: Seen) -> Finding | None:
+    if not seen.refused and not seen.late:
+        return None
+    address = next((refusal.address for refusal in seen.refused if refusal.address), "")
+    strength = PROVEN if seen.late and seen.refused else STRONG if seen.after else LIKELY
+    blamed = culprits(
+        named("resource", *seen.secrets),
+        SECRETS,
+        Culprit("service", "calico-typha"),
+        named("address", address, f"{address}:{TYPHA_PORT}" if address else ""),
+        Culprit("port", f"{TYPHA_PORT}/tcp"),
+        named("certificate", *(cert.endpoint for cert in seen.late)),
+    )
+    return found(
+        POSSIBLE if seen.doubt and not seen.late else strength,
+        blamed,
+        (*seen.late[:2], *(refusal.hit for refusal in seen.refused[:2])),
+        address=address,
+        end=seen.after[0].hit.value("end") if seen.after else "",
+        secret=next((name for name in seen.secrets if "typha" in name), "calico-typha-certs"),
     )
 
 
-def fix(picture: Picture, _finding: Finding) -> tuple[Step, ...]:
-    namespace = picture.namespace
-    return (
-        Step(
-            Words("See the dates", "查看有效期"),
-            "for s in typha-certs node-certs; do kubectl -n tigera-operator get secret $s -o "
-            "jsonpath='{.data.tls\\.crt}' | base64 -d | openssl x509 -noout -subject -enddate; done",
-        ),
-        Step(
-            Words(
-                "Let the operator issue them again; no webhook may block it. Hand-made ones: re-issue and replace "
-                "the secrets",
-                "让 operator 重新签发（确认没有 webhook 阻塞）；手工证书则重新签发并替换 Secret",
-            ),
-            "kubectl -n tigera-operator delete secret typha-certs node-certs",
-            "disruptive",
-        ),
-        Step(
-            Words("Restart Typha first", "先重启 Typha"),
-            f"kubectl -n {namespace} rollout restart deploy/calico-typha",
-            "disruptive",
-        ),
-        Step(
-            Words("Then the agents", "再重启 calico-node"),
-            f"kubectl -n {namespace} rollout restart ds/calico-node",
-            "disruptive",
-        ),
-    )
+def client_refused(seen: Seen) -> Finding | None:
+    blamed = culprits(SECRETS, Culprit("service", "calico-typha"))
+    return found(POSSIBLE, blamed, (seen.bad[0].hit,)) if seen.bad else None
+
+
+def cannot_connect(seen: Seen) -> Finding | None:
+    failing = typha_troubles(seen.picture)
+    return ruled_out(failing[:1]) if failing else None
+
+
+def fix(picture: Picture, finding: Finding) -> Iterator[Do | Step]:
+    """A manifest has no certificates for Typha: there somebody made them by hand."""
+    if "operator" in hands(owner(picture)):
+        yield do("look-operator")
+        yield do("issue-operator")
+        return
+    if finding.value("address"):
+        yield do("look")
+    yield do("issue")
+    yield do("replace")
+    yield do("restart-typha")
+    yield from restart_agent(picture)
 
 
 CAUSE = Cause(
+    module=__name__,
     id="typha-cert-expired",
     code="TRT2014",
     severity="high",
-    name=Words("Typha certificate expired", "Typha 证书过期"),
-    what=Words(
-        "The certificates between Felix and Typha (typha-certs, node-certs) passed their end; all nodes lose Typha "
-        "at once.",
-        "Felix 与 Typha 之间的证书（typha-certs、node-certs）已过期，所有节点同时失去 Typha。",
-    ),
     explains=("felix-not-ready", "typha-down", "not-ready", "crash-loop", "restarts"),
-    look_alikes=(
-        ("apiserver-certs-expired", Words("the port is 443 or 6443", "端口是 443 或 6443")),
-        ("clock-skew", Words("`is before`, or clocks differ", "`is before`，或时钟不一致")),
-        ("typha-port-blocked", Words("the connection itself times out", "连接本身超时")),
-    ),
     signs=(DIAL_FAILED, AFTER, BEFORE, EXPIRED, BAD_CERTIFICATE, *CLOCK_SIGNS),
-    judge=judge,
-    ask=Ask(
-        "for s in typha-certs node-certs; do kubectl -n tigera-operator get secret $s -o "
-        "jsonpath='{.data.tls\\.crt}' | base64 -d | openssl x509 -noout -enddate; done",
-        Words("a date in the past proves it", "日期已过即可证实"),
-    ),
+    look=Seen,
+    rules=(not_yet_valid, has_expired, client_refused, cannot_connect),
     fix=fix,
-    verify=(
-        Step(
-            Words("Felix is in sync", "Felix 已同步"),
-            "kubectl -n <ns> logs <calico-node pod> | grep -i typha | tail -3",
-        ),
-    ),
-    prevent=(Words("Alarm 30 days before expiry.", "到期前 30 天告警。"),),
     yields_to=("clock-skew",),
 )

@@ -1,10 +1,13 @@
-"""Packet filters of clouds: what a security group lets in."""
+"""Packet filters of clouds: what a security group lets in, and how one more port gets in."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
+from tortie.doctor.causes.steps import Step, step_of
+from tortie.doctor.causes.surroundings import cloud_of
 from tortie.doctor.causes.underlay.traffic_evidence import compiled
+from tortie.doctor.causes.ways import open_port
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Exhibit, Place
 
@@ -58,3 +61,16 @@ def covers(ports: frozenset[str] | set[str], port: int) -> bool:
         if low.isdecimal() and int(low) <= port <= int(high if high.isdecimal() else low):
             return True
     return False
+
+
+def let_in(picture: Picture, port: str, protocol: str) -> tuple[Step, ...]:
+    """A port between the nodes; in the group that is shown, where the evidence shows one and not its cloud."""
+    groups = security_groups(picture)
+    group = groups[0].name if groups else ""
+    known = {"group": group} if group else {}
+    steps = [step.fill(known) for step in open_port(picture, port, protocol)]
+    if groups and not cloud_of(picture):
+        tool = "openstack" if any(exhibit.command.startswith("openstack") for exhibit in picture.exhibits) else "any"
+        own = step_of(__name__, f"group {tool}", {"port": port, "protocol": protocol, "group": group})
+        return (own, *steps)
+    return tuple(steps)

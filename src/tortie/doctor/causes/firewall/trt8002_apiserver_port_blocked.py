@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Final
+
+from tortie.doctor.causes.cause import HINT, LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
+from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.datastore.api_evidence import (
     RULE_SIGNS,
     VIP_SIGNS,
@@ -12,159 +18,140 @@ from tortie.doctor.causes.datastore.api_evidence import (
     vip_rules,
     vip_troubles,
 )
-from tortie.doctor.causes.legacy import (
-    HINT,
-    LIKELY,
-    POSSIBLE,
-    PROVEN,
-    STRONG,
-    Ask,
-    Cause,
-    Finding,
-    Step,
-    cannot_tell,
-    found,
-    ruled_out,
-)
+from tortie.doctor.causes.firewall.security_groups import let_in
+from tortie.doctor.causes.steps import Step
+from tortie.doctor.picture.facts import Ping, PortTest
 from tortie.doctor.picture.picture import Picture
-from tortie.doctor.words import Words
+
+PORT: Final = "6443"
+_SHOWN: Final = 3
 
 
-def judge(picture: Picture) -> Finding:
-    failing, rules = vip_troubles(picture), vip_rules(picture)
-    targets = {e.address for e in kubernetes_endpoints(picture)}
-    masters = {picture.internal_ips().get(pod.node, pod.ip) for pod in picture.pods_now("kube-apiserver")} | targets
-    blocked = [t for t in direct_failures(picture) if t.result != "refused"]
-    if masters and any(t.address in masters for t in blocked):
-        blocked = [t for t in blocked if t.address in masters]
-    answers = [
-        t
-        for t in direct_answers(picture)
-        if t.host == "" or not blocked or t.host == blocked[0].host or t.address not in {b.address for b in blocked}
-    ]
-    local = [
-        t for t in direct_answers(picture) if t.address in {b.address for b in blocked} and t.host != blocked[0].host
-    ]
-    said = picture.said("lb-ok-masters-not")
-    vip = failing[0].address if failing else ""
-    if blocked:
-        alive = alive_otherwise(picture, {t.address for t in blocked})
-        through = [t for t in answers if t.address not in {b.address for b in blocked}]
-        proof = bool(through or local or said)
-        if (failing or (rules and rules.present)) and proof and (alive or local):
-            strength = PROVEN
-        elif proof and not (alive or local) and not {t.address for t in blocked} & set(picture.internal_ips().values()):
-            strength = POSSIBLE  # nothing says that this address is a master's at all
-        elif failing and (proof or alive):
-            strength = STRONG
-        elif proof or alive:
-            strength = LIKELY
-        else:
-            strength = POSSIBLE
-        names = ", ".join(dict.fromkeys(f"{t.address}:{t.port}" for t in blocked[:3]))
-        other = f", while {through[0].address}:{through[0].port} answers" if through else ""
-        other_zh = f"，而 {through[0].address}:{through[0].port} 有响应" if through else ""
-        why = Words(
-            f"{names} cannot be reached from the node{other}; the service address leads there.",
-            f"从节点无法访问 {names}{other_zh}；服务地址正是指向那里。",
-        )
-        port = str(blocked[0].port)
-        objects = (
-            port,
-            *(t.address for t in blocked),
-            *(f"{t.address}:{t.port}" for t in blocked),
-            vip,
-            *(t.host for t in blocked),
-        )
-        evidence = (
-            *blocked[:2],
-            *through[:1],
-            *local[:1],
-            *alive[:1],
-            *((rules.place,) if rules else ()),
-            *said[:1],
-            *failing[:2],
-        )
-        return found(strength, why, objects, evidence, port=port)
-    if said and failing:
-        why = Words("the balancer answers, the masters do not", "负载均衡有响应，master 直连无响应")
-        return found(LIKELY, why, ("6443", vip), (*said[:1], *failing[:1]), port="6443")
-    if [t for t in answers if not masters or t.address in masters]:
-        return ruled_out(
-            Words(
-                f"{answers[0].address}:{answers[0].port} answers from this node",
-                f"本节点访问 {answers[0].address}:{answers[0].port} 有响应",
-            ),
-            answers[:1],
-        )
-    if failing and rules and rules.present:
-        why = Words(
-            f"rules for {vip} are there; whether the masters answer is not shown",
-            f"{vip} 的规则存在；没有 master 是否响应的信息",
-        )
-        return found(POSSIBLE, why, ("6443", *targets, vip), (rules.place, *failing[:1]), port="6443")
-    if failing:
-        why = Words("the service address fails; the masters were not asked", "服务地址失败；没有直接访问 master 的结果")
-        return found(HINT, why, ("6443", vip), failing[:1], port="6443")
-    return cannot_tell(Words("nobody asked the masters from this node", "没有从本节点访问 master 的结果"))
+class Seen:
+    """Masters that were asked directly, from where, and what the service address leads to."""
+
+    def __init__(self, picture: Picture) -> None:
+        self.picture = picture
+        self.failing, self.rules = vip_troubles(picture), vip_rules(picture)
+        self.targets = {endpoint.address for endpoint in kubernetes_endpoints(picture)}
+        ips = picture.internal_ips()
+        self.masters = {ips.get(pod.node, pod.ip) for pod in picture.pods_now("kube-apiserver")} | self.targets
+        self.said = picture.said("lb-ok-masters-not")
+        self.vip = self.failing[0].address if self.failing else ""
+
+    @cached_property
+    def blocked(self) -> list[PortTest]:
+        """Masters that did not answer; others only where no master was asked."""
+        silent = [test for test in direct_failures(self.picture) if test.result != "refused"]
+        return [test for test in silent if test.address in self.masters] or silent
+
+    @property
+    def addresses(self) -> set[str]:
+        return {test.address for test in self.blocked}
+
+    @cached_property
+    def answers(self) -> list[PortTest]:
+        """What answers this node, or anybody at another address."""
+        here = {"", self.blocked[0].host} if self.blocked else set()
+        tests = direct_answers(self.picture)
+        return [test for test in tests if not self.blocked or test.host in here or test.address not in self.addresses]
+
+    @cached_property
+    def through(self) -> list[PortTest]:
+        return [test for test in self.answers if test.address not in self.addresses]
+
+    @cached_property
+    def elsewhere(self) -> list[PortTest]:
+        """The same address answers another machine."""
+        tests = [test for test in direct_answers(self.picture) if test.address in self.addresses]
+        return [test for test in tests if test.host != self.blocked[0].host]
+
+    @cached_property
+    def alive(self) -> list[Ping | PortTest]:
+        return alive_otherwise(self.picture, self.addresses)
+
+    @property
+    def strength(self) -> float:
+        proof = bool(self.through or self.elsewhere or self.said)
+        there = bool(self.alive or self.elsewhere)
+        if (self.failing or (self.rules and self.rules.present)) and proof and there:
+            return PROVEN
+        if proof and not there and not self.addresses & set(self.picture.internal_ips().values()):
+            return POSSIBLE  # nothing says that this address is a master's at all
+        if not proof and not self.alive:
+            return POSSIBLE
+        return STRONG if self.failing else LIKELY
 
 
-def fix(_picture: Picture, finding: Finding) -> tuple[Step, ...]:
-    port = finding.value("port", "6443")
-    return (
-        Step(
-            Words("On each master: see what the firewall lets in", "在每个 master 上查看防火墙放行情况"),
-            f"firewall-cmd --list-all; nft list ruleset | grep -n -e {port} -e drop -e reject; iptables -S INPUT",
-        ),
-        Step(
-            Words("Open the port for all node networks, and keep it", "对所有节点网段放行该端口并持久化"),
-            "for keep in '' --permanent; do firewall-cmd $keep --add-rich-rule='rule family=ipv4 source "
-            f"address=<node network> port port={port} protocol=tcp accept'; done",
-        ),
-        Step(Words("In a cloud: a rule in the masters' security group", "云环境：在 master 的安全组中添加规则"), ""),
+def masters_silent(seen: Seen) -> Finding | None:
+    if not seen.blocked:
+        return None
+    first = seen.blocked[0]
+    sockets = tuple(dict.fromkeys(f"{test.address}:{test.port}" for test in seen.blocked))
+    blamed = culprits(
+        Culprit("port", f"{first.port}/tcp"),
+        named("address", *(test.address for test in seen.blocked), *sockets, seen.vip),
+        named("node", *(test.host for test in seen.blocked)),
     )
+    place = seen.rules.place if seen.rules else None
+    tried = (*seen.blocked[:2], *seen.through[:1], *seen.elsewhere[:1], *seen.alive[:1])
+    other = f"{seen.through[0].address}:{seen.through[0].port}" if seen.through else ""
+    return found(
+        seen.strength, blamed, (*tried, place, *seen.said[:1], *seen.failing[:2]), sockets=sockets[:_SHOWN],
+        other=other, port=str(first.port), master=first.address, node=first.host,
+    )  # fmt: skip
+
+
+def balancer_answers(seen: Seen) -> Finding | None:
+    if not seen.said or not seen.failing:
+        return None
+    blamed = culprits(Culprit("port", f"{PORT}/tcp"), named("address", seen.vip))
+    return found(LIKELY, blamed, (*seen.said[:1], *seen.failing[:1]), port=PORT, master=_only(seen.targets))
+
+
+def master_answers(seen: Seen) -> Finding | None:
+    if not [test for test in seen.answers if not seen.masters or test.address in seen.masters]:
+        return None
+    first = seen.answers[0]
+    return ruled_out((first,), answers=f"{first.address}:{first.port}")
+
+
+def rules_there(seen: Seen) -> Finding | None:
+    if not seen.failing or not seen.rules or not seen.rules.present:
+        return None
+    blamed = culprits(Culprit("port", f"{PORT}/tcp"), named("address", *sorted(seen.targets), seen.vip))
+    evidence = (seen.rules.place, *seen.failing[:1])
+    return found(POSSIBLE, blamed, evidence, vip=seen.vip, port=PORT, master=_only(seen.targets))
+
+
+def not_asked(seen: Seen) -> Finding | None:
+    if not seen.failing:
+        return None
+    blamed = culprits(Culprit("port", f"{PORT}/tcp"), named("address", seen.vip))
+    return found(HINT, blamed, seen.failing[:1], vip=seen.vip, port=PORT, master=_only(seen.targets))
+
+
+def _only(some: set[str]) -> str:
+    return next(iter(some)) if len(some) == 1 else ""
+
+
+def fix(picture: Picture, finding: Finding) -> Iterator[Do | Step]:
+    yield do("look")
+    yield from let_in(picture, finding.value("port", PORT), "tcp")
 
 
 CAUSE = Cause(
+    module=__name__,
     id="apiserver-port-blocked",
     code="TRT8002",
     severity="high",
-    name=Words("API port 6443 blocked", "API 端口 6443 被拦截"),
-    what=Words(
-        "6443 is open through the load balancer but not on the masters the service address leads to: kubelet works, "
-        "pods do not.",
-        "6443 经负载均衡可达，但服务地址所指向的 master 上被拦截：kubelet 正常，Pod 不正常。",
-    ),
     explains=(
-        "api-unreachable",
-        "init-crash",
-        "init-stuck",
-        "crash-loop",
-        "datastore-error",
-        "service-dead",
+        "api-unreachable", "init-crash", "init-stuck", "crash-loop", "datastore-error", "service-dead",
         "controllers-failing",
     ),
-    look_alikes=(
-        ("kube-proxy-down", Words("there are no rules for the service address", "没有服务地址的规则")),
-        ("apiserver-advertise-wrong", Words("the endpoint is not a usable address at all", "endpoint 本身就不可用")),
-        ("datastore-unreachable", Words("refused everywhere: nothing listens", "处处被拒绝：无人监听")),
-        ("cidr-overlap", Words("ranges overlap and only pods fail", "网段重叠且只有 Pod 失败")),
-    ),
     signs=(*VIP_SIGNS, *RULE_SIGNS),
-    judge=judge,
-    ask=Ask(
-        'for h in <LB> <masters>; do curl -sk -m3 -o /dev/null -w "$h %{http_code}\\n" https://$h:6443/readyz; done',
-        Words("from the failing node: every master must answer", "在故障节点上执行：每个 master 都必须有响应"),
-    ),
+    look=Seen,
+    rules=(masters_silent, balancer_answers, master_answers, rules_there, not_asked),
     fix=fix,
-    verify=(
-        Step(
-            Words("Every master answers", "每个 master 有响应"),
-            "for h in <masters>; do curl -sk -m3 https://$h:6443/readyz; echo; done",
-        ),
-    ),
-    prevent=(
-        Words("List node networks in the firewall, not only the balancer.", "防火墙放行节点网段，而不只是负载均衡。"),
-    ),
     yields_to=("policy-blocks-host", "apiserver-advertise-wrong"),
-)
+)  # fmt: skip

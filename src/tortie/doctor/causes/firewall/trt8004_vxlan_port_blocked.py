@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from tortie.doctor.causes.firewall.security_groups import covers, security_groups
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Final
+
+from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
+from tortie.doctor.causes.culprits import Culprit, culprits, named
+from tortie.doctor.causes.firewall.security_groups import covers, let_in, security_groups
 from tortie.doctor.causes.kernel.trt7011_vxlan_checksum_offload import BAD_SUM, side_of
-from tortie.doctor.causes.legacy import (
-    LIKELY,
-    POSSIBLE,
-    PROVEN,
-    STRONG,
-    Ask,
-    Cause,
-    Finding,
-    Step,
-    cannot_tell,
-    found,
-    ruled_out,
-)
+from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.underlay.traffic_evidence import (
     Row,
     arrived,
@@ -28,97 +22,56 @@ from tortie.doctor.causes.underlay.traffic_evidence import (
     rows,
 )
 from tortie.doctor.picture.picture import Picture
-from tortie.doctor.signs import Sign
-from tortie.doctor.words import Words
+from tortie.doctor.signs import Hit, Sign
 
-PROHIBITED = Sign("vxlan-admin-prohibited", "unreachable - admin prohibited")
-FOREIGN_DROP = Sign("vxlan-foreign-drop", "Drop IPv4 VXLAN packets from non-whitelisted hosts")
-NEW_FOREIGN_DROP = Sign("vxlan-foreign-drop-new", "Drop IPv4 VXLAN packets from non-allowed hosts")
-DEFAULT_PORT = "4789"
-_OPEN_UDP = r"(?<![\d.])(?P<port>\d{2,5}(?:[-:]\d{2,5})?)/udp\b"
-_NFT_UDP = r"udp dport (?:\{(?P<set>[^}]*)\}|(?P<one>\d+))"
-_DROPPED = r"(?:udp dport (?:\{[^}]*)?|--dports? (?:[\d,:]*,)?)(?P<port>\d+)\b.*\b(?:drop|reject|DROP|REJECT)\b"
-FIREWALLS = ("firewall-cmd", "ufw", "nft ", "iptables")
+PROHIBITED: Final = Sign("vxlan-admin-prohibited", "unreachable - admin prohibited")
+FOREIGN_DROP: Final = Sign("vxlan-foreign-drop", "Drop IPv4 VXLAN packets from non-whitelisted hosts")
+NEW_FOREIGN_DROP: Final = Sign("vxlan-foreign-drop-new", "Drop IPv4 VXLAN packets from non-allowed hosts")
+DEFAULT_PORT: Final = "4789"
+_OPEN_UDP: Final = r"(?<![\d.])(?P<port>\d{2,5}(?:[-:]\d{2,5})?)/udp\b"
+_NFT_UDP: Final = r"udp dport (?:\{(?P<set>[^}]*)\}|(?P<one>\d+))"
+_DROPPED: Final = r"(?:udp dport (?:\{[^}]*)?|--dports? (?:[\d,:]*,)?)(?P<port>\d+)\b.*\b(?:drop|reject|DROP|REJECT)\b"
+_DSTPORT: Final = r"vxlan.*\bdstport (?P<port>\d+)|^\s*dstport (?P<alone>\d+)"
+FIREWALLS: Final = ("firewall-cmd", "ufw", "nft ", "iptables")
+_SETTING: Final = "vxlanPort"
 
 
-def judge(picture: Picture) -> Finding:
-    kinds = encapsulation(picture)
-    bad = next((hit for hit in picture.hits(BAD_SUM) if side_of(picture, hit) != "sender"), None)
-    through = arrived(picture, "vxlan")
-    if bad or through:
-        return ruled_out(Words("VXLAN packets arrive", "VXLAN 包能够到达"), (bad or through,))
-    if kinds and "vxlan" not in kinds:
-        routes = [*remote_routes(picture, "ipip"), *remote_routes(picture, "bare")]
-        return ruled_out(Words("packets between nodes do not use VXLAN", "节点间报文不走 VXLAN"), routes[:1])
-    lost, dead = lost_on_the_way(picture, "vxlan"), cross_node_dead(picture)
-    port = picture.value("vxlanPort").strip("\"' ") or _dstport(picture) or DEFAULT_PORT
-    dropped = [hit for hit in picture.hits(FOREIGN_DROP, NEW_FOREIGN_DROP) if _packets(hit.line) > 0]
-    vxlan_seen = "vxlan" in kinds or any("vxlan" in capture.kinds for capture in captures(picture))
-    prohibited = [hit for hit in picture.hits(PROHIBITED) if vxlan_seen or port in hit.command]
-    closed, closed_name = _filters_without(picture, int(port))
-    rules = [row for row in rows(picture, _DROPPED, needle=port) if row["port"] == port]
-    objects = (
-        port,
-        f"{port}/udp",
-        f"udp/{port}",
-        closed_name,
-        "vxlanPort" if picture.setting("vxlanPort") else "",
-        "vxlan.calico",
-        *([lost[1].host] if lost else []),
-        *[hit.host for hit in (*dropped, *prohibited)],
-    )
-    evidence = (
-        *rules[:1],
-        *closed[:1],
-        *(lost or ()),
-        *dropped[:1],
-        *prohibited[:1],
-        *remote_routes(picture, "vxlan")[:1],
-        *dead[:2],
-    )
-    if lost:
-        why = Words(
-            f"VXLAN packets (UDP {port}) leave {lost[0].host or 'the sender'} and never reach "
-            f"{lost[1].host or 'the receiver'}.",
-            f"VXLAN 包（UDP {port}）从 {lost[0].host or '发送端'} 发出，但 {lost[1].host or '接收端'} 收不到。",
+class Seen:
+    """Whether VXLAN is used, on which port, where its packets end, and which filter lacks it."""
+
+    def __init__(self, picture: Picture) -> None:
+        self.picture = picture
+        self.kinds = encapsulation(picture)
+        self.lost, self.dead = lost_on_the_way(picture, "vxlan"), cross_node_dead(picture)
+        self.port = picture.value(_SETTING).strip("\"' ") or _dstport(picture) or DEFAULT_PORT
+        self.used = "vxlan" in self.kinds or any("vxlan" in capture.kinds for capture in captures(picture))
+        foreign = picture.hits(FOREIGN_DROP, NEW_FOREIGN_DROP)
+        self.dropped = [hit for hit in foreign if _packets(hit.line) > 0]
+        self.prohibited = [hit for hit in picture.hits(PROHIBITED) if self.used or self.port in hit.command]
+        self.rules = [row for row in rows(picture, _DROPPED, needle=self.port) if row["port"] == self.port]
+        self.closed, self.filter = _filters_without(picture, int(self.port)) if self.port.isdecimal() else ([], "")
+
+    @cached_property
+    def culprits(self) -> tuple[Culprit, ...]:
+        hits: tuple[Hit, ...] = (*self.dropped, *self.prohibited)
+        return culprits(
+            Culprit("port", f"{self.port}/udp"),
+            named("program" if self.filter == "firewalld" else "rule", self.filter),
+            named("setting", _SETTING if self.picture.setting(_SETTING) else ""),
+            Culprit("interface", "vxlan.calico"),
+            named("node", self.lost[1].host if self.lost else "", *(hit.host for hit in hits)),
+            named("node", *(row.host for row in self.rules[:1])),
         )
-        return found(PROVEN, why, objects, evidence, port=port)
-    if dropped:
-        why = Words(
-            "Calico's own rule drops VXLAN packets from an address that is no known node.",
-            "Calico 自身的规则丢弃了来自未知节点地址的 VXLAN 包。",
-        )
-        return found(STRONG, why, ("Drop IPv4 VXLAN packets from non-whitelisted hosts", *objects), evidence, port=port)
-    if rules and vxlan_seen:
-        where = rules[0].host
-        why = Words(
-            f"A rule{' on ' + where if where else ''} drops UDP {port}, which VXLAN needs.",
-            f"{where + ' 上' if where else ''}有规则丢弃 VXLAN 所需的 UDP {port}。",
-        )
-        return found(PROVEN if dead else STRONG, why, (*objects, where), evidence, port=port)
-    if prohibited and vxlan_seen:
-        why = Words(f"The receiver refuses UDP {port}: admin prohibited.", f"接收端拒绝 UDP {port}：admin prohibited。")
-        return found(STRONG, why, objects, evidence, port=port)
-    if closed and vxlan_seen and dead:
-        why = Words(
-            f"{closed_name or 'The firewall'} does not let UDP {port} in, which VXLAN needs.",
-            f"{closed_name or '防火墙'} 未放行 VXLAN 所需的 UDP {port}。",
-        )
-        return found(STRONG, why, objects, evidence, port=port)
-    if "vxlan" in kinds and dead:
-        why = Words(
-            "pods of other nodes do not answer over VXLAN; where packets get lost is not shown",
-            "VXLAN 下跨节点 pod 不通，但没有显示包丢在哪里",
-        )
-        return found(POSSIBLE, why, objects, evidence, port=port)
-    if closed and vxlan_seen:
-        why = Words(f"UDP {port} is not among the open ports", f"放行列表中没有 UDP {port}")
-        return found(POSSIBLE if picture.sessions_down() else LIKELY, why, objects, evidence, port=port)
-    return cannot_tell(Words("no captures on both ends are shown", "没有两端的抓包"))
+
+    @property
+    def evidence(self) -> tuple[object, ...]:
+        filters = (*self.rules[:1], *self.closed[:1])
+        seen = (*(self.lost or ()), *self.dropped[:1], *self.prohibited[:1])
+        return (*filters, *seen, *remote_routes(self.picture, "vxlan")[:1], *self.dead[:2])
 
 
 def _dstport(picture: Picture) -> str:
-    row = next(rows(picture, r"vxlan.*\bdstport (?P<port>\d+)|^\s*dstport (?P<alone>\d+)", needle="dstport "), None)
+    row = next(rows(picture, _DSTPORT, needle="dstport "), None)
     return (row["port"] or row["alone"]) if row else ""
 
 
@@ -144,52 +97,93 @@ def _filters_without(picture: Picture, port: int) -> tuple[list[object], str]:
     for listed in by_host.values():
         ports: set[str] = set()
         for row in listed:
-            ports.update(part for part in row.match.string.replace(",", " ").replace("/udp", " ").split())
+            ports.update(row.match.string.replace(",", " ").replace("/udp", " ").split())
         if not covers({text for text in ports if text[:1].isdigit() and "/" not in text and "." not in text}, port):
             return list(listed[:1]), "firewalld" if "firewall-cmd" in listed[0].command else ""
     return [], ""
 
 
-def fix(_picture: Picture, finding: Finding) -> tuple[Step, ...]:
-    port = finding.value("port", DEFAULT_PORT)
+def arrives(seen: Seen) -> Finding | None:
+    bad = next((hit for hit in seen.picture.hits(BAD_SUM) if side_of(seen.picture, hit) != "sender"), None)
+    through = arrived(seen.picture, "vxlan")
+    return ruled_out((bad or through,)) if bad or through else None
+
+
+def no_vxlan(seen: Seen) -> Finding | None:
+    if not seen.kinds or "vxlan" in seen.kinds:
+        return None
+    routes = [*remote_routes(seen.picture, "ipip"), *remote_routes(seen.picture, "bare")]
+    return ruled_out(routes[:1])
+
+
+def lost(seen: Seen) -> Finding | None:
+    if not seen.lost:
+        return None
+    sender, receiver = seen.lost[0].host, seen.lost[1].host
+    both = sender and receiver
+    return found(
+        PROVEN, seen.culprits, seen.evidence, say="lost" if both else "lost-somewhere", port=seen.port, sender=sender,
+        receiver=receiver,
+    )  # fmt: skip
+
+
+def sender_unknown(seen: Seen) -> Finding | None:
+    """Calico's own rule: it lets VXLAN in only from addresses that are registered for nodes."""
+    if not seen.dropped:
+        return None
+    rule = Culprit("rule", "Drop IPv4 VXLAN packets from non-whitelisted hosts")
+    blamed = culprits(rule, seen.culprits)
+    return found(STRONG, blamed, seen.evidence, port=seen.port, node=seen.dropped[0].host)
+
+
+def dropped_by_rule(seen: Seen) -> Finding | None:
+    if not seen.rules or not seen.used:
+        return None
+    node = seen.rules[0].host
+    return found(PROVEN if seen.dead else STRONG, seen.culprits, seen.evidence, port=seen.port, node=node)
+
+
+def prohibited(seen: Seen) -> Finding | None:
+    return found(STRONG, seen.culprits, seen.evidence, port=seen.port) if seen.prohibited and seen.used else None
+
+
+def not_let_in(seen: Seen) -> Finding | None:
+    if not seen.closed or not seen.used or not seen.dead:
+        return None
+    return found(STRONG, seen.culprits, seen.evidence, port=seen.port, filter=seen.filter)
+
+
+def pods_dead(seen: Seen) -> Finding | None:
     return (
-        Step(
-            Words(
-                "Open the port between all nodes, both ways (host firewall)", "在所有节点间双向放行该端口（主机防火墙）"
-            ),
-            f"firewall-cmd --add-port={port}/udp && firewall-cmd --permanent --add-port={port}/udp",
-        ),
-        Step(
-            Words("And in the security group of the cloud, node to node", "云安全组同样放行节点之间的该端口"),
-            f"openstack security group rule create --protocol udp --dst-port {port} <group>",
-        ),
+        found(POSSIBLE, seen.culprits, seen.evidence, port=seen.port) if "vxlan" in seen.kinds and seen.dead else None
     )
 
 
+def not_listed(seen: Seen) -> Finding | None:
+    if not seen.closed or not seen.used:
+        return None
+    strength = POSSIBLE if seen.picture.sessions_down() else LIKELY
+    return found(strength, seen.culprits, seen.evidence, port=seen.port, filter=seen.filter)
+
+
+def fix(picture: Picture, finding: Finding) -> Iterator[Do | Step]:
+    if finding.rule == "sender-unknown":
+        yield do("registered")
+        yield do("register")
+        return
+    yield from let_in(picture, finding.value("port", DEFAULT_PORT), "udp")
+
+
 CAUSE = Cause(
+    module=__name__,
     id="vxlan-port-blocked",
     code="TRT8004",
     severity="high",
-    name=Words("VXLAN port blocked", "VXLAN 端口被拦截"),
-    what=Words(
-        "UDP 4789 (or the configured vxlanPort) is filtered between nodes: pods of other nodes are dead, "
-        "calico-node is ready.",
-        "节点之间的 UDP 4789（或配置的 vxlanPort）被过滤：calico-node 正常，但跨节点 pod 不通。",
-    ),
     explains=("traffic-dead", "service-dead"),
-    look_alikes=(
-        ("vxlan-checksum-offload", Words("there packets arrive with a bad checksum", "包能到达但校验和错误")),
-        ("ipip-blocked-by-cloud", Words("there routes use tunl0", "路由走 tunl0")),
-        ("mtu-mismatch", Words("there small packets pass", "小包可以通过")),
-    ),
     signs=(PROHIBITED, FOREIGN_DROP, NEW_FOREIGN_DROP, BAD_SUM),
-    judge=judge,
-    ask=Ask(
-        "tcpdump -ni <uplink> udp port <vxlanPort>   # on both ends; and: calicoctl get felixconfig default "
-        "-o yaml | grep vxlanPort",
-        Words("they leave here and do not arrive there", "一端发出而另一端收不到"),
+    look=Seen,
+    rules=(
+        arrives, no_vxlan, lost, sender_unknown, dropped_by_rule, prohibited, not_let_in, pods_dead, not_listed,
     ),
     fix=fix,
-    verify=(Step(Words("Packets arrive, pods answer", "接收端收到包，pod 能应答"), "ping -c 3 <pod on another node>"),),
-    prevent=(Words("Change port and firewall together.", "修改端口时同步修改防火墙。"),),
-)
+)  # fmt: skip

@@ -2,80 +2,87 @@
 
 from __future__ import annotations
 
-from tortie.doctor.causes.legacy import (
-    LIKELY,
-    POSSIBLE,
-    PROVEN,
-    STRONG,
-    Ask,
-    Cause,
-    Finding,
-    Step,
-    cannot_tell,
-    found,
-    ruled_out,
-)
-from tortie.doctor.causes.shared import BGP_NOT_ESTABLISHED
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Final
+
+from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
+from tortie.doctor.causes.culprits import Culprit, culprits, named
+from tortie.doctor.causes.datastore.api_evidence import VIP_SIGNS, service_range
+from tortie.doctor.causes.firewall.forwarding import closing_rules, harm
+from tortie.doctor.causes.shared import BGP_NOT_ESTABLISHED, DNS_FAILED
 from tortie.doctor.causes.underlay.traffic_evidence import Row, rows, trouble
-from tortie.doctor.picture.facts import Unit
+from tortie.doctor.picture.facts import FilterRule, Unit
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Hit, Sign
-from tortie.doctor.words import Words
 
-REJECTS = Sign("firewalld-icmpx", "reject with icmpx (type )?admin-prohibited")
-LOGGED = Sign("firewalld-logged", '_REJECT: (")?IN=<in> OUT=<out>')
-LOGGED_DROP = Sign("firewalld-logged-drop", '_DROP: (")?IN=<in> OUT=<out>')
-FORWARD = ("filter_FORWARD", "filter_FWD")
-_ZONE = r"^(?P<zone>drop|public|block|external|work|home|internal|dmz)(?:\s*\([a-z, ]+\))?\s*$"
+REJECTS: Final = Sign("firewalld-icmpx", "reject with icmpx (type )?admin-prohibited")
+LOGGED: Final = Sign("firewalld-logged", '_REJECT: (")?IN=<in> OUT=<out>')
+LOGGED_DROP: Final = Sign("firewalld-logged-drop", '_DROP: (")?IN=<in> OUT=<out>')
+FORWARD: Final = ("filter_FORWARD", "filter_FWD")
+# Chains that firewalld makes where it writes iptables' rules.
+_OWN_CHAINS: Final = ("FORWARD_direct", "FORWARD_IN_ZONES", "FORWARD_OUT_ZONES", "FWDI_", "FWDO_")
+_ZONE: Final = r"^(?P<zone>drop|public|block|external|work|home|internal|dmz)(?:\s*\([a-z, ]+\))?\s*$"
+_ASKED: Final = ("is-active firewalld", "firewall-cmd --state")
 
 
-def judge(picture: Picture) -> Finding:
-    rejecting = [hit for hit in picture.hits(REJECTS) if _forwarded(picture, hit)]
-    counting = [hit for hit in rejecting if _counter(hit.line) > 0]
-    logged = [
-        hit
-        for hit in picture.hits(LOGGED, LOGGED_DROP)
-        if hit.value("out") and any(word in hit.line for word in ("FWD", "FORWARD", "FINAL_REJECT"))
-    ]
-    helps, trouble_seen = picture.said("firewalld-stop-helps"), trouble(picture)
-    units = [unit for unit in picture.of(Unit) if unit.name.startswith("firewalld")]
-    active: list[object] = [unit for unit in units if unit.active == "active"]
-    active += list(rows(picture, r"^\s*(?:active|running)\s*$", "is-active firewalld", "firewall-cmd --state"))
-    inactive: list[object] = [unit for unit in units if unit.active in ("inactive", "failed")]
-    inactive += list(
-        rows(picture, r"^\s*(?:inactive|not running|unknown)\s*$", "is-active firewalld", "firewall-cmd --state")
-    )
-    zones = _zones(picture)
-    host = next((host for item in (*rejecting, *logged, *zones) if (host := getattr(item, "host", ""))), "")
-    objects = (
-        "firewalld",
-        "filter_FORWARD",
-        *[row["zone"] for row in zones[:2]],
-        *[hit.value("in") for hit in logged[:1]],
-        host,
-    )
-    evidence = (*counting[:1], *rejecting[:1], *logged[:1], *active[:1], *zones[:1], *helps[:1], *trouble_seen[:1])
-    why = Words(
-        "firewalld's own table rejects packets that the node forwards for pods, although iptables accepts them.",
-        "firewalld 自己的表拒绝了节点为 pod 转发的报文，尽管 iptables 已放行。",
-    )
-    if (counting or logged) and not (inactive and not active):
-        return found(PROVEN if trouble_seen or active else STRONG, why, objects, evidence)
-    if inactive and not active:
-        return ruled_out(Words("firewalld does not run", "firewalld 未运行"), inactive[:1])
-    if helps:
-        # What fails with BGP down is a port of the host itself, which has a cause of its own.
-        host_port = picture.sessions_down() or picture.hits(BGP_NOT_ESTABLISHED)
-        return found(POSSIBLE if host_port else STRONG, why, objects, evidence)
-    if rejecting and trouble_seen:
-        return found(LIKELY, why, objects, evidence)
-    if rejecting or (active and trouble_seen):
-        why = Words(
-            "firewalld runs; whether it rejects forwarded packets is not shown",
-            "firewalld 正在运行，但未显示是否拒绝转发报文",
+class Seen:
+    """firewalld's own rejects, what it logged, whether it runs, and what pods suffer."""
+
+    def __init__(self, picture: Picture) -> None:
+        self.picture = picture
+        self.rejecting = [hit for hit in picture.hits(REJECTS) if _forwarded(picture, hit)]
+        self.counting = [hit for hit in self.rejecting if _counter(hit.line) > 0]
+        self.logged = [hit for hit in picture.hits(LOGGED, LOGGED_DROP) if _logs_forwarding(hit)]
+        self.helps, self.trouble = picture.said("firewalld-stop-helps"), trouble(picture)
+        units = [unit for unit in picture.of(Unit) if unit.name.startswith("firewalld")]
+        self.active: list[object] = [unit for unit in units if unit.active == "active"]
+        self.active += rows(picture, r"^\s*(?:active|running)\s*$", *_ASKED)
+        self.inactive: list[object] = [unit for unit in units if unit.active in ("inactive", "failed")]
+        self.inactive += rows(picture, r"^\s*(?:inactive|not running|unknown)\s*$", *_ASKED)
+        self.zones = list(rows(picture, _ZONE, "firewall-cmd"))
+
+    @property
+    def off(self) -> bool:
+        return bool(self.inactive) and not self.active
+
+    @cached_property
+    def closing(self) -> list[FilterRule]:
+        """Rules at the end of FORWARD that refuse all, where firewalld is known to run or has its chains there."""
+        rules = closing_rules(self.picture)
+        typed = [e.command for e in self.picture.commands("systemctl", "firewalld")]
+        changed = [c for c in typed if " start " in c or " restart " in c or " stop " in c]
+        started = bool(changed) and " stop " not in changed[-1]
+        own = any(rule.verdict.startswith(_OWN_CHAINS) for rule in self.picture.of(FilterRule))
+        return rules if self.active or started or own else []
+
+    @cached_property
+    def culprits(self) -> tuple[Culprit, ...]:
+        return culprits(
+            Culprit("unit", "firewalld"),
+            Culprit("rule", "FORWARD" if self.closing and not self.rejecting else "filter_FORWARD"),
+            named("rule", *(row["zone"] for row in self.zones[:2])),
+            named("interface", *(hit.value("in") for hit in self.logged[:1])),
+            named("node", self.host),
         )
-        return found(POSSIBLE, why, objects, evidence)
-    return cannot_tell(Words("firewalld's forward chain is not shown", "没有 firewalld 转发链的信息"))
+
+    @cached_property
+    def host(self) -> str:
+        items: tuple[Hit | Row | FilterRule, ...] = (*self.rejecting, *self.logged, *self.zones, *self.closing)
+        return next((item.host for item in items if item.host), "")
+
+    def found(self, strength: float, *shown: object) -> Finding:
+        first = (*self.counting[:1], *self.rejecting[:1], *self.logged[:1], *shown)
+        state = (*self.active[:1], *self.zones[:1], *self.helps[:1], *self.trouble[:1])
+        pods = [pool.cidr for pool in self.picture.pools_now() if pool.cidr]
+        return found(
+            strength, self.culprits, (*first, *state), node=self.host, pods=(*pods, "")[0],
+            services=service_range(self.picture),
+        )  # fmt: skip
+
+
+def _logs_forwarding(hit: Hit) -> bool:
+    return bool(hit.value("out")) and any(word in hit.line for word in ("FWD", "FORWARD", "FINAL_REJECT"))
 
 
 def _forwarded(picture: Picture, hit: Hit) -> bool:
@@ -99,63 +106,56 @@ def _counter(line: str) -> int:
     return int(after[0]) if after and after[0].isdecimal() else 0
 
 
-def _zones(picture: Picture) -> list[Row]:
-    return list(rows(picture, _ZONE, "firewall-cmd"))
+def rejected(seen: Seen) -> Finding | None:
+    if seen.off or not (seen.counting or seen.logged):
+        return None
+    return seen.found(PROVEN if seen.trouble or seen.active else STRONG)
 
 
-def fix(_picture: Picture, _finding: Finding) -> tuple[Step, ...]:
-    return (
-        Step(
-            Words(
-                "Switch firewalld off on the nodes; Calico filters by itself",
-                "在节点上关闭 firewalld，由 Calico 负责过滤",
-            ),
-            "systemctl disable --now firewalld && systemctl mask firewalld",
-            "disruptive",
-        ),
-        Step(
-            Words(
-                "Or, where it must stay: trust pods, services and Calico's links",
-                "若必须保留：把 pod、服务网段及 Calico 接口加入 trusted 区域",
-            ),
-            "firewall-cmd --permanent --zone=trusted --add-source=<pod CIDR> --add-source=<service CIDR> "
-            "--add-interface=tunl0 --add-interface=vxlan.calico --add-interface=cali+ && firewall-cmd --reload",
-            "disruptive",
-        ),
-    )
+def not_running(seen: Seen) -> Finding | None:
+    return ruled_out(seen.inactive[:1]) if seen.off else None
+
+
+def forward_closed(seen: Seen) -> Finding | None:
+    """With iptables as its backend, firewalld ends FORWARD with a reject; Calico's last rule may stand behind it."""
+    if not seen.closing:
+        return None
+    suffered = harm(seen.picture)
+    met = [rule for rule in seen.closing if rule.packets]
+    strength = POSSIBLE if not suffered else PROVEN if met and seen.active else STRONG
+    return seen.found(strength, *(met or seen.closing)[:1], *suffered[:2])
+
+
+def stopping_helps(seen: Seen) -> Finding | None:
+    """What fails with BGP down is a port of the host itself, which has a cause of its own."""
+    if not seen.helps:
+        return None
+    host_port = seen.picture.sessions_down() or seen.picture.hits(BGP_NOT_ESTABLISHED)
+    return seen.found(POSSIBLE if host_port else STRONG)
+
+
+def rejects(seen: Seen) -> Finding | None:
+    return seen.found(LIKELY) if seen.rejecting and seen.trouble else None
+
+
+def runs(seen: Seen) -> Finding | None:
+    return seen.found(POSSIBLE) if seen.rejecting or (seen.active and seen.trouble) else None
+
+
+def fix(_picture: Picture, finding: Finding) -> Iterator[Do]:
+    there = "-there" if finding.value("node") else ""
+    yield do(f"off{there}")
+    yield do(f"trust{there}")
 
 
 CAUSE = Cause(
+    module=__name__,
     id="firewalld-interference",
     code="TRT8005",
     severity="high",
-    name=Words("firewalld rejects forwarded traffic", "firewalld 拒绝转发"),
-    what=Words(
-        "firewalld's nft tables reject forwarded traffic of pods and services although iptables accepts it.",
-        "firewalld 的 nft 表拒绝了 pod 与服务的转发流量，尽管 iptables 已放行。",
-    ),
     explains=("traffic-dead", "service-dead"),
-    look_alikes=(
-        (
-            "iptables-backend-mismatch",
-            Words("there Calico's own rules are in the wrong backend", "Calico 自身的规则写错了后端"),
-        ),
-        ("networkmanager-interference", Words("there routes to pods vanish", "pod 路由会消失")),
-        ("policy-blocks-host", Words("there cali-fh/th counters grow", "cali-fh/th 的计数增长")),
-    ),
-    signs=(REJECTS, LOGGED, LOGGED_DROP, BGP_NOT_ESTABLISHED),
-    judge=judge,
-    ask=Ask(
-        "systemctl is-active firewalld; firewall-cmd --get-active-zones; nft list chain inet firewalld "
-        "filter_FORWARD | tail -4",
-        Words("a growing reject counter in filter_FORWARD decides", "filter_FORWARD 中 reject 计数增长即可确定"),
-    ),
+    signs=(REJECTS, LOGGED, LOGGED_DROP, BGP_NOT_ESTABLISHED, DNS_FAILED, *VIP_SIGNS),
+    look=Seen,
+    rules=(rejected, not_running, forward_closed, stopping_helps, rejects, runs),
     fix=fix,
-    verify=(
-        Step(
-            Words("The counter stands still, or the chain is gone", "计数不再增长，或该链已不存在"),
-            "nft list chain inet firewalld filter_FORWARD",
-        ),
-    ),
-    prevent=(Words("Mask firewalld in the node image.", "在节点镜像中屏蔽 firewalld。"),),
 )

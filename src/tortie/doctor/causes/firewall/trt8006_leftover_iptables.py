@@ -3,120 +3,76 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Final
 
-from tortie.doctor.causes.legacy import (
-    HINT,
-    LIKELY,
-    POSSIBLE,
-    PROVEN,
-    STRONG,
-    Ask,
-    Cause,
-    Finding,
-    Step,
-    cannot_tell,
-    found,
-    ruled_out,
-)
-from tortie.doctor.causes.underlay.traffic_evidence import rows, trouble
-from tortie.doctor.picture.facts import Workload
+from tortie.doctor.causes.cause import HINT, LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
+from tortie.doctor.causes.culprits import Culprit, culprits, named
+from tortie.doctor.causes.firewall.forwarding import closing_rules, harm
+from tortie.doctor.causes.shared import DNS_FAILED
+from tortie.doctor.causes.steps import Step
+from tortie.doctor.causes.underlay.traffic_evidence import Row, rows, trouble
+from tortie.doctor.causes.ways import drain_node
+from tortie.doctor.picture.facts import FilterRule, Interface, Unit, Workload
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Hit, Sign
-from tortie.doctor.words import Words
 
-WEAVE = Sign("relic-weave", "WEAVE-NPC")
-WEAVE_CHAIN = Sign("relic-weave-chain", "-A WEAVE")
-ROUTER = Sign("relic-kube-router", "KUBE-ROUTER-")
-ROUTER_POLICY = Sign("relic-kube-nwplcy", "KUBE-NWPLCY-")
-ROUTER_POD = Sign("relic-kube-pod-fw", "KUBE-POD-FW-")
-CILIUM = Sign("relic-cilium", "CILIUM_FORWARD")
-CILIUM_INPUT = Sign("relic-cilium-input", "CILIUM_INPUT")
-FLANNEL = Sign("relic-flannel", "FLANNEL-FWD")
-FLANNEL_NAT = Sign("relic-flannel-nat", "FLANNEL-POSTRTG")
-FORWARD_DROP = Sign("relic-forward-drop", "-P FORWARD DROP")
-RELICS = {
-    WEAVE.key: "weave",
-    WEAVE_CHAIN.key: "weave",
-    ROUTER.key: "kube-router",
-    ROUTER_POLICY.key: "kube-router",
-    ROUTER_POD.key: "kube-router",
-    CILIUM.key: "cilium",
-    CILIUM_INPUT.key: "cilium",
-    FLANNEL.key: "flannel",
-    FLANNEL_NAT.key: "flannel",
+RELICS: Final = {
+    Sign("relic-weave", "WEAVE-NPC"): "weave",
+    Sign("relic-weave-chain", "-A WEAVE"): "weave",
+    Sign("relic-kube-router", "KUBE-ROUTER-"): "kube-router",
+    Sign("relic-kube-nwplcy", "KUBE-NWPLCY-"): "kube-router",
+    Sign("relic-kube-pod-fw", "KUBE-POD-FW-"): "kube-router",
+    Sign("relic-cilium", "CILIUM_FORWARD"): "cilium",
+    Sign("relic-cilium-input", "CILIUM_INPUT"): "cilium",
+    Sign("relic-flannel", "FLANNEL-FWD"): "flannel",
+    Sign("relic-flannel-nat", "FLANNEL-POSTRTG"): "flannel",
 }
-LINKS = {
-    "weave": "weave",
-    "flannel.1": "flannel",
-    "cni0": "flannel",
-    "kube-bridge": "kube-router",
-    "cilium_host": "cilium",
-}
-CHAIN = r"(?P<chain>(?:WEAVE|KUBE-ROUTER|KUBE-NWPLCY|KUBE-POD-FW|CILIUM_|FLANNEL)[\w-]*)"
-_BLANKET = r"MASQUERADE\s+all\s+--\s+(?:\S+\s+\S+\s+)?0\.0\.0\.0/0\s+0\.0\.0\.0/0\s*$|-A POSTROUTING -j MASQUERADE\s*$"
+_MAKERS: Final = {sign.key: maker for sign, maker in RELICS.items()}
+FORWARD_DROP: Final = Sign("relic-forward-drop", "-P FORWARD DROP")
+LINKS: Final = {
+    "weave": "weave", "flannel.1": "flannel", "cni0": "flannel", "kube-bridge": "kube-router", "cilium_host": "cilium",
+}  # fmt: skip
+CHAIN: Final = re.compile(r"(?P<chain>(?:WEAVE|KUBE-ROUTER|KUBE-NWPLCY|KUBE-POD-FW|CILIUM_|FLANNEL)[\w-]*)")
+_BLANKET: Final = (
+    r"MASQUERADE\s+all\s+--\s+(?:\S+\s+\S+\s+)?0\.0\.0\.0/0\s+0\.0\.0\.0/0\s*$|-A POSTROUTING -j MASQUERADE\s*$"
+)
+IPTABLES: Final = Culprit("program", "iptables")
+_SERVICES: Final = ("firewalld", "ufw")  # who makes such rules on purpose, as long as they run
+_CHAINS_SHOWN: Final = 3
 
 
-def judge(picture: Picture) -> Finding:
-    hits = [hit for hit in picture.hits(*RELICS) if not hit.prose]
-    alive = _installed(picture)
-    foreign = sorted({RELICS[hit.sign] for hit in hits} - alive)
-    trouble_seen, said = [*trouble(picture), *picture.sessions_down()], picture.said("cni-replaced")
-    links = [link for link in picture.interfaces() if LINKS.get(link.name, "") in foreign]
-    if hits and not foreign:
-        owner = RELICS[hits[0].sign]
-        return ruled_out(
-            Words(f"{owner} is installed, the chains are its own", f"{owner} 仍在使用，这些链属于它"), hits[:1]
-        )
-    if foreign:
-        relics = [hit for hit in hits if RELICS[hit.sign] in foreign]
-        chains = _chains(relics)
-        dropping = [hit for hit in relics if "DROP" in hit.line or "REJECT" in hit.line]
-        why = Words(
-            f"Chains of {foreign[0]} ({', '.join(chains[:3])}) still filter packets, though {foreign[0]} no "
-            "longer runs here.",
-            f"{foreign[0]} 的链（{'、'.join(chains[:3])}）仍在过滤报文，而 {foreign[0]} 已不再运行。",
-        )
-        absent = _listed(picture) or said or links
-        strength = (
-            (PROVEN if dropping and trouble_seen else STRONG)
-            if absent
-            else LIKELY
-            if trouble_seen or dropping
-            else POSSIBLE
-        )
-        objects = (*chains, *foreign, *[link.name for link in links], relics[0].host, "iptables")
-        return found(strength, why, objects, (*dropping[:2], *relics[:2], *links[:1], *said[:1], *trouble_seen[:1]))
-    return _other_rules(picture, trouble_seen, said)
+class Seen:
+    """Chains and rules that are neither Calico's nor kube-proxy's, who may own them, and what is broken."""
 
+    def __init__(self, picture: Picture) -> None:
+        self.picture = picture
+        self.hits = [hit for hit in picture.hits(*_MAKERS) if not hit.prose]
+        self.foreign = sorted({_MAKERS[hit.sign] for hit in self.hits} - _installed(picture))
+        self.relics = [hit for hit in self.hits if _MAKERS[hit.sign] in self.foreign]
+        self.trouble: list[object] = [*trouble(picture), *picture.sessions_down()]
+        self.said = picture.said("cni-replaced")
 
-def _other_rules(picture: Picture, trouble_seen: list[object], said: Sequence[object]) -> Finding:
-    blanket = list(rows(picture, _BLANKET, needle="MASQUERADE"))
-    drop = picture.hit(FORWARD_DROP)
-    if blanket and (trouble_seen or said):
-        why = Words(
-            "A blanket MASQUERADE rewrites all packets, those between nodes and pods too.",
-            "一条针对所有流量的 MASQUERADE 规则改写了节点与 pod 之间的报文。",
-        )
-        return found(LIKELY, why, ("MASQUERADE", "iptables", blanket[0].host), (*blanket[:1], *trouble_seen[:1]))
-    if drop and said:
-        why = Words(
-            "FORWARD drops by default, left from an earlier network plugin.",
-            "FORWARD 链默认 DROP，是之前的网络插件遗留的。",
-        )
-        return found(
-            LIKELY if trouble_seen else POSSIBLE,
-            why,
-            ("FORWARD", "-P FORWARD DROP", drop.host),
-            (drop, *trouble_seen[:1]),
-        )
-    if blanket or drop:
-        why = Words(
-            "a rule that Calico did not make; others make such rules on purpose",
-            "存在不属于 Calico 的规则，但也可能是有意配置",
-        )
-        return found(HINT, why, ("iptables",), (*blanket[:1], drop))
-    return cannot_tell(Words("the whole rule set is not shown", "没有完整的规则列表"))
+    @cached_property
+    def links(self) -> list[Interface]:
+        return [link for link in self.picture.interfaces() if LINKS.get(link.name, "") in self.foreign]
+
+    @cached_property
+    def blanket(self) -> list[Row]:
+        return list(rows(self.picture, _BLANKET, needle="MASQUERADE"))
+
+    @cached_property
+    def closing(self) -> list[FilterRule]:
+        """Rules that refuse all of FORWARD on machines whose firewall service is shown to be off."""
+        units = {unit.name.removesuffix(".service"): unit.active for unit in self.picture.of(Unit)}
+        off = [units[name] for name in _SERVICES if name in units]
+        dead = bool(off) and all(state in ("inactive", "failed", "not-found") for state in off)
+        return closing_rules(self.picture) if dead else []
+
+    @property
+    def drop(self) -> Hit | None:
+        return self.picture.hit(FORWARD_DROP)
 
 
 def _installed(picture: Picture) -> set[str]:
@@ -128,7 +84,7 @@ def _installed(picture: Picture) -> set[str]:
 
 def _listed(picture: Picture) -> bool:
     """Workloads of the whole cluster were listed, so that a missing one is missing."""
-    return any(w.kind.lower().startswith("daemonset") for w in picture.of(Workload)) or bool(
+    return any(load.kind.lower().startswith("daemonset") for load in picture.of(Workload)) or bool(
         picture.commands("get", "ds")
         or picture.commands("get", "pod", "kube-system")
         or picture.commands("get", "pod", "-A")
@@ -136,68 +92,101 @@ def _listed(picture: Picture) -> bool:
 
 
 def _chains(hits: list[Hit]) -> list[str]:
-    found_chains = [match["chain"] for hit in hits for match in re.finditer(CHAIN, hit.line)]
-    return list(dict.fromkeys(found_chains))[:6] or [hit.text for hit in hits[:2]]
+    chains = [match["chain"] for hit in hits for match in CHAIN.finditer(hit.line)]
+    return list(dict.fromkeys(chains))[:6] or [hit.text for hit in hits[:2]]
 
 
-def fix(_picture: Picture, _finding: Finding) -> tuple[Step, ...]:
-    return (
-        Step(Words("Save what is there", "先备份现有规则"), "iptables-save > ~/iptables-before.txt"),
-        Step(
-            Words(
-                "Reboot the drained node: nothing creates the relics again, Calico and kube-proxy write theirs anew",
-                "排空并重启节点：残留规则不会再生成，Calico 与 kube-proxy 会重新写入自己的规则",
-            ),
-            "kubectl drain <node> --ignore-daemonsets && reboot",
-            "disruptive",
-        ),
-        Step(
-            Words(
-                "If a service restores them at boot, take them out of its file",
-                "若有服务在启动时恢复规则，从其文件中删除",
-            ),
-            "grep -rln -e WEAVE -e KUBE-ROUTER -e CILIUM /etc/iptables /etc/sysconfig/iptables",
-        ),
+def of_its_owner(seen: Seen) -> Finding | None:
+    fits = seen.hits and not seen.foreign
+    return ruled_out(seen.hits[:1], plugin=_MAKERS[seen.hits[0].sign]) if fits else None
+
+
+def without_owner(seen: Seen) -> Finding | None:
+    if not seen.foreign:
+        return None
+    chains = _chains(seen.relics)
+    dropping = [hit for hit in seen.relics if "DROP" in hit.line or "REJECT" in hit.line]
+    absent = _listed(seen.picture) or seen.said or seen.links
+    strength = LIKELY if seen.trouble or dropping else POSSIBLE
+    if absent:
+        strength = PROVEN if dropping and seen.trouble else STRONG
+    blamed = culprits(
+        named("rule", *chains),
+        named("program", *seen.foreign),
+        named("interface", *(link.name for link in seen.links)),
+        named("node", seen.relics[0].host),
+        IPTABLES,
+    )
+    evidence = (*dropping[:2], *seen.relics[:2], *seen.links[:1], *seen.said[:1], *seen.trouble[:1])
+    return found(
+        strength, blamed, evidence, plugin=seen.foreign[0], chains=chains[:_CHAINS_SHOWN], node=seen.relics[0].host
     )
 
 
+def blanket_masquerade(seen: Seen) -> Finding | None:
+    if not seen.blanket or not (seen.trouble or seen.said):
+        return None
+    blamed = culprits(Culprit("rule", "MASQUERADE"), IPTABLES, named("node", seen.blanket[0].host))
+    return found(LIKELY, blamed, (*seen.blanket[:1], *seen.trouble[:1]), node=seen.blanket[0].host)
+
+
+def forward_refused(seen: Seen) -> Finding | None:
+    """Behind Calico's jump and before its accepting rule: what Calico only marks is refused."""
+    if not seen.closing:
+        return None
+    suffered = harm(seen.picture)
+    met = [rule for rule in seen.closing if rule.packets]
+    host = seen.closing[0].host
+    strength = HINT if not suffered else STRONG if met else LIKELY
+    blamed = culprits(Culprit("rule", "FORWARD"), IPTABLES, named("node", host))
+    evidence = (*(met or seen.closing)[:1], *seen.closing[:1], *suffered[:2])
+    return found(strength, blamed, evidence, verdict=seen.closing[0].verdict, node=host)
+
+
+def forward_policy(seen: Seen) -> Finding | None:
+    drop = seen.drop
+    if not drop or not seen.said:
+        return None
+    blamed = culprits(named("rule", "FORWARD", "-P FORWARD DROP"), named("node", drop.host))
+    evidence = (drop, *seen.trouble[:1])
+    return found(LIKELY if seen.trouble else POSSIBLE, blamed, evidence, node=drop.host)
+
+
+def foreign_rule(seen: Seen) -> Finding | None:
+    return found(HINT, (IPTABLES,), (*seen.blanket[:1], seen.drop)) if seen.blanket or seen.drop else None
+
+
+def fix(picture: Picture, finding: Finding) -> Iterator[Do | Step]:
+    yield do("save")
+    if finding.rule == "forward-refused":
+        known = any("icmp-host-prohibited" in exhibit.text for exhibit in picture.commands("iptables"))
+        yield do("find-refusal")
+        yield do("take-refusal" if known and finding.value("verdict") == "REJECT" else "take-numbered")
+        yield do("file")
+    elif finding.rule == "blanket-masquerade":
+        yield do("take-masquerade")
+        yield do("file")
+    elif finding.rule == "forward-policy":
+        yield do("accept-policy")
+        yield do("file")
+    else:
+        yield do("restored")
+        yield from drain_node(picture, finding.value("node"))
+        yield do("reboot")
+
+
 CAUSE = Cause(
+    module=__name__,
     id="leftover-iptables",
     code="TRT8006",
     severity="medium",
-    name=Words("leftover firewall rules", "残留防火墙规则"),
-    what=Words(
-        "Chains or policies of earlier network plugins or scripts still drop or rewrite traffic.",
-        "之前的网络插件或脚本遗留的链或策略仍在丢弃或改写流量。",
-    ),
     explains=("traffic-dead", "service-dead", "bgp-down", "not-ready"),
-    look_alikes=(
-        ("bgp-port-blocked", Words("there a managed rule closes 179", "由受管理的规则关闭 179")),
-        ("firewalld-interference", Words("there firewalld's own table rejects", "由 firewalld 自己的表拒绝")),
-    ),
-    signs=(
-        WEAVE,
-        WEAVE_CHAIN,
-        ROUTER,
-        ROUTER_POLICY,
-        ROUTER_POD,
-        CILIUM,
-        CILIUM_INPUT,
-        FLANNEL,
-        FLANNEL_NAT,
-        FORWARD_DROP,
-    ),
-    judge=judge,
-    ask=Ask(
-        "iptables-save | grep -v -e cali -e 'KUBE-S' | head -60; kubectl get ds -A; ip -br link",
-        Words("chains of a plugin that has no DaemonSet", "存在某插件的链，但没有对应的 DaemonSet"),
-    ),
+    signs=(*RELICS, FORWARD_DROP, DNS_FAILED),
+    look=Seen,
+    rules=(of_its_owner, without_owner, blanket_masquerade, forward_refused, forward_policy, foreign_rule),
     fix=fix,
-    verify=(
-        Step(
-            Words("Nothing foreign is left", "不再有外来规则"),
-            "iptables-save | grep -c -e WEAVE -e KUBE-ROUTER -e CILIUM",
-        ),
-    ),
-    prevent=(Words("Reboot nodes when the network plugin changes.", "更换网络插件时重启节点。"),),
+    prevents={
+        "reboot": lambda _picture, finding: finding.rule == "without-owner",
+        "own": lambda _picture, finding: finding.rule != "without-owner",
+    },
 )

@@ -245,9 +245,8 @@ def _pods(picture: Picture, cidr: str, use: PoolUse | None) -> Count | None:
 
 def _listed(picture: Picture, cidr: str) -> Count | None:
     """Pod rows count only when the whole cluster was listed."""
-    whole = [
-        e for e in picture.exhibits if _compiled(r"get (?:pods?|po)\b.*(?: -A|--all-namespaces)").search(e.command)
-    ]
+    of_all = _compiled(r"get (?:pods?|po)\b.{0,300}(?: -A|--all-namespaces)")
+    whole = [e for e in picture.exhibits if of_all.search(e.command)]
     if not whole or any(" | " in e.command for e in whole):
         return None
     pods = {pod.name: pod for pod in picture.of(Pod) if pod.ip and within(pod.ip, cidr)}
@@ -276,7 +275,7 @@ def owners(picture: Picture) -> list[str]:
 
 def _owners_listed(lines: Iterable[str]) -> Iterator[str]:
     """`host:w3`, perhaps counted by uniq, and names of affinities: the node, then the block with dashes."""
-    pattern = _compiled(r"\s*+(?:blockaffinity\S{0,80}/)?(\S{1,260})-\d{1,3}-\d{1,3}-\d{1,3}-\d{1,3}-\d\d(?:\s|$)")
+    pattern = _compiled(r"\s{0,40}+(?:blockaffinity\S{0,80}/)?(\S{1,260})-\d{1,3}-\d{1,3}-\d{1,3}-\d{1,3}-\d\d(?:\s|$)")
     counted_host = _compiled(r"\s*(?:\d+\s+)?\"?host:([\w.-]+)")
     for line in lines:
         match = counted_host.match(line[:400]) or pattern.match(line[:400])

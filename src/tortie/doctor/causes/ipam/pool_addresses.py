@@ -41,7 +41,7 @@ def holds_pool(picture: Picture, command: str, cidr: str) -> bool:
 
 def _of_pool(command: str, cidr: str) -> bool:
     """The command counts rows by the beginning of an address, and that beginning lies in this pool."""
-    for text in _compiled(r"grep [^|;]*?((?:\d{1,3}\\?\.){2,3})").findall(command):
+    for text in _compiled(r"grep [^|;]{0,200}?((?:\d{1,3}\\?\.){2,3})").findall(command):
         parts = text.replace("\\", "").strip(".").split(".")
         if within(".".join([*parts, "0", "0"][:4]), cidr) or cidr.startswith(".".join(parts) + "."):
             return True

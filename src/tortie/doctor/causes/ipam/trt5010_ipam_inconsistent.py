@@ -33,7 +33,7 @@ ANNOTATIONS: Final = {
 }
 GONE: Final = ("Completed", "Evicted", "Succeeded", "Failed", "Terminating", "Error")
 _IPV4: Final = re.compile(r"(?:\d{1,3}\.){3}\d{1,3}")
-_LISTED: Final = re.compile(r"\s+((?:\d{1,3}\.){3}\d{1,3})\s")  # an address that begins a line of the check
+_LISTED: Final = re.compile(r"\s++((?:\d{1,3}\.){3}\d{1,3})\s")  # an address that begins a line of the check
 
 
 class Tunnel(NamedTuple):

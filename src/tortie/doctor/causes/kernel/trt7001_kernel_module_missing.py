@@ -195,7 +195,7 @@ def fix(picture: Picture, finding: Finding) -> Iterator[Do | Step]:
         yield do("boot")  # there is nothing to load, and no package for a kernel that was replaced
         return
     modules = dict(finding.values).get("modules")
-    for module in [*modules][:3] if isinstance(modules, list) else []:
+    for module in [*modules][:3] if isinstance(modules, tuple) else []:
         yield do("load", module=module)
     kernels = [version.version for version in picture.versions("kernel")]
     systems = " ".join([*kernels, *(node.os_image for node in picture.of(Node))])

@@ -158,7 +158,7 @@ def nothing_missing(seen: Seen) -> Finding | None:
 
 def fix(picture: Picture, finding: Finding) -> Iterator[Do | Step]:
     told = dict(finding.values).get("problems")
-    problems = set(told) if isinstance(told, list) else set()
+    problems = set(told) if isinstance(told, tuple) else set()
     for alone in ("kernel", "no-bpffs"):
         if alone in problems:
             yield do(alone)

@@ -31,7 +31,7 @@ SWAP_ON: Final = Sign("swap-on", "running with swap on is not")  # screens cut t
 ACCEPTED: Final = Sign("swap-accepted", "failSwapOn: false")
 ACCEPTED_FLAG: Final = Sign("swap-accepted-flag", "--fail-swap-on=false")
 _DEVICE: Final = re.compile(
-    r"(/(?:dev|swap|var|mnt|home)[\w./-]*|/swap\w*)\s+(?:partition|file)\b|\bswap\S*\s+(/dev/[\w./-]+)"
+    r"(/(?:dev|swap|var|mnt|home)[\w./-]{0,100}|/swap\w{0,60})\s+(?:partition|file)\b|\bswap\S{0,60}\s+(/dev/[\w./-]+)"
 )
 _ANY_DEVICE: Final = re.compile(r"(/dev/(?:sd|vd|xvd|nvme|dm-|mapper/|zram)[\w./-]*|/swap[\w.]*)")
 _FREE: Final = re.compile(r"^Swap:\s+([\d.]+)", re.M)
@@ -142,7 +142,7 @@ def _devices(picture: Picture) -> tuple[list[str], list[Place]]:
             continue
         for index, line in enumerate(exhibit.lines):
             found_here = [one or two for one, two in _DEVICE.findall(line)]
-            if re.search(r"\bswap\b.*\bactive\b|\[SWAP\]", line):
+            if re.search(r"\bswap\b.{0,200}\bactive\b|\[SWAP\]", line):
                 found_here += _ANY_DEVICE.findall(line) or [line.split()[0].lstrip("●├─└ ")]
             total = _FREE.match(line)
             if found_here or (total and float(total[1]) > 0):

@@ -23,11 +23,13 @@ from tortie.doctor.causes.nodes.bgp_evidence import (
     settled,
     unknown_connects,
 )
+from tortie.doctor.causes.nodes.bgp_nat import translated_calls
+from tortie.doctor.causes.nodes.peer_labels import drift, lost
+from tortie.doctor.causes.nodes.router_ids import IDENTIFIER, ROUTER_ID, router_ids
 from tortie.doctor.picture.facts import Session, Setting
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Hit, Sign
 
-IDENTIFIER: Final = Sign("trt1012-identifier", "Bad BGP identifier")
 MESH_COLUMN: Final = Sign("trt1012-mesh-column", "MESHENABLED")
 BGP_PEER: Final = Culprit("resource", "BGPPeer")
 
@@ -63,13 +65,26 @@ class Seen:
         return [setting for setting in self.defined if "elector" in setting.name]
 
 
+def reserved_router_id(seen: Seen) -> Finding | None:
+    """The id itself is refused, not that somebody else has it."""
+    bad = [one for one in router_ids(seen.picture) if one.reserved]
+    return ruled_out(bad[:2], id=bad[0].address) if bad and (seen.same_id or seen.picture.hits(IDENTIFIER)) else None
+
+
 def same_router_id(seen: Seen) -> Finding | None:
     said = seen.picture.hits(IDENTIFIER)
     if not seen.same_id and not (said and not settled(seen.picture)):
         return None
     peers = [session.peer for session in seen.same_id]
     who = culprits(named("peer", *peers), BGP_PEER)
-    return found(STRONG, who, (*seen.same_id[:3], *said[:2]), peers=few(peers), peer=next(iter(peers), ""))
+    # Hashes of names hardly ever meet; they rather end in a range that routers refuse.
+    strength = POSSIBLE if seen.picture.value(ROUTER_ID, "env") == "hash" else STRONG
+    return found(strength, who, (*seen.same_id[:3], *said[:2]), peers=few(peers), peer=next(iter(peers), ""))
+
+
+def labels_gone(seen: Seen) -> Finding | None:
+    how = drift(seen.picture)
+    return ruled_out(how.evidence, bgppeer=lost(seen.picture)[0].peer.name) if how else None
 
 
 def no_peer_left(seen: Seen) -> Finding | None:
@@ -95,6 +110,12 @@ def no_peer_left(seen: Seen) -> Finding | None:
     )  # fmt: skip
 
 
+def made_by_nat(seen: Seen) -> Finding | None:
+    """A host's own rule makes the address that calls."""
+    calls = [call for call in translated_calls(seen.picture) if call.certain]
+    return ruled_out((calls[0].translation, calls[0].hit)) if calls else None
+
+
 def unknown_speaker(seen: Seen) -> Finding | None:
     if not seen.unknown:
         return None
@@ -104,6 +125,8 @@ def unknown_speaker(seen: Seen) -> Finding | None:
     # Without the nodes' addresses the unknown one may be a node's, and then it is another fault.
     told = seen.off or picture.commands("bgppeer")
     strength = STRONG if len(picture.internal_ips()) > 1 else LIKELY if told else POSSIBLE
+    if translated_calls(picture) and not seen.external:
+        strength = POSSIBLE  # rather a node behind a translation
     who = culprits(named("peer", *strangers), BGP_PEER, named("node", node))
     return found(strength, who, seen.unknown[:3], strangers=few(strangers), stranger=strangers[0], node=node)
 
@@ -128,7 +151,7 @@ def configured_peer_down(seen: Seen) -> Finding | None:
 
 @cache
 def _equals() -> re.Pattern[str]:
-    return re.compile(r"(?P<key>[\w./-]+) *== *['\"](?P<value>[\w.-]+)['\"]")
+    return re.compile(r"(?<![\w./-])(?P<key>[\w./-]{1,300}) {0,8}== {0,8}['\"](?P<value>[\w.-]+)['\"]")
 
 
 def _label(seen: Seen) -> str:
@@ -178,6 +201,16 @@ CAUSE = Cause(
     explains=("bgp-down", "bird-not-ready", "not-ready", "traffic-dead", "others-failing", "service-dead"),
     signs=(IDENTIFIER, NO_PEERS, MESH_OFF, MESH_OFF_JSON, MESH_COLUMN, UNKNOWN_CONNECT, SESSION_UP),
     look=Seen,
-    rules=(same_router_id, no_peer_left, unknown_speaker, established, mesh_is_off, configured_peer_down),
+    rules=(
+        reserved_router_id,
+        same_router_id,
+        labels_gone,
+        no_peer_left,
+        made_by_nat,
+        unknown_speaker,
+        established,
+        mesh_is_off,
+        configured_peer_down,
+    ),
     fix=fix,
 )

@@ -30,7 +30,7 @@ SLOW_ANSWER_S: Final = 2.0
 IGNORES_SINCE: Final = (3, 25)
 BIRD: Final = Culprit("program", "bird")
 SOCKET: Final = Culprit("file", "bird.ctl")
-_LINKS = re.compile(r"\bip\s+(?:-\S+\s+)*(?:a|ad|addr|address|l|li|link)\b|/sys/class/net")
+_LINKS = re.compile(r"\bip\s{1,8}(?:-\S{1,30}\s{1,8}){0,8}(?:a|ad|addr|address|l|li|link)\b|/sys/class/net")
 _LINK_NAMED = re.compile(r"\b(?:dev|show|sh|s)\s+([a-z][\w.-]*\d)\b")
 
 

@@ -134,7 +134,7 @@ def _calico_image(picture: Picture) -> str:
     images = [c.image for c in picture.of(Container) if "calico" in c.image]
     if images:
         return images[-1]
-    pattern = re.compile(r"(?<![\w./-])[\w./-]{0,200}?(?:calico|tigera)[\w./-]{0,200}:v?\d[\w.-]*")
+    pattern = re.compile(r"(?<![\w./-])(?=[\w./-]{0,200}?(?:calico|tigera))[\w./-]{1,300}+:v?\d[\w.-]{0,100}")
     lines = (line[:500] for exhibit in picture.exhibits for line in (exhibit.command, *exhibit.lines[:100]))
     return next((match.group() for line in lines if (match := pattern.search(line))), "")
 

@@ -37,6 +37,13 @@ RULES: Final = (
         r"(?:deleted|removed) (?:the |this |that )?nodes?\b|(?:删掉|删除|移除|剔除)了?~(?:节点|node)",
     ),
     Rule(
+        "labels-lost",
+        "label|标签",
+        r"\blabels?~(?:gone|lost|missing now|dropped|removed|wiped|disappeared|no longer|not there any ?more)|"
+        r"(?:lost|dropped|removed|wiped|cleaned up|without)~\b(?:node )?labels?|"
+        r"标签~(?:没了|丢了|丢失|不见|被?(?:删|清|覆盖)|没有带|没带)|(?:删|清理?|丢)(?:掉|除)?了?~标签",
+    ),
+    Rule(
         "docker-network-created",
         "docker|compose",
         r"docker.compose|docker network create|created? (?:a |another )?docker (?:network|bridge)|(?:创建|"

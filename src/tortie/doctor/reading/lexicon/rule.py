@@ -17,7 +17,12 @@ from typing import Final, NamedTuple
 
 _NOT_IN_A_WORD: Final = r"(?!(?<=[a-z0-9_])[a-z0-9_])"  # not between two letters of one word
 _CLAUSE: Final = rf"[^.;。；!?！？,，]{{0,40}}?{_NOT_IN_A_WORD}"
+_TWO_CLAUSES: Final = rf"[^.;。；!?！？,，]{{0,80}}?{_NOT_IN_A_WORD}"
 _SENTENCE: Final = rf"[^.;。；!?！？]{{0,40}}?{_NOT_IN_A_WORD}"
+# A word that may be there between two stretches says nothing, and takes the square of the work.
+_NOTHING_BETWEEN: Final = re.compile(r"~\(\?:[^()]{1,200}\)\?~")
+# What is behind a word's end never begins inside of it.
+_ENDING: Final = re.compile(r"(\\w|\[\\w[.-]{1,3}\])([*+])(?![+?])")
 
 
 class Rule(NamedTuple):
@@ -35,5 +40,6 @@ class Rule(NamedTuple):
 
 @cache
 def _compiled(words: str) -> re.Pattern[str]:
+    words = _ENDING.sub(r"\1\2+", _NOTHING_BETWEEN.sub(lambda _: _TWO_CLAUSES, words))
     stretched = words.replace("~", _CLAUSE).replace("≈", _SENTENCE)
     return re.compile(f"{_NOT_IN_A_WORD}(?:{stretched})", re.IGNORECASE)

@@ -81,7 +81,10 @@ _KIND_OF: Final = (
 )
 _KIND: Final = {word: kind for words, kind in _KIND_OF for word in words}
 _SELECTS: Final = Pattern(r"[=!]=|\bhas\(|\ball\(\)|\bin \{")
-_GET: Final = Pattern(r"\b(?:calicoctl\S*|calico)\s(?:\S+\s+){0,4}?get\s+(?:-\S+\s+)*([\w]+)")
+_GET: Final = Pattern(
+    r"\b(?:calicoctl\S{0,40}|calico)\s(?:\S{1,60}\s{1,8}){0,4}?get\s{1,8}"
+    r"(?:-\S{1,40}\s{1,8}){0,6}(\w+)"
+)
 
 
 def read(exhibit: Exhibit) -> Iterator[Fact]:

@@ -65,7 +65,7 @@ def _endpoints(command: str) -> list[str]:
 def _endpoint(command: str) -> str:
     if found := _endpoints(command):
         return found[0]
-    reading = re.search(r"(/[\w./-]+\.(?:crt|pem|cert))", command)
+    reading = re.search(r"(?<![\w./-])(/[\w./-]{1,300}\.(?:crt|pem|cert))", command)
     return reading[1] if reading else ""
 
 
@@ -157,7 +157,9 @@ def _kubeadm(exhibit: Exhibit) -> Iterator[Fact]:
 
 
 def _tokens(exhibit: Exhibit) -> Iterator[Fact]:
-    source = re.search(r"(/[\w.-]+/[\w./-]*(?:kubeconfig|token)[\w./-]*)", exhibit.command)
+    source = re.search(
+        r"(?<![\w./-])(/[\w.-]{1,100}/[\w./-]{0,300}(?:kubeconfig|token)[\w./-]{0,300})", exhibit.command
+    )
     for index, line in rows(exhibit):
         if len(line) > 4000:
             continue

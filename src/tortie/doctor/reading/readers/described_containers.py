@@ -19,7 +19,7 @@ _STATES: Final = ("State", "Last State")
 _PROBES: Final = ("Liveness", "Readiness", "Startup")
 _BLOCKS: Final = ("Limits", "Requests", "Command", "Args", "Environment", "Mounts", "Environment Variables from")
 _PROBE: Final = re.compile(
-    r"(?P<action>\S.*?)?\s*delay=(?P<delay>\S+)\s+timeout=(?P<timeout>\S+)\s+period=(?P<period>\S+)\s+"
+    r"(?P<action>\S.*?)?\s*delay=(?P<delay>\S{1,40})\s+timeout=(?P<timeout>\S{1,40})\s+period=(?P<period>\S{1,40})\s+"
     r"#success=(?P<success>\d+)\s+#failure=(?P<failure>\d+)"
 )
 

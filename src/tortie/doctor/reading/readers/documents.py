@@ -11,6 +11,7 @@ from typing import Final
 
 from tortie.doctor.picture.facts import Fact
 from tortie.doctor.reading.exhibit import Exhibit
+from tortie.doctor.reading.long_lines import whole_lines
 from tortie.doctor.reading.readers import fragments
 from tortie.doctor.reading.readers.fragment_conditions import conditions_alone
 from tortie.doctor.reading.readers.yaml_tree import Tree, closed, failed_line, load, load_json
@@ -41,6 +42,7 @@ def _is_json(text: str) -> bool:
 
 
 def read(exhibit: Exhibit) -> Iterator[Fact]:
+    exhibit = whole_lines(exhibit)
     text = exhibit.text
     if _is_json(text):
         yield from _json(exhibit)

@@ -85,7 +85,7 @@ def _lost(exhibit: Exhibit) -> Iterator[Fact]:
 
 def _long(exhibit: Exhibit) -> Iterator[Fact]:
     folders = _folders(exhibit)
-    itself = re.search(r"\bls\s+(?:\S+\s+)*?-\w*d", exhibit.command) is not None
+    itself = re.search(r"\bls\s{1,8}(?:\S{1,200}\s{1,8}){0,12}?-\w{0,8}d", exhibit.command) is not None
     folder = folders[0] if folders else ""
     kept = 0
     for index, raw in enumerate(exhibit.lines):
@@ -117,7 +117,8 @@ def _short(exhibit: Exhibit) -> Iterator[Fact]:
         return
     folder = folders[0] if folders else ""
     counted = bool(re.search(r"\|\s*(?:wc|xargs|awk|md5sum)\b", exhibit.command))
-    if counted or re.search(r"\bls\s+(?:\S+\s+)*?-\w*[lgo]", exhibit.command) or ran(exhibit, "ll"):
+    long = re.search(r"\bls\s{1,8}(?:\S{1,200}\s{1,8}){0,12}?-\w{0,8}[lgo]", exhibit.command)
+    if counted or long or ran(exhibit, "ll"):
         return
     kept = 0
     for index, line in rows(exhibit):

@@ -19,6 +19,7 @@ KEPT: Final = 1_000  # rules of one exhibit
 _HOOKS: Final = ("PREROUTING", "INPUT", "FORWARD", "OUTPUT", "POSTROUTING")
 _OWN: Final = ("cali", "KUBE", "DOCKER", "CNI-")
 _DECIDES: Final = ("ACCEPT", "DROP", "REJECT")
+_TRANSLATES: Final = ("MASQUERADE", "SNAT")
 _UNITS: Final = {"": 1, "K": 1_000, "M": 1_000_000, "G": 1_000_000_000, "T": 1_000_000_000_000}
 _CHAIN: Final = Pattern(r"^Chain (\S+) \((?:policy (\w+)(?: (\d+)([KMGT]?) packets)?|(?:\d+|-\d+) references)")
 # num? pkts bytes target prot opt in out source destination, or without counters: target prot opt source destination.
@@ -45,8 +46,14 @@ _NFT_RULE: Final = Pattern(
     r"(?:^|.* )(?:(accept|drop|reject|return|queue)|(?:jump|goto) ([\w.-]+))"
     r"(?: with [\w ,-]{1,80})?(?: # handle \d+)?(?: comment \"[^\"]{0,300}\")?$"
 )
+_NFT_NAT: Final = Pattern(
+    r"(?:^|.* )(masquerade|snat)(?: (?:ip6? )?to (\S{1,60}))?(?: [\w, -]{1,40})?(?: # handle \d+)?$"
+)
 _NFT_COUNTER: Final = Pattern(r"\bcounter packets (\d+) bytes \d+ ?")
-_ASKED: Final = Pattern(r"ip6?tables\S*(?: -\S+)* -\w*[LS]\w* (?:-\S+ )*([A-Za-z][\w-]+)")
+_ASKED: Final = Pattern(
+    r"ip6?tables\S{0,40}(?: -\S{1,60}){0,8}? -\w{0,6}[LS]\w{0,6} (?:-\S{1,60} ){0,8}([A-Za-z][\w-]{1,60})"
+)
+_BY_COUNT: Final = Pattern(r"\bwc\b|grep\s{1,8}(?:-\w{1,12}\s{1,8}){0,8}-\w{0,8}c")
 _IN_TABLE: Final = Pattern(r"(?:-t ?|--table[ =])(\w+)")
 _WRITTEN_BY: Final = Pattern(
     r"^# (?:Generated|Completed) (?:by|on) ?(ip6?tables|xtables)(-nft|-legacy)?-save v([\d.]+)"
@@ -81,7 +88,7 @@ def rule_counts(exhibit: Exhibit) -> Iterator[RuleCount]:
     if "ptables" not in exhibit.command or len(exhibit.lines) > 40:
         return
     asked = [match for segment in segments(exhibit.command) if (match := _COUNTS.search(segment))]
-    asked = [match for match in asked if re.search(r"\bwc\b|grep\s+(?:-\w+\s+)*-\w*c|grep\s+-\w*c", match[2])]
+    asked = [match for match in asked if _BY_COUNT.search(match[2])]
     found = [
         (i, number) for i, line in rows(exhibit) if (number := re.fullmatch(r"(?:[\w-]{1,30}[:=]? )?(\d{1,9})", line))
     ]
@@ -171,7 +178,7 @@ def _tidy(matches: str) -> str:
 def _worth(rule: FilterRule) -> bool:
     if rule.chain in _HOOKS or rule.refuses:
         return True
-    return rule.verdict in _DECIDES and not rule.chain.startswith(_OWN)
+    return rule.verdict in (*_DECIDES, *_TRANSLATES) and not rule.chain.startswith(_OWN)
 
 
 def _nft(exhibit: Exhibit) -> Iterator[Fact]:
@@ -200,6 +207,16 @@ def _nft(exhibit: Exhibit) -> Iterator[Fact]:
             if hook or _worth(rule):
                 kept += 1
                 yield rule
+        elif chain and kept < KEPT and not chain.startswith(_OWN) and (match := _NFT_NAT.match(line)):
+            kept += 1
+            yield _translating(exhibit, index, line, match)._replace(chain=chain, table=table, hook=hook)
+
+
+def _translating(exhibit: Exhibit, index: int, line: str, match: re.Match[str]) -> FilterRule:
+    counter = _NFT_COUNTER.search(line)
+    matches = _NFT_COUNTER.sub("", line[: match.start(1)]).strip() + (f" to:{match[2]}" if match[2] else "")
+    rule = _rule("", match[1].upper(), matches.strip(), int(counter[1]) if counter else None)
+    return rule._replace(place=exhibit.place(index), backend="nft", host=exhibit.host)
 
 
 _NOWHERE: Final = Exhibit("", 0, ("",)).place(0)

@@ -91,7 +91,10 @@ def _backends(exhibit: Exhibit) -> Iterator[Fact]:
 
 def _iptables(exhibit: Exhibit) -> Iterator[Fact]:
     chain, kept = "", 0
-    asked = re.search(r"iptables\b.{0,200}?\s-\w{0,6}[LS]\w{0,6}\s++(?:-\S++\s++)*+([A-Za-z][\w-]++)", exhibit.command)
+    asked = re.search(
+        r"iptables\b.{0,200}?\s-\w{0,6}[LS]\w{0,6}\s{1,8}+(?:-\S{1,60}+\s{1,8}+){0,8}+([A-Za-z][\w-]{1,60}+)",
+        exhibit.command,
+    )
     if asked:
         chain = asked[1]
     for index, line in rows(exhibit):

@@ -36,7 +36,7 @@ KNOWN: Final = {
         "logSeverityScreen", "ignoreLooseRPF", "xdpEnabled", "genericXDPEnabled", "datastoreType", "bpfLogLevel",
         "bpfConnectTimeLoadBalancing", "iptablesLockTimeout", "iptablesRefreshInterval", "routeSource",
         "floatingIPs", "nftablesMode", "failsafeInboundHostPorts", "failsafeOutboundHostPorts", "interfacePrefix",
-        "interfaceExclude",
+        "interfaceExclude", "iptablesFilterDenyAction",
     ),
     "bgpconfig": (
         "nodeToNodeMeshEnabled", "asNumber", "listenPort", "serviceClusterIPs", "serviceExternalIPs", "bindMode",

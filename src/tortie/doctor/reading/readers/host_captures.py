@@ -13,7 +13,7 @@ from tortie.doctor.reading.readers.host_patterns import Pattern
 
 KEPT: Final = 200  # lines of one capture
 _PACKET: Final = Pattern(r"^\d\d:\d\d:\d\d\.\d{3,6} (?:\S+ +(?:In|Out|B|M) +)?(?:IP6? |ARP|ethertype)")
-_DEVICE: Final = Pattern(r"\btcpdump\b.*?\s-\w*i\s*(\S+)")
+_DEVICE: Final = Pattern(r"\btcpdump\b.{0,300}?\s-\w{0,8}i\s{0,8}(\S{1,60})")
 _LISTENING: Final = Pattern(r"listening on ([\w.-]+)")
 _COUNTER: Final = Pattern(r"^((?:Udp|Ip|Tcp|Icmp)\w+)\s+(\d+)\s+[\d.]+$")
 _NM_LONG: Final = Pattern(r"^([\w.-]+): ((?:connected|connecting|disconnected|unmanaged|unavailable)\b.*)$")

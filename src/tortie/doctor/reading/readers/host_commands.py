@@ -10,7 +10,7 @@ from tortie.doctor.reading.exhibit import Exhibit
 from tortie.doctor.reading.readers.host_patterns import Pattern
 
 IPV4 = r"(?:\d{1,3}|[xX*]{1,3})(?:\.(?:\d{1,3}|[xX*]{1,3})){3}"
-IPV6 = r"[0-9a-fA-F]{0,4}:[0-9a-fA-F:]{0,40}:[0-9a-fA-F:.]{0,40}"
+IPV6 = r"[0-9a-fA-F]{0,4}:(?=[0-9a-fA-F:]{0,40}:)[0-9a-fA-F:.]{1,60}"
 IP = f"(?:{IPV4}|{IPV6})"
 LONG = 2_000  # characters
 LOOPS = 64  # turns of a loop that are followed

@@ -13,7 +13,9 @@ from tortie.doctor.reading.readers.host_patterns import Pattern
 
 _HEAD: Final = Pattern(rf"^PING (\S+)(?: \(({IP})\))?[^\d]*(\d+)?(?:\(\d+\))?")
 _REPLY: Final = Pattern(r"^\d+ bytes from ")
-_STATS: Final = Pattern(r"(\d+)(?: packets)? transmitted, (\d+)(?: packets)? received.*?([\d.]+)% packet loss")
+_STATS: Final = Pattern(
+    r"(?<!\d)(\d{1,12})(?: packets)? transmitted, (\d{1,12})(?: packets)? received.{0,120}?([\d.]{1,8})% packet loss"
+)
 _OF: Final = Pattern(r"^--- (\S+) ping statistics")
 _FAILS: Final = (
     "Destination Host Unreachable",

@@ -33,7 +33,7 @@ def routes_and_rules(exhibit: Exhibit) -> Iterator[Fact]:
 
 
 def _squeezed(command: str) -> str:
-    return re.sub(r"\bip (?:-\S+ )*r(?:o|oute)? g(?:et)? ", "ip route get ", " ".join(command.split()))
+    return re.sub(r"\bip (?:-\S{1,30} ){0,8}r(?:o|oute)? g(?:et)? ", "ip route get ", " ".join(command.split()))
 
 
 def _routes(exhibit: Exhibit) -> Iterator[Fact]:

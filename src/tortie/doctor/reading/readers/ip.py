@@ -36,7 +36,9 @@ _SYS: Final = Pattern(r"/sys/class/net/([\w.-]+)/mtu(?:\s*:\s*|\s+)(\d+)$")
 _SYS_PAIR: Final = Pattern(r"^([\w.-]+)[:\s]\s*(\d{3,5})$")
 _NEIGH: Final = Pattern(rf"^({IP}) dev (\S+)\s.*?\b(REACHABLE|STALE|DELAY|PROBE|FAILED|INCOMPLETE|PERMANENT|NOARP)\b")
 _FEATURES: Final = 400  # more than any driver has
-_NO_DEVICE: Final = Pattern(r'Device "([^"]+)" does not exist|Cannot find device "([^"]+)"|([\w.-]+): error fetching')
+_NO_DEVICE: Final = Pattern(
+    r'Device "([^"]{1,64})" does not exist|Cannot find device "([^"]{1,64})"|(?<![\w.-])([\w.-]{1,64}): error fetching'
+)
 
 
 def read(exhibit: Exhibit) -> Iterator[Fact]:

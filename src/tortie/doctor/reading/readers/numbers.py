@@ -11,7 +11,7 @@ from tortie.doctor.reading.exhibit import Exhibit
 from tortie.doctor.reading.readers.bounds import bounded
 
 _COUNTS: Final = re.compile(
-    r"\bwc\s+-[lwc]+|\bwc\b|grep\s+(?:-\w+\s+)*-\w*c\w*\b|--count\b|\blength\b|\bnproc\b|uniq\s+-c|/proc/sys/|conntrack\s+(?:-C|--count)"
+    r"\bwc\s+-[lwc]+|\bwc\b|grep\s{1,8}(?:-\w{1,12}\s{1,8}){0,8}-\w{0,8}c\w*\b|--count\b|\blength\b|\bnproc\b|uniq\s+-c|/proc/sys/|conntrack\s+(?:-C|--count)"
 )
 _NUMBER: Final = re.compile(
     r"\s*(?:[\w./:-]{0,200}[A-Za-z/:][\w./:-]{0,200}[:=]\s*)?(\d{1,15})(?:\s+(?:/\S+|total))?\s*$"

@@ -210,7 +210,7 @@ def _commanded(exhibit: Exhibit) -> Iterator[Fact]:
             if names and re.match(r"[\d.]{7,15}$|[0-9a-fA-F:]*:[0-9a-fA-F:.]+$", address):
                 for name in names:
                     yield Setting(exhibit.place(index), "hosts", name, address, "", exhibit.host)
-    if match := re.search(r"(?:cat|head|more)\s[^|;]*?/proc/sys/([\w./-]+)", command):
+    if match := re.search(r"(?:cat|head|more)\s[^|;]{0,200}?/proc/sys/([\w./-]+)", command):
         value = next((i for i, line in enumerate(exhibit.lines) if line.strip()), None)
         if (
             value is not None
@@ -220,7 +220,9 @@ def _commanded(exhibit: Exhibit) -> Iterator[Fact]:
             name = match[1].replace("/", ".")
             yield Setting(exhibit.place(value), "sysctl", name, exhibit.lines[value].strip(), "", exhibit.host)
     if match := re.search(
-        r"sysctl\s+(?:-\w+\s+)*-\w*n\w*((?:\s+[a-z]\w*[./][\w./-]+)+)\s*[\"']?\s*(?:$|[|;])", command
+        r"sysctl\s{1,8}(?:-\w{1,12}\s{1,8}){0,6}-\w{0,8}n\w{0,8}((?:\s{1,8}[a-z]\w{0,30}[./][\w./-]{1,200}){1,40})"
+        r"\s{0,8}[\"']?\s{0,8}(?:$|[|;])",
+        command,
     ):
         yield from _bare_values(exhibit, match[1].replace("/", ".").split())
     if "jsonpath" in command or "jq " in command:

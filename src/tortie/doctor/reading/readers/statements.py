@@ -30,8 +30,8 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
-from functools import cache
-from typing import NamedTuple
+from functools import cache, lru_cache
+from typing import Final, NamedTuple
 
 from tortie.doctor.picture.facts import Statement
 from tortie.doctor.reading.exhibit import Exhibit
@@ -39,7 +39,7 @@ from tortie.doctor.reading.hearsay import asks_inside, long_mended, without_cita
 from tortie.doctor.reading.lexicon import ALIASES, RULES, Rule
 from tortie.doctor.reading.prose import FAR_EAST, hosts_in
 
-_LONGEST = 1000  # characters of one sentence that are looked at
+LONGEST: Final = 600  # characters of one sentence that are looked at
 _END = re.compile(r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)(?<!vs\.)(?<!etc\.)\s+|(?<=[。！？；])|;\s+")
 _GUESS = re.compile(
     r"\b(?:maybe|perhaps|probably|possibly|presumably|i (?:think|guess|suspect|assume|believe|suppose)|we "
@@ -151,7 +151,7 @@ def sentences(lines: tuple[str, ...]) -> Iterator[Sentence]:
 
 
 def _split(rows: list[tuple[int, str]]) -> Iterator[Sentence]:
-    text = " ".join(row for _, row in rows[: _LONGEST * 4])[: _LONGEST * 4]
+    text = " ".join(row for _, row in rows[: LONGEST * 4])[: LONGEST * 4]
     starts: list[int] = []
     offset = 0
     for _, row in rows:
@@ -165,17 +165,24 @@ def _split(rows: list[tuple[int, str]]) -> Iterator[Sentence]:
         if piece:
             first = rows[bisect_right(starts, begin) - 1][0]
             last = rows[bisect_left(starts, max(end, begin + 1)) - 1][0]
-            yield Sentence(piece[:_LONGEST], first, last)
+            yield Sentence(piece[:LONGEST], first, last)
         begin = end
 
 
 def said(sentence: Sentence) -> Iterator[tuple[str, tuple[str, ...]]]:
     """The kinds that a sentence states, with their values; each kind once."""
-    text = sentence.text
+    yield from _said(sentence.text, sentence.asks)
+
+
+@lru_cache(maxsize=1024)  # some texts say the same again and again
+def _said(text: str, asks: bool) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    return tuple(_all_said(text, asks))
+
+
+def _all_said(text: str, asks: bool) -> Iterator[tuple[str, tuple[str, ...]]]:
     low = text.lower()
     certain = without_citations(_certain(_DESK.sub(lambda match: "." * len(match.group()), text)))
     over = long_mended(text)
-    asks = sentence.asks
     found: dict[str, tuple[str, ...]] = {}
     for rule in _with_a_key_in(low):
         if rule.kind in found or (asks and rule.kind not in _ASKING) or (rule.kind == "suffers" and asks_inside(text)):

@@ -23,14 +23,14 @@ from tortie.doctor.reading.readers.web_answers import Answer, answer, named, sty
 
 _TOOLS: Final = ("nc", "ncat", "netcat", "telnet", "curl", "wget", "openssl", "bash", "nmap")
 _PORTS: Final = {"https": 443, "http": 80}
-_UDP: Final = Pattern(r"\b(?:nc|ncat|netcat)\s(?:\S+\s+)*?-[a-z0-9]*u")
+_UDP: Final = Pattern(r"\b(?:nc|ncat|netcat)\s(?:\S{1,100}\s{1,8}){0,12}?-[a-z0-9]{0,8}u")
 _URL: Final = Pattern(r"\b(https?)://(\[[^\]]+\]|[^\s/:'\"]+)(?::(\d+))?")
 _DEV_TCP: Final = Pattern(r"/dev/(?:tcp|udp)/([^/\s'\")]+)/(\d+)")
 _PLACED: Final = (
     Pattern(rf"Ncat: (Connected) to ({IP}|[\w.-]+):(\d+)"),
     Pattern(r"Connection to (?P<a>\S+) (?P<p>\d+) port \[.*(?P<r>succeeded)"),
     Pattern(r"nc: connect to (?P<a>\S+)(?: \([^)]*\))? port (?P<p>\d+) \(\w+\):? (?P<r>.+)"),
-    Pattern(r"\[(?P<a>[^\]]+)\] (?P<p>\d+)(?: \([^)]*\))? ?:? (?P<r>open|Connection (?:refused|timed)|.*rout.*)"),
+    Pattern(r"\[(?P<a>[^][]{1,80})\] (?P<p>\d+)(?: \([^)]*\))? ?:? (?P<r>open|Connection (?:refused|timed)|.*rout.*)"),
     Pattern(r"^(?:nc: )?\S+ \((?P<a>[^\s:()]+|\[[^\]]+\]):(?P<p>\d+)\):? (?P<r>open|\w.*)"),
     Pattern(r"/dev/tcp/(?P<a>[^/\s]+)/(?P<p>\d+): (?P<r>.+)"),
     Pattern(
@@ -38,7 +38,7 @@ _PLACED: Final = (
         r"(?: after \d+ ms)?[:;,] (?P<r>.+)"
     ),
     Pattern(r"connect to (?P<a>\S+) port (?P<p>\d+)(?: from \S+ port \d+)? failed: (?P<r>.+)"),
-    Pattern(r"[Cc]onnecting to \S+?(?:\((?P<a>[^)]+)\)\|)?:?(?P<p>\d+)?\.\.\. (?P<r>connected|failed: .+)"),
+    Pattern(r"[Cc]onnecting to \S{1,100}?(?:\((?P<a>[^)]{1,60})\)\|)?:?(?P<p>\d+)?\.\.\. (?P<r>connected|failed: .+)"),
     Pattern(
         r"^(?P<a>[\w.-]+)[: ](?P<p>\d+) (?:is )?(?P<r>open|closed|ok|fail\w*|timeout|refused|unreachable|reachable)$",
         re.I,
@@ -261,6 +261,8 @@ def _silent(exhibit: Exhibit, asked: list[Target]) -> Iterator[Fact]:
 
 def _etcd(exhibit: Exhibit) -> Iterator[Fact]:
     for index, line in rows(exhibit):
-        match = re.search(r"(https?://\S+?:\d+|member \S+|cluster) is (healthy|unhealthy|unreachable|degraded)", line)
+        match = re.search(
+            r"(https?://\S{1,200}?:\d{1,5}|member \S{1,100}|cluster) is (healthy|unhealthy|unreachable|degraded)", line
+        )
         if match:
             yield Setting(exhibit.place(index), "etcd", match[1], match[2], "", exhibit.host)

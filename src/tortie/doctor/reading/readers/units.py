@@ -53,7 +53,9 @@ _FIELD: Final = Pattern(r"^([A-Z][A-Za-z]+)=(.*)$")
 _ENV: Final = Pattern(r'(?:^|\s)"?([A-Za-z_][A-Za-z0-9_]*)=("[^"]*"|[^\s"]*)')
 _FLAG: Final = Pattern(r"(?:^|\s)(?:-e|--env)[ =]\"?([A-Z][A-Z0-9_]*)=([^\s\"\\]*)")
 _STATUS: Final = r"(?:Up|Exited|Restarting|Created|Dead|Removal|Paused)\b"
-_DOCKER: Final = Pattern(rf"^([0-9a-f]{{12}})\s+(\S+)\s+\".*?\"\s+.+?\s({_STATUS}.*?)\s{{2,}}(?:.*\s)?(\S+)$")
+_DOCKER: Final = Pattern(
+    rf"^([0-9a-f]{{12}})\s+(\S+)\s+\"[^\"]{{0,400}}+\"\s+.{{1,80}}?\s({_STATUS}(?:(?!\s\s).)*+)\s{{2,}}+(?:.*\s)?(\S+)$"
+)
 _FORMAT: Final = Pattern(rf"^(\S+)\s+({_STATUS}.*)$")
 _CRI: Final = Pattern(
     r"^[0-9a-f]{12,64}\s+(\S+)\s+(.+?\sago)\s+(Running|Exited|Created|Unknown)\s+(\S+)\s+(\d+)\s+([0-9a-f]{8,64})(?:\s+(\S+))?"

@@ -1,0 +1,35 @@
+"""Packets that a node forwards for pods: rules that refuse all of them, and what pods suffer by it."""
+
+from __future__ import annotations
+
+from tortie.doctor.causes.datastore.api_evidence import vip_troubles
+from tortie.doctor.causes.nodes.bgp_evidence import exhibit_at
+from tortie.doctor.causes.shared import DNS_FAILED
+from tortie.doctor.causes.underlay.traffic_evidence import trouble
+from tortie.doctor.picture.facts import FilterRule
+from tortie.doctor.picture.picture import Picture
+
+_ACCEPTED = "0x10000"  # the mark of what a policy accepted; a rule of Calico's lets it pass
+
+
+def closing_rules(picture: Picture) -> list[FilterRule]:
+    """Rules of FORWARD that refuse whatever comes to them, and to which packets come that Calico accepted.
+
+    A policy is another matter: Calico's rules stand before it.
+    """
+    every = [rule for rule in picture.of(FilterRule) if rule.chain == "FORWARD" and rule.table in ("", "filter")]
+    refusing = [rule for rule in every if rule.refuses and rule.of_all and not rule.policy]
+    accepting = [rule for rule in every if rule.verdict == "ACCEPT" and _ACCEPTED in rule.matches]
+    return [rule for rule in refusing if not any(_before(picture, one, rule) for one in accepting)]
+
+
+def _before(picture: Picture, one: FilterRule, other: FilterRule) -> bool:
+    """Earlier in the same listing."""
+    same = exhibit_at(picture, one.place) is exhibit_at(picture, other.place)
+    return same and one.place.first < other.place.first
+
+
+def harm(picture: Picture) -> list[object]:
+    """Traffic of pods that is broken; a rejected packet is `no route to host` to who sent it."""
+    rejected = [each for each in vip_troubles(picture) if each.from_pod and each.how == "no-route"]
+    return [*trouble(picture), *rejected, *picture.hits(DNS_FAILED)]

@@ -1,0 +1,174 @@
+"""TRT8008: the packet filter of a host (ufw, iptables.service, nftables.service) drops what its pods send or get."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache, cached_property
+from typing import Final
+
+from tortie.doctor.causes.cause import HINT, LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
+from tortie.doctor.causes.culprits import Culprit, culprits, named
+from tortie.doctor.causes.shared import API_DEADLINE, DIAL_FAILED
+from tortie.doctor.causes.surroundings import firewall_of
+from tortie.doctor.causes.underlay.traffic_evidence import trouble
+from tortie.doctor.picture.facts import FilterRule, Setting, Unit
+from tortie.doctor.picture.picture import Picture
+from tortie.doctor.signs import Hit, Sign
+
+# The kernel's words about a packet of a pod, whoever logged it; the words before `IN=` are the logger's.
+FROM_POD: Final = Sign("trt8008-from-pod", "IN=cali<link> OUT=")
+TO_POD: Final = Sign("trt8008-to-pod", "OUT=cali<link> ")
+UFW: Final = Sign("trt8008-ufw", "[UFW BLOCK] IN=<rest>")
+PROHIBITED: Final = Sign("trt8008-prohibited", "ICMP host <ip> unreachable - admin prohibited")
+ROUTED: Final = Sign(
+    "trt8008-ufw-routed", "Default: <incoming> \\(incoming\\), <outgoing> \\(outgoing\\), deny \\(routed\\)"
+)
+OVERLAYS: Final = ("vxlan.calico", "tunl0", "wireguard.cali")
+OWNERS: Final = ("ufw", "iptables", "nftables", "netfilter-persistent", "ip6tables")
+# Where pods need their own host: the API, DNS, kubelet, Typha.
+NEEDED: Final = ("443", "6443", "16443", "8443", "53", "5473", "10250", "2379")
+
+
+@cache
+def _refusing() -> re.Pattern[str]:
+    return re.compile(r"block|drop|den(?:y|ied)|reject|prohibit", re.IGNORECASE)
+
+
+class Seen:
+    """Packets of pods that a filter refused, rules that refuse what is forwarded, and whose they are."""
+
+    def __init__(self, picture: Picture) -> None:
+        self.picture = picture
+        self.firewall = firewall_of(picture)
+        logged = picture.hits(FROM_POD, TO_POD, UFW)
+        self.refused = list({hit.place: hit for hit in logged if _is_of_pod(hit)}.values())
+        self.rules = _refusing_rules(picture)
+        self.prohibited = picture.hits(PROHIBITED)
+        self.ufw = picture.setting("state", "ufw")
+
+    @cached_property
+    def units(self) -> list[Unit]:
+        return [unit for unit in self.picture.of(Unit) if unit.name.removesuffix(".service") in OWNERS]
+
+    @cached_property
+    def owner(self) -> str:
+        """The program that keeps these rules, where it is shown to run."""
+        if self.ufw and self.ufw.value == "active":
+            return "ufw"
+        active = [unit.name.removesuffix(".service") for unit in self.units if unit.active == "active"]
+        if any(hit.sign == UFW.key for hit in self.refused):
+            return "ufw"
+        return active[0] if active else ""
+
+    @cached_property
+    def troubles(self) -> list[object]:
+        failed = [hit for hit in self.picture.hits(DIAL_FAILED, API_DEADLINE) if not hit.prose]
+        return [*trouble(self.picture), *failed]
+
+    @cached_property
+    def shown(self) -> list[object]:
+        owner = [self.ufw] if self.ufw else [unit for unit in self.units if unit.active == "active"]
+        return [*owner[:1], *self.refused[:2], *self.rules[:1], *self.prohibited[:1], *self.troubles[:1]]
+
+    @property
+    def host(self) -> str:
+        facts: list[Hit | FilterRule | Setting] = [*self.refused, *self.rules, *([self.ufw] if self.ufw else ())]
+        return next((fact.host for fact in facts if fact.host), "")
+
+
+def _is_of_pod(hit: Hit) -> bool:
+    """Calico's own rules with the action Log write the same words, and drop nothing by that."""
+    before, _, after = hit.line.partition("IN=")
+    if hit.prose or "calico-packet" in before or not _refusing().search(before):
+        return False
+    link_in, _, rest = after.partition(" OUT=")
+    links = (link_in.strip(), rest.partition(" ")[0])
+    return any(link.startswith("cali") or link in OVERLAYS for link in links)
+
+
+def _refusing_rules(picture: Picture) -> list[FilterRule]:
+    """In the way of everything that is forwarded, and met by packets; Calico accepts what it allows behind them."""
+    return [
+        rule
+        for rule in picture.of(FilterRule)
+        if rule.refuses and rule.of_all and not rule.policy and rule.packets
+        and (rule.hook == "forward" or rule.chain == "FORWARD" or rule.chain.endswith("-forward"))
+    ]  # fmt: skip
+
+
+def off(seen: Seen) -> Finding | None:
+    """ufw was on, and is off in what is shown last."""
+    last = seen.ufw
+    return ruled_out((last,)) if last and last.value == "inactive" and not seen.rules else None
+
+
+def firewalld(seen: Seen) -> Finding | None:
+    if seen.firewall != "firewalld" or not (seen.refused or seen.rules):
+        return None
+    return ruled_out((*seen.refused[:1], *seen.rules[:1]))
+
+
+def packets_refused(seen: Seen) -> Finding | None:
+    """The kernel's own word."""
+    if not seen.refused:
+        return None
+    port = _field(seen.refused[0], "DPT")
+    strength = PROVEN if seen.troubles else LIKELY if port in NEEDED else POSSIBLE
+    return _found(
+        seen, strength, source=_field(seen.refused[0], "SRC"), target=_field(seen.refused[0], "DST"), port=port
+    )
+
+
+def _field(hit: Hit, name: str) -> str:
+    return hit.line.partition(f" {name}=")[2].partition(" ")[0]
+
+
+def forwarding_refused(seen: Seen) -> Finding | None:
+    """Whoever wrote a rule and left is another cause: here its keeper is shown to run."""
+    if not seen.rules:
+        return None
+    known = bool(seen.owner) and bool(seen.troubles or seen.prohibited)
+    return _found(seen, STRONG if known else POSSIBLE if seen.troubles else HINT)
+
+
+def routed_denied(seen: Seen) -> Finding | None:
+    hits = seen.picture.hits(ROUTED)
+    if not hits or seen.owner != "ufw" or not seen.troubles:
+        return None
+    return _found(seen, POSSIBLE)
+
+
+def _found(seen: Seen, strength: float, source: str = "", target: str = "", port: str = "") -> Finding:
+    rule = [f"{one.chain} {one.verdict}" for one in seen.rules[:1]]
+    who = culprits(
+        named("program", seen.owner), named("rule", *rule), named("node", seen.host),
+        Culprit("program", "iptables") if not seen.owner else None,
+    )  # fmt: skip
+    return found(strength, who, seen.shown, owner=seen.owner, node=seen.host, source=source, target=target, port=port,
+                 filter_rule=rule[0] if rule else "")  # fmt: skip
+
+
+def fix(picture: Picture, finding: Finding) -> Iterator[Do]:
+    del picture
+    yield do("rules")
+    if finding.value("owner") == "ufw":
+        yield do("ufw-links")
+        yield do("ufw-routed")
+    else:
+        yield do("own-file")
+
+
+CAUSE = Cause(
+    module=__name__,
+    id="host-firewall-blocks-pods",
+    code="TRT8008",
+    severity="high",
+    explains=("traffic-dead", "service-dead", "api-unreachable", "others-failing", "controllers-failing", "crash-loop",
+              "not-ready", "log-errors", "datastore-error"),
+    signs=(FROM_POD, TO_POD, UFW, PROHIBITED, ROUTED, DIAL_FAILED, API_DEADLINE),
+    look=Seen,
+    rules=(off, firewalld, packets_refused, forwarding_refused, routed_denied),
+    fix=fix,
+    yields_to=("firewalld-interference", "leftover-iptables"),
+)  # fmt: skip

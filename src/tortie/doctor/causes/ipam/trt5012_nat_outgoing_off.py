@@ -1,0 +1,250 @@
+"""TRT5012: pods leave the cluster with their own addresses, to which nobody outside has a route back.
+
+That natOutgoing is off is right where the network knows the pods' range. It is only a cause together with pods that do
+not reach the outside.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cached_property
+from ipaddress import ip_address, ip_network
+from typing import Final
+
+from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
+from tortie.doctor.causes.culprits import Culprit, culprits, named
+from tortie.doctor.causes.datastore.api_evidence import Trouble, bpf_on, kubernetes_endpoints, vip_troubles, vips
+from tortie.doctor.causes.steps import Step
+from tortie.doctor.causes.ways import patch_pool
+from tortie.doctor.picture.facts import Ping, Pod, Pool, PortTest, Setting, Statement
+from tortie.doctor.picture.picture import Picture
+from tortie.doctor.reading.exhibit import Place
+from tortie.doctor.signs import Sign
+
+UPSTREAM: Final = Sign("nat-upstream", "read udp <ip_pod>:<port_pod>-><ip_server>:53: i/o timeout")
+FIELD: Final = "natOutgoing"
+_NAMES: Final = (FIELD, "CALICO_IPV4POOL_NAT_OUTGOING", "nat-outgoing")
+_OFF: Final = ("false", "disabled")
+_OUTSIDE: Final = re.compile(
+    r"internet|outside|external (?:hosts?|networks?|address|ips?|services?|world)|egress"
+    r"|外网|公网|互联网|集群外|出网|上网",
+    re.IGNORECASE,
+)
+_PODS: Final = re.compile(r"\bpods?\b|containers?|workloads?|容器|业务", re.IGNORECASE)
+_UNRESOLVED: Final = ("bad address", "unknown host", "not known", "resolve", "resolution")
+_INSIDE: Final = (".svc", ".cluster.local", "localhost")
+_SILENT: Final = ("timeout", "unreachable")
+_HOST_PODS: Final = ("calico-node", "kube-proxy", "kube-apiserver", "etcd-", "kube-controller", "kube-scheduler")
+_HIDDEN: Final = 3  # pods with an address outside of every pool; one may be left from a pool that was taken away
+
+
+class Seen:
+    """Pools with and without natOutgoing, and what pods and hosts reach outside of the cluster."""
+
+    def __init__(self, picture: Picture) -> None:
+        self.picture = picture
+        self.pools = [pool for pool in picture.pools_now() if pool.cidr and not pool.disabled]
+        self.off = [pool for pool in self.pools if pool.nat is False]
+        self.on = [pool for pool in self.pools if pool.nat]
+        trials: list[Ping | PortTest] = [*picture.of(Ping), *picture.of(PortTest)]
+        outside = [trial for trial in trials if self._is_outside(trial.address)]
+        self.from_pods = [trial for trial in outside if trial.pod]
+        self.from_hosts = [trial for trial in outside if not trial.pod and _worked(trial)]
+        dead = (one for one in picture.said("network-dead", "suffers", "complains"))
+        self.said = [one for one in dead if _OUTSIDE.search(one.text) and _PODS.search(one.text)]
+        self.lookups = [hit for hit in picture.hits(UPSTREAM) if self._is_outside(hit.value("ip_server"))]
+
+    def _is_outside(self, address: str) -> bool:
+        """Neither a pod nor a node nor a service; a name is outside unless it is one of the cluster's."""
+        try:
+            parsed = ip_address(address)
+        except ValueError:
+            return "." in address and not any(part in address for part in _INSIDE)
+        known = {*self.picture.internal_ips().values(), *vips(self.picture)}
+        inside = any(_within(address, pool.cidr) for pool in self.picture.pools_now())
+        return not (parsed.is_loopback or address in known or inside)
+
+    @cached_property
+    def setting(self) -> Setting | None:
+        """The field alone, where no pool was shown whole."""
+        if any(pool.nat is not None for pool in self.pools):
+            return None
+        shown = [setting for name in _NAMES for setting in self.picture.settings(name)]
+        return shown[-1] if shown else None
+
+    @property
+    def setting_off(self) -> bool:
+        return self.setting is not None and self.setting.value.strip("\"'").lower() in _OFF
+
+    @cached_property
+    def failed(self) -> list[Ping | PortTest]:
+        """Pods' trials that got no answer at all, each address as it was last."""
+        last = {trial.address: trial for trial in self.from_pods}
+        return [trial for trial in last.values() if _silent(trial)]
+
+    @cached_property
+    def worked(self) -> list[Ping | PortTest]:
+        last = {trial.address: trial for trial in self.from_pods}
+        return [trial for trial in last.values() if _worked(trial)]
+
+    @cached_property
+    def both(self) -> list[Ping | PortTest]:
+        """What a host reaches, and a pod did not."""
+        tried = {trial.address for trial in self.failed}
+        return [trial for trial in self.from_hosts if trial.address in tried]
+
+    @cached_property
+    def service(self) -> list[Trouble]:
+        """eBPF leaves the pod's address as it is on its way to an API server outside of the pools."""
+        ends = [end for end in kubernetes_endpoints(self.picture) if self._is_outside(end.address)]
+        if bpf_on(self.picture) is None or not ends:
+            return []
+        return [trouble for trouble in vip_troubles(self.picture) if trouble.from_pod and trouble.how == "timeout"]
+
+    @property
+    def service_from_host(self) -> list[PortTest]:
+        known = vips(self.picture)
+        tests = [test for test in self.picture.of(PortTest) if test.address in known and not test.pod]
+        return [test for test in tests if _worked(test)]
+
+    @cached_property
+    def concerned(self) -> list[Pool]:
+        """Pools without NAT whose pods were tried; all without it where no pod's address is known."""
+        tried = {trial.pod for trial in self.failed}
+        addresses = [pod.ip for pod in self.picture.pods_now() if pod.name in tried and pod.ip]
+        addresses += [hit.value("ip_pod") for hit in self.lookups]
+        if not addresses:
+            return self.off
+        return [pool for pool in self.off if any(_within(address, pool.cidr) for address in addresses)]
+
+    @cached_property
+    def strangers(self) -> list[Pod]:
+        """Pods with addresses outside of every pool, which Felix never masquerades."""
+        hosts = set(self.picture.internal_ips().values())
+        pods = [pod for pod in self.picture.pods_now() if pod.ip and pod.ip not in hosts and pod.status == "Running"]
+        pods = [pod for pod in pods if not pod.name.startswith(_HOST_PODS)]
+        whole = self.picture.commands("calicoctl", "get", "ip") or self.picture.commands("kubectl", "get", "ippool")
+        if not whole or not self.picture.pools_now():
+            return []
+        return [pod for pod in pods if not any(_within(pod.ip, pool.cidr) for pool in self.picture.pools_now())]
+
+    @property
+    def elsewhere_dead(self) -> list[Statement]:
+        """Pods do not even reach each other: then it is not the way out."""
+        return self.picture.said("cross-node-dead", "ping-works-tcp-not")
+
+    @property
+    def symptoms(self) -> list[object]:
+        return [*self.failed[:1], *self.both[:1], *self.service[:1], *self.lookups[:1], *self.said[:1]]
+
+    def found(self, strength: float, evidence: tuple[object, ...]) -> Finding:
+        pools = self.concerned or self.off
+        name = next((pool.name for pool in pools if pool.name), "") or self._only_name()
+        cidr = next((pool.cidr for pool in pools or self.pools), "")
+        who = culprits(Culprit("setting", FIELD), named("pool", name), named("cidr", cidr))
+        tried = self.failed[0] if self.failed else None
+        return found(
+            strength, who, (*evidence, *self.symptoms), pool=name, cidr=cidr,
+            tried_in=tried.pod if tried else "", outside=tried.address if tried else "",
+        )  # fmt: skip
+
+    def _only_name(self) -> str:
+        names = {pool.name for pool in self.pools if pool.name}
+        return names.pop() if len(names) == 1 else ""
+
+
+def _within(address: str, cidr: str) -> bool:
+    try:
+        return ip_address(address) in ip_network(cidr, strict=False)
+    except ValueError:
+        return False
+
+
+def _worked(trial: Ping | PortTest) -> bool:
+    if isinstance(trial, Ping):
+        return trial.ok
+    return trial.result in ("open", "refused", "tls-error") or bool(re.fullmatch(r"http-[1-5]\d\d", trial.result))
+
+
+def _silent(trial: Ping | PortTest) -> bool:
+    if any(word in trial.text.lower() for word in _UNRESOLVED):
+        return False
+    return not trial.ok if isinstance(trial, Ping) else trial.result in _SILENT
+
+
+def pods_reach_it(seen: Seen) -> Finding | None:
+    return ruled_out(seen.worked[-1:]) if seen.worked and not seen.failed else None
+
+
+def off(seen: Seen) -> Finding | None:
+    if not seen.concerned and not seen.setting_off:
+        return None
+    shown = [_field(seen.picture, pool) for pool in seen.concerned[:1]]
+    if seen.setting is not None:
+        shown = [seen.setting.place]
+    strength = _strength(seen)
+    return seen.found(strength, tuple(shown)) if strength else None
+
+
+def _field(picture: Picture, pool: Pool) -> Place:
+    """The field's own line, where the pool is a document."""
+    own = [setting for setting in picture.settings(FIELD, "ippool") if setting.owner == pool.name]
+    return own[-1].place if own else pool.place
+
+
+def _strength(seen: Seen) -> float:
+    """By what is shown of the way out: a trial of both sides, of one, a sentence."""
+    if seen.elsewhere_dead and not seen.both:
+        return POSSIBLE if seen.symptoms else 0.0
+    if seen.both or (seen.service and seen.service_from_host):
+        return PROVEN
+    if seen.failed or seen.service or (seen.lookups and seen.said):
+        return STRONG
+    return LIKELY if seen.said else POSSIBLE if seen.lookups else 0.0
+
+
+def outside_of_pools(seen: Seen) -> Finding | None:
+    """The pool of these pods is gone, and its NAT with it."""
+    if len(seen.strangers) < _HIDDEN or not (seen.failed or seen.said):
+        return None
+    if seen.elsewhere_dead:
+        return None
+    tried = {trial.pod for trial in seen.failed}
+    first = next((pod for pod in seen.strangers if pod.name in tried), seen.strangers[0])
+    who = culprits(named("address", first.ip), named("pod", first.name), Culprit("setting", FIELD))
+    evidence = (first, *seen.pools[:1], *seen.symptoms)
+    return found(STRONG if seen.both else LIKELY, who, evidence, address=first.ip, lost=first.name)
+
+
+def on(seen: Seen) -> Finding | None:
+    setting_on = seen.setting is not None and not seen.setting_off
+    if seen.off or not (seen.on or setting_on):
+        return None
+    return ruled_out(seen.on[:1] or (seen.setting,))
+
+
+def fix(picture: Picture, finding: Finding) -> Iterator[Do | Step]:
+    yield do("see")
+    if finding.rule == "outside-of-pools":
+        yield do("pool-again")
+        return
+    yield from patch_pool(picture, finding.value("pool"), FIELD, "true")
+    yield do("route")
+
+
+CAUSE = Cause(
+    module=__name__,
+    id="nat-outgoing-off",
+    code="TRT5012",
+    severity="medium",
+    explains=("traffic-dead", "service-dead", "api-unreachable", "log-errors"),
+    signs=(UPSTREAM,),
+    look=Seen,
+    rules=(pods_reach_it, off, outside_of_pools, on),
+    fix=fix,
+    yields_to=(
+        "sysctl-forwarding-off", "firewalld-interference", "leftover-iptables", "cidr-overlap", "kube-proxy-down",
+        "ebpf-misconfigured", "policy-blocks-host", "ipip-blocked-by-cloud", "vxlan-port-blocked",
+    ),
+)  # fmt: skip

@@ -1,0 +1,112 @@
+"""BGPPeers whose selector chooses no node any more, and what shows that it once did."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import Final, NamedTuple
+
+from tortie.doctor.causes.nodes.bgp_evidence import remembered
+from tortie.doctor.picture.facts import Action
+from tortie.doctor.picture.peers import Peer, choosing_nobody, labels_shown, peers
+from tortie.doctor.picture.picture import Picture
+from tortie.doctor.reading.exhibit import Exhibit, Place
+from tortie.doctor.signs import Sign
+
+# BIRD's word about a peer that left its configuration; Mesh_... goes when the mesh is turned off.
+REMOVED: Final = Sign("trt1021-removed", "bird: Removing protocol (Node|Global)_<name>")
+# Labels that Kubernetes itself took from nodes, and what they have instead.
+RENAMED: Final = {
+    "node-role.kubernetes.io/master": "node-role.kubernetes.io/control-plane",
+    "failure-domain.beta.kubernetes.io/zone": "topology.kubernetes.io/zone",
+    "failure-domain.beta.kubernetes.io/region": "topology.kubernetes.io/region",
+    "beta.kubernetes.io/os": "kubernetes.io/os",
+    "beta.kubernetes.io/arch": "kubernetes.io/arch",
+    "beta.kubernetes.io/instance-type": "node.kubernetes.io/instance-type",
+}
+
+
+class Lost(NamedTuple):
+    """A BGPPeer that chooses nobody."""
+
+    peer: Peer
+    field: str  # nodeSelector, peerSelector
+    selector: str
+    keys: tuple[str, ...]  # of the labels that it asks for
+    evidence: tuple[object, ...]  # that no node has them
+
+
+class Drift(NamedTuple):
+    """What shows that labels went away."""
+
+    evidence: tuple[object, ...]
+    node: str = ""  # which had the label
+    renamed_to: str = ""
+
+
+@cache
+def _keys() -> re.Pattern[str]:
+    return re.compile(r"has\(\s*([\w./-]+)\s*\)|([\w./-]+)\s*(?:==|in\b|contains\b|starts with\b)")
+
+
+def keys_of(selector: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(has or key for has, key in _keys().findall(selector)))
+
+
+@remembered
+def lost(picture: Picture) -> list[Lost]:
+    """By the labels of all nodes, or by a question for them that nobody answered."""
+    by_labels = {(peer.name, selector) for peer, selector in choosing_nobody(picture)}
+    found = []
+    for peer in peers(picture):
+        for field, selector in (("nodeSelector", peer.node_selector), ("peerSelector", peer.peer_selector)):
+            keys = keys_of(selector)
+            asked = _asked(picture, keys) if "!" not in selector else []
+            if (peer.name, selector) in by_labels or (asked and len(keys) == 1):
+                found.append(Lost(peer, field, selector, keys, (*peer.evidence[:2], *asked[:1])))
+    return found
+
+
+def _asked(picture: Picture, keys: tuple[str, ...]) -> list[Place]:
+    return [exhibit.place(0) for exhibit in _unanswered(picture) if any(key in exhibit.command for key in keys)]
+
+
+def _unanswered(picture: Picture) -> Iterator[Exhibit]:
+    """`kubectl get nodes -l key=value`, and no node is there."""
+    for exhibit in picture.exhibits:
+        words = exhibit.command.split()
+        asks = "get" in words and {"no", "node", "nodes"} & set(words)
+        chooses = any(word.startswith(("-l", "--selector")) for word in words)
+        if asks and chooses and exhibit.lines and exhibit.lines[0].startswith("No resources found"):
+            yield exhibit
+
+
+@remembered
+def drift(picture: Picture) -> Drift | None:
+    """Not every selector without nodes has lost them: some never fitted."""
+    gone = lost(picture)
+    if not gone:
+        return None
+    keys = [key for one in gone for key in one.keys]
+    for action in picture.of(Action):
+        if action.verb == "label" and not action.failed and (key := _taken(action, keys)):
+            return Drift((action,), _node_in(action, key))
+    labels = labels_shown(picture)
+    for key in keys:
+        if key in RENAMED and any(RENAMED[key] in held for held in labels.values()):
+            shown = [node for node in picture.nodes_now().values() if RENAMED[key] in dict(node.labels)]
+            return Drift(tuple(shown[:1]), renamed_to=RENAMED[key])
+    told = [*picture.hits(REMOVED)[:2], *picture.said("labels-lost")[:1]]
+    return Drift(tuple(told)) if told else None
+
+
+def _taken(action: Action, keys: list[str]) -> str:
+    words = action.object.split()
+    return next((key for key in keys if f"{key}-" in words), "")
+
+
+def _node_in(action: Action, key: str) -> str:
+    words = [word for word in action.object.split() if not word.startswith("-") and word != f"{key}-"]
+    names = [word.removeprefix("node/").removeprefix("nodes/") for word in words if word not in ("node", "nodes", "no")]
+    return names[0] if names else ""

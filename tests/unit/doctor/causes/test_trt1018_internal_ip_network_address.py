@@ -1,0 +1,79 @@
+"""TRT1018: a network's address is registered for a node."""
+
+from __future__ import annotations
+
+from tests.support.doctor import finding, picture
+
+from tortie.doctor.causes.catalogue import cause_named
+from tortie.doctor.causes.cause import LIKELY, PROVEN, STRONG
+
+ID = "internal-ip-network-address"
+LOG = """
+$ kubectl -n kube-system logs calico-node-p8w4k
+2022-05-11 09:00:01.101 [INFO][9] startup/utils.go 139: Determined node name: heron
+2022-05-11 09:00:01.151 [INFO][9] startup/autodetection_methods.go 225: Including CIDR information from host interface. CIDR="10.8.3.17/24"
+2022-05-11 09:00:01.152 [INFO][9] startup/startup.go 559: Node IPv4 changed, will check for conflicts
+2022-05-11 09:00:01.155 [WARNING][9] startup/startup.go 983: Calico node 'egret' is already using the IPv4 address 10.8.3.0.
+2022-05-11 09:00:01.163 [WARNING][9] startup/utils.go 49: Terminating
+"""  # noqa: E501
+V6 = """
+2022-05-11 09:00:01.151 [INFO][9] startup/autodetection_methods.go 225: Including CIDR information from host interface. CIDR="fd00:8:3:0:5::17/64"
+2022-05-11 09:00:01.155 [WARNING][9] startup/startup.go 990: Calico node 'egret' is already using the IPv6 address fd00:8:3::.
+2022-05-11 09:00:01.163 [WARNING][9] startup/utils.go 49: Terminating
+"""  # noqa: E501
+REGISTERED = """
+$ calicoctl get node -o wide
+NAME    ASN       IPV4           IPV6
+egret   (64512)   10.8.3.0/24
+"""
+
+
+def test_the_log_shows_the_hosts_address_and_the_networks() -> None:
+    answer = finding(ID, LOG)
+    assert answer.strength >= PROVEN
+    assert answer.culprits[0].name == "10.8.3.0"
+    assert answer.value("node") == "heron"
+
+
+def test_the_same_with_ipv6() -> None:
+    answer = finding(ID, V6)
+    assert answer.strength >= PROVEN
+    assert answer.culprits[0].name == "fd00:8:3::"
+
+
+def test_a_registered_network_with_a_release_that_does_so() -> None:
+    answer = finding(ID, REGISTERED + "image: docker.io/calico/node:v3.22.1\n")
+    assert answer.strength >= STRONG
+    assert finding(ID, REGISTERED).strength >= LIKELY
+    assert finding(ID, REGISTERED + "image: docker.io/calico/node:v3.26.1\n").strength < LIKELY
+
+
+def test_an_address_that_a_host_can_have_is_another_cause() -> None:
+    assert finding(ID, LOG.replace("address 10.8.3.0.", "address 10.8.3.17.")).state != "found"
+    wide = REGISTERED.replace("10.8.3.0/24", "10.8.3.0/16")
+    assert finding(ID, wide).state != "found"
+
+
+def test_another_method_rules_it_out() -> None:
+    text = (
+        REGISTERED + "$ kubectl set env ds/calico-node -n kube-system --list\nIP_AUTODETECTION_METHOD=interface=ens3\n"
+    )
+    assert finding(ID, text).state == "ruled-out"
+
+
+def test_the_method_alone_says_nothing() -> None:
+    text = LOG.splitlines()[3] + "\n"
+    assert finding(ID, text).state == "cannot-tell"
+
+
+def test_a_start_that_went_on_is_history() -> None:
+    ready = "$ kubectl -n kube-system get pods\nNAME                READY   STATUS    RESTARTS   AGE\ncalico-node-p8w4k   1/1     Running   6          3h\n"  # noqa: E501
+    assert finding(ID, LOG + ready).state != "found"
+
+
+def test_the_fix_names_the_hosts_network_for_these_releases() -> None:
+    seen = picture(LOG + "image: docker.io/calico/node:v3.22.1\n")
+    cause = cause_named(ID)
+    assert cause is not None
+    commands = [step.command for step in cause.fix(seen, cause.judge(seen))]
+    assert any("IP_AUTODETECTION_METHOD=cidr=10.8.3.0/24" in command for command in commands)

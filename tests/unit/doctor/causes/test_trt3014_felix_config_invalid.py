@@ -1,0 +1,68 @@
+# ruff: noqa: E501
+"""TRT3014: found by the setting and what comes of it; a value that Felix replaces is no trouble."""
+
+from __future__ import annotations
+
+from tests.support.doctor import finding
+
+SETTING = "$ kubectl get felixconfiguration default -o yaml | grep Deny\n  iptablesFilterDenyAction: Reject\n"
+KERNEL = (
+    "[root@knot ~]# dmesg | tail -1\n[ 8812.004412] ip_tables: REJECT target: only valid in filter table, not mangle\n"
+)
+RESTORE = r"""
+$ kubectl -n kube-system logs calico-node-n6t2c
+2024-04-02 07:10:53.946 [WARNING][75] felix/table.go 1350: Failed to execute ip(6)tables-restore command error=exit status 1 errorOutput="iptables-restore: line 5 failed\n" input="*mangle\n-R cali-PREROUTING 4 -m comment --comment \"cali:fGC9ubZR\" --jump REJECT\nCOMMIT\n" ipVersion=0x4 table="mangle"
+"""
+REQUIRED = """
+$ kubectl -n kube-system logs calico-node-n6t2c
+2024-04-02 07:10:53.946 [ERROR][75] felix/config_params.go 741: Invalid (required) config value. error=failed to parse config parameter IptablesBackend; value "nftable": unknown option source=datastore (global)
+"""
+PODS = (
+    "$ kubectl -n kube-system get pods\nNAME  READY  STATUS  RESTARTS  AGE\ncalico-node-n6t2c  {}/1  Running  0  3h\n"
+)
+
+
+def test_the_setting_and_the_kernel_s_word_prove_it() -> None:
+    answer = finding("felix-config-invalid", SETTING + KERNEL)
+    assert (answer.rule, answer.objects[0]) == ("rejects-too-early", "iptablesFilterDenyAction")
+    assert answer.strength >= 0.95
+
+
+def test_felix_s_own_rule_is_enough() -> None:
+    answer = finding("felix-config-invalid", RESTORE)
+    assert (answer.state, answer.strength >= 0.9) == ("found", True)
+
+
+def test_the_kernel_s_word_alone_may_be_about_another_s_rule() -> None:
+    answer = finding("felix-config-invalid", KERNEL)
+    assert (answer.state, answer.strength < 0.8) == ("found", True)
+
+
+def test_a_value_that_felix_does_not_accept() -> None:
+    answer = finding("felix-config-invalid", REQUIRED + PODS.format(0))
+    assert (answer.rule, answer.objects[0], answer.strength >= 0.9) == ("not-accepted", "iptablesBackend", True)
+
+
+def test_a_field_of_another_type() -> None:
+    text = "日志：json: cannot unmarshal string into Go struct field FelixConfigurationSpec.items.spec.healthPort of type int"
+    answer = finding("felix-config-invalid", text)
+    assert (answer.rule, answer.objects[0]) == ("unreadable", "healthPort")
+
+
+def test_typha_has_settings_of_its_own() -> None:
+    text = REQUIRED.replace("felix/config_params.go", "typha/config_params.go")
+    assert finding("felix-config-invalid", text).state == "cannot-tell"
+
+
+def test_a_value_that_was_replaced_is_no_claim() -> None:
+    text = '2024-04-02 07:10:53.946 [WARNING][75] felix/config_params.go 744: Replacing invalid value with default default="" error=failed to parse config parameter DeviceRouteSourceAddress; value "x": invalid IP'
+    assert finding("felix-config-invalid", text).strength < 0.45
+
+
+def test_a_rule_that_fails_for_another_reason() -> None:
+    text = RESTORE.replace("--jump REJECT", "-m rpfilter --invert --jump DROP")
+    assert finding("felix-config-invalid", text).state == "cannot-tell"
+
+
+def test_an_agent_that_is_ready_has_been_given_another_value() -> None:
+    assert finding("felix-config-invalid", REQUIRED + PODS.format(1)).state == "ruled-out"

@@ -1,0 +1,93 @@
+"""TRT5012: a pool without NAT is a cause only where pods do not reach the outside."""
+
+from __future__ import annotations
+
+from tests.support.doctor import finding, picture
+
+from tortie.doctor.causes.catalogue import cause_named
+from tortie.doctor.causes.cause import LIKELY, PROVEN
+
+ID = "nat-outgoing-off"
+POOLS = """\
+[root@fir1 ~]# calicoctl get ippool -o wide
+NAME     CIDR            NAT     IPIPMODE   VXLANMODE   DISABLED   SELECTOR
+blue     10.61.0.0/16    false   Always     Never       false      all()
+"""
+POD = """\
+[root@fir1 ~]# kubectl exec -it tool -- ping -c 3 203.0.113.9
+PING 203.0.113.9 (203.0.113.9): 56 data bytes
+
+--- 203.0.113.9 ping statistics ---
+3 packets transmitted, 0 packets received, 100% packet loss
+"""
+HOST = """\
+[root@fir1 ~]# ping -c 1 203.0.113.9
+PING 203.0.113.9 (203.0.113.9) 56(84) bytes of data.
+64 bytes from 203.0.113.9: icmp_seq=1 ttl=53 time=12.1 ms
+
+--- 203.0.113.9 ping statistics ---
+1 packets transmitted, 1 received, 0% packet loss, time 0ms
+"""
+SAID = "Pods cannot reach the internet, pod to pod is fine.\n\n"
+
+
+def test_what_the_host_reaches_and_the_pod_does_not() -> None:
+    answer = finding(ID, POOLS + POD + HOST)
+    assert answer.strength >= PROVEN
+    assert answer.objects[:2] == ("natOutgoing", "blue")
+
+
+def test_a_sentence_beside_the_pool_is_a_claim() -> None:
+    assert finding(ID, SAID + POOLS).strength >= LIKELY
+    field = "$ kubectl get ippool blue -o yaml | grep nat\n  natOutgoing: false\n"
+    assert finding(ID, "容器访问不了外网，容器之间是通的。\n\n" + field).strength >= LIKELY
+
+
+def test_a_pool_without_nat_alone_is_no_trouble() -> None:
+    assert finding(ID, POOLS).state == "cannot-tell"
+
+
+def test_nat_that_is_on_rules_it_out() -> None:
+    assert finding(ID, SAID + POOLS.replace("false   Always", "true    Always") + POD + HOST).state == "ruled-out"
+
+
+def test_pods_that_do_not_reach_each_other_have_another_trouble() -> None:
+    text = "Pods on different nodes cannot reach each other, nor the internet.\n\n" + POOLS
+    assert finding(ID, text).strength < LIKELY
+
+
+def test_a_name_that_is_not_resolved_says_nothing_of_nat() -> None:
+    text = POOLS + "[root@fir1 ~]# kubectl exec -it tool -- ping -c 3 example.org\nping: bad address 'example.org'\n"
+    assert finding(ID, text).state == "cannot-tell"
+
+
+def test_a_pod_that_gets_through_is_proof_against_it() -> None:
+    now = POD.replace("0 packets received, 100%", "3 packets received, 0%")
+    assert finding(ID, POOLS + POD + now).state == "ruled-out"
+
+
+def test_a_pool_that_is_gone_takes_its_nat_with_it() -> None:
+    pods = """\
+$ kubectl get pods -o wide
+NAME    READY   STATUS    RESTARTS   AGE   IP            NODE
+tool    1/1     Running   0          9d    10.99.4.11    fir1
+api-0   1/1     Running   0          9d    10.99.4.12    fir1
+api-1   1/1     Running   0          9d    10.99.7.30    fir2
+"""
+    answer = finding(ID, SAID + POOLS.replace("false   Always", "true    Always") + pods + POD + HOST)
+    assert answer.strength >= LIKELY
+    assert "10.99.4.11" in answer.objects
+
+
+def test_the_operators_pool_is_changed_in_its_installation() -> None:
+    def commands(text: str) -> list[str]:
+        cause, seen = cause_named(ID), picture(text)
+        assert cause is not None
+        return [step.command for step in cause.fix(seen, cause.judge(seen))]
+
+    plain = """kubectl patch ippool blue --type merge -p '{"spec":{"natOutgoing":true}}'"""
+    assert plain in commands(POOLS + POD + HOST)
+    status = (
+        "$ kubectl get tigerastatus\nNAME    AVAILABLE  PROGRESSING  DEGRADED  SINCE\ncalico  True  False  False  9d\n"
+    )
+    assert "kubectl edit installation default" in commands(POOLS + POD + HOST + status)

@@ -1,0 +1,79 @@
+"""TRT8008: packets of pods that the host's own filter refuses."""
+
+from __future__ import annotations
+
+from tests.support.doctor import finding, picture
+
+from tortie.doctor.causes.catalogue import cause_named
+from tortie.doctor.causes.cause import LIKELY, PROVEN, STRONG
+
+ID = "host-firewall-blocks-pods"
+BLOCKED = "mole:~# dmesg | grep UFW\n[ 812.330189] [UFW BLOCK] IN=cali9e1b0f4c77a OUT= MAC=ee:ee:ee:ee:ee:ee SRC=10.1.77.193 DST=192.168.7.20 LEN=60 PROTO=TCP SPT=44012 DPT=16443 WINDOW=64860 RES=0x00 SYN URGP=0\n"  # noqa: E501
+FAILS = '[ERROR] plugin/kubernetes: Get "https://10.96.0.1:443/version": dial tcp 10.96.0.1:443: i/o timeout\n'
+FORWARD = """
+[root@xa-w2 ~]# iptables -nvL FORWARD
+Chain FORWARD (policy ACCEPT 0 packets, 0 bytes)
+ pkts bytes target     prot opt in     out     source               destination
+ 220K  187M cali-FORWARD  all  --  *      *       0.0.0.0/0            0.0.0.0/0            /* cali:wUHhoiAYhphO9Mso */
+ 7701  461K REJECT     all  --  *      *       0.0.0.0/0            0.0.0.0/0            reject-with icmp-host-prohibited
+"""  # noqa: E501
+PING = "$ kubectl exec t -- ping -c2 10.233.71.9\n2 packets transmitted, 0 packets received, 100% packet loss\n"
+SERVICE = "[root@xa-w2 ~]# systemctl is-active iptables\nactive\n"
+
+
+def test_the_kernel_says_which_packets_of_pods_ufw_blocks() -> None:
+    answer = finding(ID, BLOCKED + FAILS)
+    assert answer.strength >= PROVEN
+    assert answer.culprits[0].name == "ufw"
+    assert answer.value("port") == "16443"
+
+
+def test_other_loggers_have_the_same_fields() -> None:
+    text = BLOCKED.replace("[UFW BLOCK]", "iptables denied:")
+    assert finding(ID, text + FAILS).strength >= PROVEN
+
+
+def test_forwarding_is_refused_by_a_service_that_runs() -> None:
+    answer = finding(ID, FORWARD + PING + SERVICE)
+    assert answer.strength >= STRONG
+    assert "iptables" in answer.objects
+
+
+def test_a_rule_that_nobody_keeps_is_not_claimed() -> None:
+    assert finding(ID, FORWARD + PING).strength < LIKELY
+
+
+def test_strangers_that_are_blocked_say_nothing_of_pods() -> None:
+    scanner = BLOCKED.replace("IN=cali9e1b0f4c77a", "IN=enp1s0").replace("DPT=16443", "DPT=3389")
+    assert finding(ID, scanner + FAILS).state == "cannot-tell"
+
+
+def test_calicos_own_log_rules_drop_nothing() -> None:
+    assert finding(ID, BLOCKED.replace("[UFW BLOCK]", "calico-packet:") + FAILS).state == "cannot-tell"
+
+
+def test_a_block_without_any_trouble_is_not_claimed_for_a_port_nobody_needs() -> None:
+    assert finding(ID, BLOCKED.replace("DPT=16443", "DPT=22")).strength < LIKELY
+
+
+def test_firewalld_is_a_cause_of_its_own() -> None:
+    assert finding(ID, FORWARD + PING + "$ systemctl is-active firewalld\nactive\n").state == "ruled-out"
+
+
+def test_ufw_that_is_off_by_now_is_history() -> None:
+    assert finding(ID, BLOCKED + "mole:~# ufw status\nStatus: inactive\n").state == "ruled-out"
+
+
+def test_a_rule_without_packets_says_nothing() -> None:
+    assert finding(ID, FORWARD.replace(" 7701  461K REJECT", "    0     0 REJECT") + PING + SERVICE).state != "found"
+
+
+def test_the_fix_fits_the_firewall() -> None:
+    def commands(text: str) -> str:
+        seen = picture(text)
+        cause = cause_named(ID)
+        assert cause is not None
+        return " ".join(step.command for step in cause.fix(seen, cause.judge(seen)))
+
+    assert "ufw allow in on cali+" in commands(BLOCKED + FAILS)
+    assert "ufw" not in commands(FORWARD + PING + SERVICE).replace("UFW BLOCK", "")
