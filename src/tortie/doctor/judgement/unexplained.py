@@ -13,6 +13,7 @@ from tortie.doctor.judgement.components import NODE, PATH, PERSON, POD, POOLS, O
 from tortie.doctor.judgement.grave_lines import HARMLESS, grave_lines
 from tortie.doctor.judgement.passing import Passing, is_settled
 from tortie.doctor.judgement.pods import elsewhere
+from tortie.doctor.judgement.slow_trials import slow_trials
 from tortie.doctor.judgement.standing import Standing, live, ready
 from tortie.doctor.picture.facts import Event, LogLine, Ping, Pod, PortTest, Setting
 from tortie.doctor.picture.picture import Picture, is_agent
@@ -42,6 +43,7 @@ def unexplained(picture: Picture, now: Standing, accounted: Iterable[Place] = ()
         *_errors(picture, now),
         *_ended_starts(picture, now),
         *_trials(picture),
+        *slow_trials(picture),
         *_degraded(picture, owners),
         *_events(picture, now),
         *_restless(picture),

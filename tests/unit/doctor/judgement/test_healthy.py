@@ -26,6 +26,15 @@ WELL = AGENTS + OTHERS + NODES
 SICK = {
     "ping": "$ kubectl exec a -- ping -c3 10.42.99.1\n3 packets transmitted, 0 packets received, 100% packet loss\n",
     "some loss": "$ kubectl exec a -- ping -c10 10.42.9.1\n10 packets transmitted, 6 received, 40% packet loss\n",
+    "slow link": "$ kubectl exec a -- iperf3 -c 10.42.9.1 | tail -1\n"
+    "[  5]   0.00-10.00  sec  4.1 GBytes  3.52 Gbits/sec   12   sender\n"
+    "$ kubectl exec b -- iperf3 -c 10.42.9.1 | tail -1\n"
+    "[  5]   0.00-10.00  sec  260 MBytes  218 Mbits/sec   900   sender\n",
+    "very slow link": "$ iperf3 -c 10.42.9.1 | tail -1\n[  5] 0.00-10.00 sec 11.0 MBytes 9.22 Mbits/sec  3 sender\n",
+    "slow request": "$ time kubectl exec a -- curl -s http://web/\nok\n\nreal\t0m5.031s\nuser\t0m0.020s\n",
+    "slow lookup": "$ dig +noall +stats web.default\n;; Query time: 5003 msec\n",
+    "slow ping": "$ ping -c3 10.42.9.1\n3 packets transmitted, 3 received, 0% packet loss, time 2003ms\n"
+    "rtt min/avg/max/mdev = 0.311/812.342/2103.389/800.033 ms\n",
     "wget": "$ kubectl exec a -- wget -qO- -T2 http://web\nwget: bad address 'web'\n",
     "curl": "$ kubectl exec a -- curl -m3 http://10.96.4.4\ncurl: (28) Connection timed out after 3001 milliseconds\n",
     "nslookup": "/ # nslookup kubernetes\n;; connection timed out; no servers could be reached\n",
