@@ -8,10 +8,12 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from tortie.doctor.diagnosis import Unexplained
+from tortie.doctor.judgement.complaints import standing_complaints
 from tortie.doctor.judgement.components import NODE, PATH, PERSON, POD, POOLS, Owners, look_at
 from tortie.doctor.judgement.grave_lines import HARMLESS, grave_lines
 from tortie.doctor.judgement.passing import Passing, is_settled
 from tortie.doctor.judgement.pods import elsewhere
+from tortie.doctor.judgement.slow_trials import slow_trials
 from tortie.doctor.judgement.standing import Standing, live, ready
 from tortie.doctor.picture.facts import Event, LogLine, Ping, Pod, PortTest, Setting
 from tortie.doctor.picture.picture import Picture, is_agent
@@ -41,6 +43,7 @@ def unexplained(picture: Picture, now: Standing, accounted: Iterable[Place] = ()
         *_errors(picture, now),
         *_ended_starts(picture, now),
         *_trials(picture),
+        *slow_trials(picture),
         *_degraded(picture, owners),
         *_events(picture, now),
         *_restless(picture),
@@ -244,6 +247,6 @@ def _outside(ip: str, pools: list[ipaddress.IPv4Network | ipaddress.IPv6Network]
 def _complaints(picture: Picture, now: Standing) -> Iterator[Unexplained]:
     """What people say to be broken now, unless it is about a pod whose trouble is its own."""
     own = {_BASE.sub("", name).lower() for name in elsewhere(picture, now)}
-    for said in picture.said("suffers"):
+    for said in standing_complaints(picture):
         if not any(name in said.text.lower() for name in own):
             yield Unexplained("complaint", said.text, said.place, "", PERSON)

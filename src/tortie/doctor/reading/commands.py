@@ -81,6 +81,9 @@ _BEFORE: Final = _PATHED | _CARRIERS | _WRAPPED | {"timeout"}
 _WORD = re.compile(
     r"""(?:[^\s"'\\|&;<>]|\\.|"(?:[^"\\]|\\.)*"|'[^']*'|(?<=\d)[<>]&?|[<>]&|["'\\])+|\|\|?|&&?|;|[<>]+"""
 )
+# `for e in 1 2; do etcdctl … ; done`: what it repeats tells whether it is a command.
+_LOOP = re.compile(r"(?:for [A-Za-z_]\w* in [^;]{1,400}|while [^;]{1,200}); ?do (?P<body>\S.*); ?done\b")
+_LONGEST_LOOP: Final = 2000
 _FIRST = re.compile(r"[^\s|&;<>]*")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=\S*$")
 _PROGRAM = re.compile(r"(?:\.{0,2}/)?(?:[\w.+~-]+/)*([a-z][\w.+-]*)$")
@@ -253,6 +256,9 @@ def plausible(command: str) -> bool:
 def typed_bare(command: str) -> bool:
     """Is this a command line without any prompt, as pages show them? Stricter: the second word must fit, too."""
     first = command.partition(" ")[0]
+    if first in ("for", "while"):
+        loop = _LOOP.match(command[:_LONGEST_LOOP])
+        return loop is not None and not _LOOP.match(loop["body"]) and typed_bare(loop["body"])
     if first.endswith(":") or not _may_begin(_FIRST.match(command)[0]):  # type: ignore[index]
         return False
     segment = _stripped(words(command, 8))

@@ -89,8 +89,9 @@ _ASKED = Pattern(
 )
 _ASKED_AFTER = Pattern(r"^[^.。]{0,120}?(?:\bmeans?\b[^.]{0,20}\?|是什么意思|什么含义)", re.IGNORECASE)
 _PAST = Pattern(
-    r"\b(?:last (?:week|month|year|time|night)|yesterday|previously|formerly|(?:days|weeks|months|years) ago)\b"
-    r"|上周|上个?月|上次|去年|昨天|前几天|前天|以前|之前|曾经",
+    r"\b(?:last (?:week|month|year|time|night|(?:mon|tues|wednes|thurs|fri|satur|sun)day)|"
+    r"yesterday|previously|formerly|(?:days|weeks|months|years) ago)\b"
+    r"|上周|上个?月|上次|去年|昨天|前几天|前天|昨晚|昨夜|以前|之前|曾经",
     re.IGNORECASE,
 )
 _MENDED = Pattern(
@@ -101,7 +102,11 @@ _MENDED = Pattern(
 _AGAIN = Pattern(
     r"\b(?:again|still|back|not (?:solved|fixed|resolved))\b|又|再次|仍|依然|没(?:有)?(?:解决|恢复|修复)", re.IGNORECASE
 )
-_SINCE = Pattern(r"\b(?:since|from|ever since|until now|up to now)\b|从|自|开始|至今|到现在|起[，,]", re.IGNORECASE)
+_SINCE = Pattern(
+    r"\b(?:since|from|ever since|until now|up to now)\b|从(?!来|未)|自(?!动|"
+    r"己|行|然|带)|开始|至今|到现在|起[，,]",
+    re.IGNORECASE,
+)
 _WHETHER = Pattern(
     r"是不是|要不要|会不会|需不需要|有没有(?:问题|影响)|正不正常|\bwhether\b|\bdo (?:i|we) (?:have|need) to\b",
     re.IGNORECASE,
@@ -161,16 +166,23 @@ def cites(words: str) -> bool:
     return False
 
 
-def long_mended(sentence: str) -> bool:
-    """Does the sentence tell of a trouble of the past that is over?"""
+def long_mended(sentence: str) -> int:
+    """Up to where the sentence tells of a trouble of the past that is over; what it says behind that is of today."""
     past = _PAST.search(sentence)
-    return past is not None and _mended(sentence[past.end() :])
+    if past is None or not _mended(sentence[past.end() :]):
+        return 0
+    mended = _MENDED.search(sentence, past.end())
+    return mended.end() if mended else 0
 
 
-def before_today(sentence: str) -> bool:
-    """Does the sentence tell only of another day? "Since yesterday" and "again" are of today, too."""
-    past = _PAST.search(sentence)
-    return past is not None and not _SINCE.search(sentence) and not _AGAIN.search(sentence)
+def of_the_past(sentence: str) -> bool:
+    """Does the sentence tell of another day? What began then and lasts is of today; what came back then is not."""
+    return _PAST.search(sentence) is not None and not _SINCE.search(sentence)
+
+
+def returns(sentence: str) -> bool:
+    """Does the sentence say that it is back, or still there?"""
+    return _AGAIN.search(sentence) is not None
 
 
 def asks_inside(sentence: str) -> bool:

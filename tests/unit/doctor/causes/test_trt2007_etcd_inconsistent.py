@@ -110,3 +110,15 @@ def test_the_bad_member_is_named_in_the_commands_and_a_good_one_is_asked() -> No
     commands = [step.command for step in cause.fix(shown, cause.judge(shown))]
     assert "etcdctl --endpoints=https://10.1.0.1:2379 member remove 8f7e6d5c4b3a2910" in commands
     assert any(command.endswith("member add m3 --peer-urls=https://10.1.0.3:2380") for command in commands)
+
+
+def test_a_loop_without_a_prompt_is_a_command() -> None:
+    text = f"""{conflict("09:00:00")}
+
+for m in 4 5 6; do etcdctl --endpoints=https://172.30.9.$m:2379 endpoint hashkv; done
+https://172.30.9.4:2379, 1199228310
+https://172.30.9.5:2379, 1199228310
+https://172.30.9.6:2379, 3300114477
+"""
+    answer = finding("etcd-inconsistent", text)
+    assert (answer.state, answer.rule, answer.objects[0]) == ("found", "hashes-differ", "https://172.30.9.6:2379")

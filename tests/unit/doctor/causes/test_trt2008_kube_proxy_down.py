@@ -216,3 +216,17 @@ def test_a_container_beside_kubelet() -> None:
         "kube-proxy-down", evidence.format("Restarting (255) 20 seconds ago")
     )
     assert finding("kube-proxy-down", evidence.format("Up 6 minutes")).strength < 0.8
+
+
+def test_a_proxy_that_waits_for_the_lock_of_another_program_is_not_down() -> None:
+    text = """
+$ kubectl get pod -n kube-system -o wide
+NAME                READY   STATUS    RESTARTS   AGE   IP          NODE
+calico-node-r8x2m   0/1     Running   2          40d   10.8.1.17   k-17
+kube-proxy-4mmz9    1/1     Running   0          40d   10.8.1.17   k-17
+$ kubectl -n kube-system logs kube-proxy-4mmz9 --tail=2
+E0311 07:19:02.511201       1 proxier.go:1584] "Failed to execute iptables-restore" err="exit status 4 (Another app is \
+currently holding the xtables lock. Stopped waiting after 5s.\\n)"
+I0311 07:19:02.511240       1 proxier.go:859] "Sync failed" retryingTime="30s"
+""".replace("\\\n", "")
+    assert finding("kube-proxy-down", text).state != "found"

@@ -88,3 +88,16 @@ def test_the_fix_keeps_what_is_excepted() -> None:
     assert "NO_PROXY=localhost,127.0.0.1,.corp,10.96.0.1/32," in written
     assert "docker.service.d" in written
     assert any("kubectl drain w2" in command for command in commands)
+
+
+def test_the_environment_file_that_sets_the_proxy_is_named_and_mended() -> None:
+    text = f"""{SANDBOX.format("Service Unavailable")}
+[root@dmz-4 ~]# cat /etc/sysconfig/k3s-agent
+HTTPS_PROXY=http://outbound.corp.example:8080
+NO_PROXY=localhost,127.0.0.0/8,172.16.0.0/12
+"""
+    answer = finding("http-proxy-intercepts", text)
+    assert answer.culprits[0].name == "/etc/sysconfig/k3s-agent"
+    commands = fixes("http-proxy-intercepts", text)
+    assert any(command.startswith("sed -i") and "/etc/sysconfig/k3s-agent" in command for command in commands)
+    assert any("restart k3s-agent" in command for command in commands)

@@ -105,3 +105,35 @@ def test_a_small_pool_that_works_is_no_claim() -> None:
         """,
     )
     assert answer.strength < 0.8
+
+
+OWNED = """
+$ kubectl -n kube-system get pod -o wide -l k8s-app=calico-node
+NAME                READY   STATUS             RESTARTS   AGE   IP           NODE
+calico-node-b7qkd   1/1     Running            0          88d   10.5.40.1    gw1
+calico-node-x2mnz   1/1     Running            0          88d   10.5.40.2    gw2
+calico-node-new9k   0/1     CrashLoopBackOff   6          12m   10.5.40.3    gw3
+$ calicoctl ipam show --show-blocks
+| IP Pool  | 10.210.8.0/25  |       128 | 21 (16%)   | 107 (84%) |
+| Block    | 10.210.8.0/26  |        64 | 10 (16%)   | 54 (84%)  |
+| Block    | 10.210.8.64/26 |        64 | 11 (17%)   | 53 (83%)  |
+$ calicoctl ipam show --show-configuration
+| StrictAffinity     | true  |
+$ kubectl get blockaffinities.crd.projectcalico.org
+NAME                   AGE
+gw1-10-210-8-0-26      88d
+{second}-10-210-8-64-26     88d
+"""
+
+
+def test_every_block_belongs_to_a_node_that_is_well() -> None:
+    text = LOG + OWNED.replace("{second}", "gw2")
+    answer = finding("ippool-blocks-exhausted", text)
+    assert (answer.state, answer.strength >= 0.9) == ("found", True)
+    assert finding("ipam-leak", text).state == "ruled-out"
+
+
+def test_a_block_of_a_node_that_is_not_there_may_be_a_leak() -> None:
+    text = LOG + OWNED.replace("{second}", "gw7")
+    assert finding("ippool-blocks-exhausted", text).strength < 0.8
+    assert finding("ipam-leak", text).state != "ruled-out"

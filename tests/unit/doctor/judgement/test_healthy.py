@@ -26,6 +26,15 @@ WELL = AGENTS + OTHERS + NODES
 SICK = {
     "ping": "$ kubectl exec a -- ping -c3 10.42.99.1\n3 packets transmitted, 0 packets received, 100% packet loss\n",
     "some loss": "$ kubectl exec a -- ping -c10 10.42.9.1\n10 packets transmitted, 6 received, 40% packet loss\n",
+    "slow link": "$ kubectl exec a -- iperf3 -c 10.42.9.1 | tail -1\n"
+    "[  5]   0.00-10.00  sec  4.1 GBytes  3.52 Gbits/sec   12   sender\n"
+    "$ kubectl exec b -- iperf3 -c 10.42.9.1 | tail -1\n"
+    "[  5]   0.00-10.00  sec  260 MBytes  218 Mbits/sec   900   sender\n",
+    "very slow link": "$ iperf3 -c 10.42.9.1 | tail -1\n[  5] 0.00-10.00 sec 11.0 MBytes 9.22 Mbits/sec  3 sender\n",
+    "slow request": "$ time kubectl exec a -- curl -s http://web/\nok\n\nreal\t0m5.031s\nuser\t0m0.020s\n",
+    "slow lookup": "$ dig +noall +stats web.default\n;; Query time: 5003 msec\n",
+    "slow ping": "$ ping -c3 10.42.9.1\n3 packets transmitted, 3 received, 0% packet loss, time 2003ms\n"
+    "rtt min/avg/max/mdev = 0.311/812.342/2103.389/800.033 ms\n",
     "wget": "$ kubectl exec a -- wget -qO- -T2 http://web\nwget: bad address 'web'\n",
     "curl": "$ kubectl exec a -- curl -m3 http://10.96.4.4\ncurl: (28) Connection timed out after 3001 milliseconds\n",
     "nslookup": "/ # nslookup kubernetes\n;; connection timed out; no servers could be reached\n",
@@ -59,6 +68,32 @@ COMPLAINTS = (
     "所有 pod 都 Running，但是业务访问数据库经常超时。",
     "服务访问很慢，偶发 502，请帮忙看下。",
     "新建的 pod 拿到了地址，但是连不上 coredns。",
+    "Uploads from one namespace are awfully slow.",
+    "iperf3 between two pods reaches only 90 Mbit/s.",
+    "Latency jumps to two seconds now and then.",
+    "All of our DNS lookups take 5 seconds.",
+    "跨节点下载慢得离谱，同节点没问题。",
+    "带宽上不去，宿主机之间是满的。",
+    "网络抖动比较厉害。",
+    "支付接口偶发超时。",
+    "We restarted the agents, no change.",
+    "重启过 calico-node 也没用。",
+    "I do not think it is fine.",
+    "Something is wrong with egress.",
+    # Of another day, but not said to be over.
+    "昨天升级之后 pod 之间 ping 不通",
+    "After the release last night pods time out when they talk to redis.",
+    # Mended, and broken again or elsewhere.
+    "Last week pods could not start. We fixed it. Today it is back.",
+    "前天三台机器连不上，已经恢复。今天又不行了。",
+    "Last week we fixed DNS, since then pods time out.",
+    "上周修复了 DNS，之后 pod 访问数据库超时",
+    "Pods cannot reach each other. That was fixed last year. Everything works fine on my side.",
+    # Said by others, and not denied, or seen by the author, too.
+    'Somebody in the chat said "the network is down".',
+    'A customer reports "requests time out". I see timeouts, too, though everything looks fine.',
+    "客户反馈“访问超时”，我这边访问也超时，不过节点都正常。",
+    "A customer reports that requests time out. The cluster looks healthy to me.",
 )
 NO_COMPLAINTS = (
     "Is this cluster OK? No problems so far, just checking.",
@@ -67,6 +102,14 @@ NO_COMPLAINTS = (
     "巡检一下，业务正常，没有报错，请帮忙确认。",
     "昨天跨节点不通，已经修复，现在正常了，请确认。",
     "刚全部起来，重启次数好多，是不是还有问题啊",
+    "Last Tuesday pods could not start; the disk was full. We fixed it. Please check that nothing is left.",
+    "Pods could not reach each other after the reboot. That was fixed by opening a port. Everything works fine now.",
+    "上周三所有机器连不上，最后是交换机又自动升级了。贴一下修复后的状态，帮忙看看有没有遗漏。",
+    'Somebody in the chat said "the network is down". I think all is fine, see below.',
+    "客户反馈“访问超时”，我看了下集群都正常，没问题就关单了。",
+    "The network is not slow, latency is low, no packet loss. A routine check.",
+    "跳板机有点卡，请忽略。延迟不高，没有抖动，例行巡检。",
+    "The bastion is slow, never mind. A routine check.",
 )
 
 

@@ -64,6 +64,7 @@ class Seen:
     def own(self) -> list[Hit]:
         """kube-proxy's own words. With its rules there, or no API server at all, a failed list of Services is none."""
         hits = self.picture.hits(IPVS_PROXIER, RESTORE_FAILED, CONNTRACK_DENIED)
+        hits = [hit for hit in hits if "xtables lock" not in hit.line]  # it lives, and waits for somebody else
         present = self.rules is not None and self.rules.present
         if not present and (self.rules or direct_answers(self.picture)):
             hits = hits + proxy_without_api(self.picture)

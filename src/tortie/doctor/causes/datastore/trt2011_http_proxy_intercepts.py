@@ -41,6 +41,11 @@ ELSEWHERE: Final = ("pull", "image", "/v2/", "registry", "helm", "metrics.k8s.io
 VARIABLES: Final = ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy")
 UNITS: Final = ("containerd", "docker", "kubelet", "crio")
 _ASKED: Final = re.compile(r"https://((?:\d{1,3}\.){3}\d{1,3})[:/]")
+_SHOWN_FILE: Final = re.compile(
+    r"(?:sudo )?(?:cat|grep|tail|head|less|more|egrep)\b.{0,200}? (/[\w./@+-]+)\s*(?:[(#].*)?$"
+)
+_OF_UNIT: Final = re.compile(r"/etc/(?:default|sysconfig)/([\w@.-]+)$|/etc/systemd/system/([\w@-]+)\.service(?:\.d/|$)")
+_ENVIRONMENT: Final = re.compile(r"/etc/(?:default|sysconfig)/[\w@.-]+$|/etc/environment$")
 _LONGEST: Final = 60  # of the name of a proxy
 _ALWAYS: Final = ("localhost", "127.0.0.1")
 
@@ -103,6 +108,24 @@ class Seen:
         said = " ".join(f"{exhibit.command} {' '.join(exhibit.lines[:3])}" for exhibit in shown)
         return [name for name in (*UNITS, "http-proxy.conf") if name in said]
 
+    @cached_property
+    def file(self) -> str:
+        """The file that sets the variables, where somebody showed it by its name."""
+        for item in self.variables:
+            for exhibit in self.picture.commands("/"):
+                last = exhibit.number(len(exhibit.lines) - 1) if exhibit.lines else 0
+                inside = exhibit.source == item.place.source and exhibit.number(0) <= item.place.first <= last
+                if exhibit.lines and inside and (match := _SHOWN_FILE.match(exhibit.command)):
+                    return match[1]
+        return ""
+
+    @property
+    def unit(self) -> str:
+        """Whose variables they are: an environment file is named after its unit."""
+        units = [name for name in self.carriers if name in UNITS]
+        match = _OF_UNIT.match(self.file)
+        return (match[1] or match[2]) if match else (*units, "containerd")[0]
+
     @property
     def node(self) -> str:
         return next((item.host for item in self.variables if item.host), "")
@@ -132,6 +155,7 @@ def covers(exceptions: list[str], address: str) -> bool:
 def _blamed(seen: Seen, strength: float, say: str = "") -> Finding:
     units = [name for name in seen.carriers if name in UNITS]
     blamed = culprits(
+        named("file", seen.file),
         named("setting", "HTTPS_PROXY", "NO_PROXY", "HTTP_PROXY"),
         named("address", seen.proxy, *seen.dialled),
         named("unit", *units),
@@ -143,7 +167,8 @@ def _blamed(seen: Seen, strength: float, say: str = "") -> Finding:
     known = [entry for entry in seen.exceptions if entry not in _ALWAYS]
     return found(
         strength, blamed, (*seen.variables[:2], *no_proxy, *seen.connects[:2], *shown, *seen.failing[:1]), say=say,
-        vip=seen.vip, proxy=seen.proxy, unit=(*units, "containerd")[0], node=seen.node,
+        vip=seen.vip, proxy=seen.proxy, unit=seen.unit, node=seen.node,
+        file=seen.file if _ENVIRONMENT.match(seen.file) else "",
         known=",".join((*_ALWAYS, *known)), services=service_range(seen.picture, seen.vip),
         pods=_pods(seen.picture), nodes=_nodes(seen.picture),
     )  # fmt: skip
@@ -199,7 +224,7 @@ def fix(picture: Picture, finding: Finding) -> Iterator[Do | Step]:
         yield from set_agent_env(picture, "NO_PROXY", ",".join([part for part in parts if part] + [".svc"]))
         return
     yield do("look")
-    yield do("except")
+    yield do("except-file" if finding.value("file") and finding.value("known") else "except")
     if finding.value("unit") == "docker" and finding.value("node"):
         yield from drain_node(picture, finding.value("node"))
     yield do("restart")

@@ -264,6 +264,14 @@ def _dead_owners(picture: Picture) -> tuple[str, ...]:
     return tuple(owner for owner in owners(picture) if owner not in nodes)
 
 
+def owners_alive(picture: Picture) -> tuple[object, ...]:
+    """The agents that are ready on the owners of blocks; none where one owner has no such agent, or none is listed."""
+    ready: dict[str, object] = {node.name: node for node in picture.of(Node) if node.status.startswith("Ready")}
+    ready |= {pod.node: pod for pod in picture.agents_now() if pod.node and pod.containers and pod.all_ready}
+    holding = owners(picture)
+    return tuple(ready[name] for name in holding) if holding and all(name in ready for name in holding) else ()
+
+
 def owners(picture: Picture) -> list[str]:
     """Hosts named by affinities of blocks, each once."""
     names = [hit.value("node").rstrip(":,") for hit in picture.hits(AFFINITY_YAML, AFFINITY_CHECK)]

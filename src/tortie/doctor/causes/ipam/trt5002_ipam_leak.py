@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Finding, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
-from tortie.doctor.causes.ipam.ipam_evidence import EXHAUSTION, NUMBERS, RELEASE_NOT_EMPTY, ROOMY, exhaustion, numbers
+from tortie.doctor.causes.ipam.ipam_evidence import (
+    EXHAUSTION,
+    NUMBERS,
+    RELEASE_NOT_EMPTY,
+    ROOMY,
+    exhaustion,
+    numbers,
+    owners_alive,
+)
 from tortie.doctor.picture.picture import Picture
 
 
@@ -68,6 +76,12 @@ def blocks_beyond_nodes(seen: Seen) -> Finding | None:
     )  # fmt: skip
 
 
+def owners_live(seen: Seen) -> Finding | None:
+    """Addresses are free, and every block belongs to a node that is well: nothing that is gone holds anything."""
+    alive = owners_alive(seen.picture)
+    return ruled_out((seen.known.use, *alive[:2])) if alive and seen.known.use and seen.known.roomy else None
+
+
 def no_address(seen: Seen) -> Finding | None:
     if not seen.hits:
         return None
@@ -106,6 +120,6 @@ CAUSE = Cause(
     look=Seen,
     rules=(
         more_than_pods, owners_gone, owners_counted, leaks_checked, fits_the_pods, no_leak_checked,
-        blocks_beyond_nodes, no_address,
+        blocks_beyond_nodes, owners_live, no_address,
     ),
 )  # fmt: skip

@@ -17,6 +17,7 @@ from tortie.doctor.causes.ipam.ipam_evidence import (
     RAN_OUT_OF_AFFINE,
     exhaustion,
     numbers,
+    owners_alive,
 )
 from tortie.doctor.picture.picture import Picture
 
@@ -35,7 +36,8 @@ class Seen:
         self.limit = picture.hits(BLOCK_LIMIT, BLOCK_LIMIT_REACHED)
         self.blocks = picture.hits(NO_FREE_POOL_BLOCKS, NO_FREE_BLOCKS, RAN_OUT_OF_AFFINE)
         self.culprits = culprits(self.known.culprits, BLOCK_SIZE)
-        self.evidence = (*self.known.places, *self.hits[:2])
+        self.alive = owners_alive(picture)
+        self.evidence = (*self.known.places, *self.alive[:1], *self.hits[:2])
 
 
 def held_by_the_gone(seen: Seen) -> Finding | None:
@@ -71,7 +73,7 @@ def all_taken(seen: Seen) -> Finding | None:
     if not seen.hits or not known.capacity or not taken or taken.value < known.capacity:
         return None
     # Dead owners would be a leak; without pods, nodes or a check nothing excludes them.
-    lively = known.pods is not None or (known.problems is not None and not known.problems.value)
+    lively = known.pods is not None or (known.problems is not None and not known.problems.value) or bool(seen.alive)
     owned = bool(known.nodes and taken.value <= 2 * known.nodes.value)
     strength = (PROVEN if lively else STRONG) if known.roomy and (lively or owned) else POSSIBLE
     return found(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tortie.doctor.reading.lexicon import cluster, complaints, history, machines, traffic
+from tortie.doctor.reading.lexicon import cluster, complaints, history, machines, performance, relief, traffic
 from tortie.doctor.reading.lexicon.rule import Rule
 
 RULES: Final[tuple[Rule, ...]] = (
@@ -13,6 +13,8 @@ RULES: Final[tuple[Rule, ...]] = (
     *cluster.RULES,
     *history.RULES,
     *complaints.RULES,
+    *performance.RULES,
+    *relief.RULES,
 )
 
 # One observation, several names that causes ask for.

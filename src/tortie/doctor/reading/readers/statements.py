@@ -22,6 +22,7 @@ negation is respected. The values of a statement are the hosts and addresses tha
 | nodes-network (values: prefixes such as `10.` or `192.168.110.`, or CIDRs), cloud (values: names), pods-cidr-overlap | where |
 | complains (something does not work), asks-if-normal | what the person wants |
 | suffers (something does not work now: neither asked, nor guessed, nor long ago) | what the person wants |
+| mended (what was broken is repaired), says-well (in the person's own view all is in order) | what the person wants |
 """  # noqa: E501
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from typing import Final, NamedTuple
 
 from tortie.doctor.picture.facts import Statement
 from tortie.doctor.reading.exhibit import Exhibit
-from tortie.doctor.reading.hearsay import asks_inside, before_today, long_mended, without_citations
+from tortie.doctor.reading.hearsay import asks_inside, long_mended, without_citations
 from tortie.doctor.reading.lexicon import ALIASES, RULES, Rule
 from tortie.doctor.reading.prose import FAR_EAST, hosts_in
 
@@ -71,11 +72,19 @@ _NO_TROUBLE = re.compile(
     r"|(?:没有?|未|并未|不再|不会|从未)(?:出现)?(?:过)?(?:挂|卡|超时|失败|断|中断|重启|报错|异常|丢包|宕|掉线|满))",
     re.IGNORECASE,
 )
+# A machine from which people work is none of the cluster's, however slow it is.
+_DESK = re.compile(
+    r"\b(?:bastion|jump ?(?:box|host|server)|laptop|workstation|my (?:pc|desktop|terminal|browser|wifi)|vpn)\b"
+    r"[^.,;，。；]{0,30}?\b(?:slow|laggy|lagging|busy|overloaded|load(?:ed)?)\b[^.,;，。；)）]*"
+    r"|(?:跳板机|堡垒机|笔记本|我的电脑|办公网|vpn)[^，。；,;]{0,12}?(?:慢|卡|负载)[^，。；,;）)]*",
+    re.IGNORECASE,
+)
 _TURN = re.compile(r"[,;] ?(?:but|however|yet)\b|，?但|不过", re.IGNORECASE)
-_CERTAIN = ("asks-if-normal", "complains", "firewalld-stop-helps")  # said in questions and conditions, too
+_CERTAIN = ("asks-if-normal", "complains", "firewalld-stop-helps", "says-well")  # said in questions and conditions, too
 # States that a sentence may tell to be over: "last week swap was on, that is solved".
 _STATES = ("load-high", "swap-on", "disk-full", "clock-wrong", "runtime-broken", "kubelet-stopped", "network-dead",
-           "cross-node-dead", "service-dead", "nodeport-dead", "pods-stuck", "network-lost-sometimes")  # fmt: skip
+           "cross-node-dead", "service-dead", "nodeport-dead", "pods-stuck", "network-lost-sometimes",
+           "suffers")  # fmt: skip
 _ASKING = ("asks-if-normal", "complains")
 _FROM_TO = re.compile(
     r"v?(\d+(?:\.\d+){1,2})\s*(?:to|->|→|=>|升(?:级)?到|升级为|到|至|更新到)\s*v?(\d+(?:\.\d+){0,2})", re.IGNORECASE
@@ -172,15 +181,14 @@ def _said(text: str, asks: bool) -> tuple[tuple[str, tuple[str, ...]], ...]:
 
 def _all_said(text: str, asks: bool) -> Iterator[tuple[str, tuple[str, ...]]]:
     low = text.lower()
-    certain = without_citations(_certain(text))
+    certain = without_citations(_certain(_DESK.sub(lambda match: "." * len(match.group()), text)))
     over = long_mended(text)
     found: dict[str, tuple[str, ...]] = {}
     for rule in _with_a_key_in(low):
-        if rule.kind in found or (asks and rule.kind not in _ASKING) or (over and rule.kind in _STATES):
+        if rule.kind in found or (asks and rule.kind not in _ASKING) or (rule.kind == "suffers" and asks_inside(text)):
             continue
-        if rule.kind == "suffers" and (over or before_today(text) or asks_inside(text)):
-            continue
-        if _holds(rule, text if rule.kind in _CERTAIN else certain):
+        now = over if rule.kind in _STATES else 0
+        if _holds(rule, text if rule.kind in _CERTAIN else certain[now:]):
             found[rule.kind] = _values(rule.kind, text)
     if found.keys() & {"ping-works-tcp-not", "large-packets-stall"}:
         found.pop("cross-node-dead", None)  # something does pass
