@@ -124,7 +124,7 @@ def _problem_addresses(picture: Picture) -> list[str]:
     """Addresses that begin a line of the check."""
     import re  # rarely needed
 
-    pattern = re.compile(r"\s++((?:\d{1,3}\.){3}\d{1,3})\s")
+    pattern = re.compile(r"\s{1,40}+((?:\d{1,3}\.){3}\d{1,3})\s")
     lines = (line for e in picture.exhibits if "ipam check" in e.command for line in e.lines[:2000])
     return list(dict.fromkeys(match[1] for line in lines if (match := pattern.match(line))))[:5]
 

@@ -30,7 +30,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from functools import cache, lru_cache
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from tortie.doctor.picture.facts import Statement
 from tortie.doctor.reading.exhibit import Exhibit
