@@ -46,7 +46,7 @@ def _all(pattern: re.Pattern[str], size: int) -> Iterator[str]:
         for pump in pumps:
             if pump:
                 body = pump * (size // len(pump))
-                yield before + body + "\x00"
+                yield before + body + "\ufffd"  # an end that cleaning keeps, and that nothing wants
                 yield (before + pump * 3) * (size // (len(before) + 3 * len(pump)))
 
 

@@ -43,10 +43,6 @@ SECRETS: Final[list[tuple[str, str]]] = [
     ("the password is xyzzy.", "xyzzy"),
     ("-----BEGIN RSA PRIVATE KEY-----\nMIIEow\naGVsbG8=\n-----END RSA PRIVATE KEY-----", "MIIE"),
     ("key: -----BEGIN EC PRIVATE KEY----- MIIEow -----END EC PRIVATE KEY-----", "MIIE"),
-]
-
-# What the doctor masks as well; the script that collects evidence does not know these forms yet.
-MORE_SECRETS: Final[list[tuple[str, str]]] = [
     # Options of commands, and variables that are set before them.
     ("etcdctl --etcd-password Xyzzy77q get /", "Xyzzy77q"),
     ("tool --db-password=Xyzzy77q --retry 3", "Xyzzy77q"),
@@ -166,6 +162,12 @@ MORE_SECRETS: Final[list[tuple[str, str]]] = [
     ('{"apiVersion":"v1","kind":"Secret","data":{"word":"WHl6enk3N3E="}}', "WHl6"),
     ('{"apiVersion":"v1","data":{"word":"WHl6enk3N3E="},"kind":"Secret"}', "WHl6"),
     ("data: {word: WHl6enk3N3E=}\nkind: Secret", "WHl6"),
+    ("data:\n  ca.crt: WHl6enk3N3E=\n  namespace: ZGVmYXVsdA==\n  token: UGx1Z2g4OHI=", "UGx1"),
+    ("data:\n  ca.crt: WHl6enk3N3E=\n  namespace: ZGVmYXVsdA==\n  token: UGx1Z2g4OHI=", "WHl6"),
+    ('  "data": {\n    "username": "WHl6enk3N3E=",\n    "password": "UGx1Z2g4OHI="\n  },', "WHl6"),
+    ("$ kubectl get secret db -o jsonpath='{.data.word}'\nWHl6enk3N3E=", "WHl6"),
+    ("[root@m1 ~]# kubectl -n a get secrets/db -o jsonpath={.data.word} | base64 -d\nxyzzy[root@m1 ~]# ls", "xyzzy"),
+    ("# kubectl get secret db -o go-template='{{.data.word | base64decode}}'\nxyzzy\n", "xyzzy"),
 ]
 
 # Nothing of these may change: diagnoses are made of such words.
@@ -202,6 +204,10 @@ HARMLESS: Final[list[str]] = [
     "ping and 10250 pass: TCP 179 does not",
     "OLDPWD=/root",
     "--authorization-mode=Node,RBAC",
+    "data:\n  calico_backend: bird\n  cni_network_config: YWJjZA==\n  password_file: /etc/p",
+    "data:\n  veth_mtu: MTQ0MA==\n  typha: bm9uZQ==",
+    "$ kubectl get secret -n kube-system\nNAME          TYPE     DATA   AGE\ncalico-etcd   Opaque   3      9d",
+    "$ kubectl get secret x -o jsonpath='{.data}'\nError from server (NotFound): secrets \"x\" not found",
     "docker run --user 1000:1000 busybox",
     "runAsUser: 1000",
     "Image ID: docker-pullable://calico/node@sha256:0b1c2d3e4f5061728394a5b6c7d8e9f00b1c2d3e4f5061728394a5b6c7d8e9f0",

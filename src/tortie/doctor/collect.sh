@@ -18,7 +18,10 @@ fi
 # `name: API_TOKEN` with its `value:` on the next line; then what is in one line. A value that is a path, a reference or a
 # state is marked with a byte that no value has (\001), so that the rules after it leave it alone.
 masked() {
-  local mark=$'\001' hidden='(redacted)' b='[[:space:]]*' q='\\?["'\'']?' value to is word password named
+  local mark=$'\001' hidden='(redacted)' b='[[:space:]]*' q='\\?["'\'']?' value to is word password named some given part
+  some='([[:space:]][^|;]*)?[[:space:]]' # other options
+  given="(\"[^\"]*\"|'[^']*'|[^[:space:]\"'|;\$<({\/-][^[:space:]\"'|;]*)"
+  part="[^&[:space:]\"';]"
   value="[^][[:space:]\"',;{}()<>|$mark]"
   is="$q$b(:|=|：|[[:space:]]=>)$b"
   to="$b,$b${q}value$q$b[:=]$b$q"
@@ -44,6 +47,34 @@ masked() {
     }
     { named = tolower($0) ~ /^[ \t{-]*["\047]?name["\047]?[ \t]*:[ \t]*["\047]?[a-z0-9_.-]*(token|passwo?r?d|passphrase|[_-]pass|pwd|secret|_key|apikey|psk|credentials?|auth)["\047]?,?[ \t]*$/; print }
   ' | sed -E \
+    -e "s/((redis-cli$some-a|ldap[a-z]+$some-w|ipmitool$some-P|snmp[a-z]+$some-c|mongo[a-z]*$some-p|smbclient$some-U)$b)$given/\1$hidden/g" \
+    -e "s/(snmp[a-z]+$some-A$b)$given/\1$hidden/g" \
+    -e "s/(snmp[a-z]+$some-X$b)$given/\1$hidden/g" \
+    -e "s/([[:space:]]-pass(in|out)?[[:space:]]+pass:)[^[:space:]]+/\1$hidden/g" \
+    -e "s/(--from-literal[= ][\"']?[A-Za-z0-9_.-]+=)$given/\1$hidden/g" \
+    -e "s/((ETCD(CTL)?_USER|USERPWD|BASIC_AUTH)=[\"']?[^[:space:]:\"'\/]+:)[^[:space:]\"']+/\1$hidden/g" \
+    -e "s/((^|[[:space:]])--?([a-z0-9]+-){0,4}(password|passwd|passphrase|pass|secret|(api|access|certificate)-?key)[ =])$given/\1$hidden/gI" \
+    -e "s/((^|[[:space:]])(-[uU]|--proxy-user[ =])[[:space:]]?[\"']?[^[:space:]:\/\"'+%-][^[:space:]:\/\"']*:)([^[:space:]\"']*[^0-9[:space:]\"'][^[:space:]\"']*)/\1$hidden/g" \
+    -e "s/((echo|printf)[[:space:]]+(-[ne]+[[:space:]]+)?)[^|]*[^|[:space:]]($b\|$b((sudo +)?(chpasswd|passwd +--stdin)|sudo +(-[A-Za-z]+ +)?-S|[^|]*--password-stdin))/\1$hidden\4/g" \
+    -e "s/(authorization[\"']?$b[:=]$b[\"']?(bearer|basic|token|digest|negotiate|ntlm|apikey|aws4[a-z0-9-]*)([[:space:]]+|%20|\+))[^\"'(]{4,}/\1$hidden/gI" \
+    -e "s/(bearer(%20|\+))[^[:space:]\"'&(]{4,}/\1$hidden/gI" \
+    -e "s/((^|[^a-z0-9])(x-([a-z]+-)*(key|token|secret|signature)|private-token|api-key)[\"']?$b:$b[\"']?)[^[:space:]\"'(]{4,}/\1$hidden/gI" \
+    -e "s/(cookie:$b)[^\"'(]{4,}/\1$hidden/gI" \
+    -e "s/(:\/\/)([A-Za-z_.~-]+[0-9][A-Za-z0-9_.~-]{12,}|[A-Za-z0-9_.~-]{12,}[0-9][A-Za-z0-9_.~-]*)@/\1$hidden@/g" \
+    -e "s/([?&;](sig|signature|x-amz-(signature|credential|security-token)|x-goog-signature|key|code|auth|access_?token|id_token|token|api_?key|client_secret|secret|account_?key|sharedaccess(key|signature))=)($part{3,}[0-9]$part*|$part*[0-9]$part{3,})/\1$hidden/gI" \
+    -e "s/(hooks\.slack\.com\/[a-z]+\/|\/api\/webhooks\/|\/bot\/v2\/hook\/|\/webhookb2\/)[^[:space:]\"'<>]{6,}/\1$hidden/g" \
+    -e "s/((snmp-server[[:space:]]+community|(ro|rw|trap)community6?|requirepass|masterauth|auth_pass)[[:space:]]+)$given/\1$hidden/g" \
+    -e "s/(stats auth[[:space:]]+[^[:space:]:]+:)[^[:space:]]+/\1$hidden/g" \
+    -e "s/(password[[:space:]]+)[^[:space:]\"';(]+($b;)/\1$hidden\2/g" \
+    -e "s/((neighbor|login)[[:space:]]+[^[:space:]]+[[:space:]]+password[[:space:]]+)$given/\1$hidden/g" \
+    -e "s/^([[:space:]]+password[[:space:]]+)[^[:space:]]*[^a-z[:space:]][^[:space:]]*\$/\1$hidden/" \
+    -e "s/(secret[[:space:]]+\")[^\"]+(\"$b;)/\1$hidden\2/g" \
+    -e "s/(\\\$(1|2[aby]|5|6|7|y|gy|apr1|argon2[a-z]+)\\\$)[.\/A-Za-z0-9\$,=+]{8,}/\1$hidden/g" \
+    -e "s/(^|[^A-Za-z0-9])(npm_[A-Za-z0-9]{30,}|sk-[A-Za-z0-9_-]{20,}|[sr]k_live_[A-Za-z0-9]{16,}|github_pat_[A-Za-z0-9_]{20,}|AIza[A-Za-z0-9_-]{30,}|hf_[A-Za-z0-9]{30,}|dop_v1_[0-9a-f]{32,}|hv[sb]\.[A-Za-z0-9_-]{20,}|LTAI[A-Za-z0-9]{12,}|ya29\.[A-Za-z0-9_-]{20,}|AGE-SECRET-KEY-1[A-Z0-9]{40,}|SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{20,}|pypi-[A-Za-z0-9_-]{40,}|glptt-[0-9a-f]{30,}|xapp-[A-Za-z0-9_-]{20,})/\1$hidden/g" \
+    -e "s/(^|[^A-Za-z0-9.])eyJ[A-Za-z0-9+\/_-]{16,}=*([^A-Za-z0-9+\/_.=-]|\$)/\1$hidden\2/g" \
+    -e "s/((private[_ ]?key(_id)?|(pre)?shared_?key|account_?key|encryption[-_]key|signing[-_]key)$is$q)[^][[:space:]\"',;{}()<>|\/]$value{3,}/\1$hidden/gI" \
+    -e "/kind$q$b:$b${q}Secret$q$b[,}]/ s/((data|stringData)$q$b:$b)\{[^{}]*\}/\1{\"$hidden\":\"\"}/g" \
+  | sed -E \
     -e '/eyJ|LS0t|AKIA|ASIA|gh[pousr]_|xox|glpat-|token|pass|pwd|密码|口令|secret|bearer|basic|key|cert|\.crt|credential|auth|psk|:\/\/|-u|--user|mysql|login/I!b' \
     -e "s/([:=]$b[\"']?)((true|false|yes|no|on|off|none|null|nil|expired|invalid|incorrect|wrong|required|authentication|permission)([^A-Za-z0-9_]|\$)|system:|[\$*]|\/([^\/]|\$)|x509|[a-z-]+-token-[a-z0-9]{5}([^a-z0-9]|\$))/\1$mark\2/gI" \
     -e "s/((password|passwd|passphrase) (is|was) )((not|no|the|an?|in|on|too|only|still|also|wrong|correct|right|same|different|empty|missing|set|ok|[a-z]+ed|[a-z]+ [^ ].*|[\/\$<(].*)([^A-Za-z0-9].*)?)\$/\1$mark\4/I" \

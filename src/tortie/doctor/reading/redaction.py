@@ -71,13 +71,17 @@ _USER: Final = re.compile(
     r"""((?<!\S)(?:-[uU] ?|--(?:proxy-)?user[ =])["']?"""
     r"""(?P<user>[^\s:/"'+%-][^\s:/"']{0,100}):)(?P<word>[^\s"']{1,200})"""
 )
+# What stands before an option; not the program again, so that a line is walked over once.
+_NOT_AGAIN: Final = r"(?:(?!\b(?:sshpass|login|mysql))[^|;]){0,200}?"
 _LOGIN: Final = re.compile(
-    rf"(\b(?:sshpass\b[^|;]{{0,200}}?\s-p\s?|login\b[^|;]{{0,200}}?\s-p\s|mysql[a-z]{{0,9}}\b[^|;]{{0,200}}?\s-p))({_TEXT}|[^\s\"']{{1,200}})"
+    rf"(\b(?:sshpass\b{_NOT_AGAIN}\s-p\s?|login\b{_NOT_AGAIN}\s-p\s|mysql[a-z]{{0,9}}\b{_NOT_AGAIN}\s-p))"
+    rf"({_TEXT}|[^\s\"']{{1,200}})"
 )
 _PORTS: Final = re.compile(r"[\d.]*:?\d+:\d+(?:/\w+)?$")  # `-p3306:3306` of a container
 _TOLD: Final = re.compile(
-    r"(?i)((?:(?:password|passwd|passphrase)\s+(?:is|was)|(?:密码|口令)\s?(?:就?是|为|改成|改为))\s*[:：]?\s*)([\"'“「`]?)([!-~]{1,200})"
+    r"(?i)((?:(?:password|passwd|passphrase)\s{1,8}(?:is|was)|(?:密码|口令)\s?(?:就?是|为|改成|改为))\s*+[:：]?\s*+)([\"'“「`]?)([!-~]{1,200})"
 )
+_ENDS: Final = re.compile(r"\s*+\Z")
 _SENTENCE_GOES_ON: Final = re.compile(
     r"(?i)(?:not|no|the|a|an|in|on|too|only|still|also|wrong|correct|incorrect|right|same|different|empty|missing|invalid|ok|fine"
     r"|set|being|now|never|always|for|from|used|stored|[a-z]+ed)$"
@@ -226,7 +230,7 @@ def _untold(found: re.Match[str]) -> str:
     word = found[3].rstrip("\"'`.,;!?)")
     if not word or word.startswith(("(", "<", "$", "/")):
         return found[0]
-    ends = not found.string[found.end() :].strip() or len(word) < len(found[3])
+    ends = bool(_ENDS.match(found.string, found.end())) or len(word) < len(found[3])
     plain = word.isalpha() and (word.islower() or word.istitle())
     if plain and not found[2] and (not ends or _SENTENCE_GOES_ON.match(word)):
         return found[0]

@@ -40,7 +40,8 @@ def _no_number(word: str) -> bool:
 
 def _option(program: str, option: str, needle: str) -> Form:
     """A program's option that takes a secret: `redis-cli -h 10.0.0.1 -a word`."""
-    before = rf"\b{program}\b[^|;\n]{{0,200}}?\s-{option}\s{{0,4}}"
+    # Each program looks for its own options only: a line of programs is walked over once.
+    before = rf"\b{program}\b(?:(?!\b{program}\b)[^|;\n]){{0,200}}?\s-{option}\s{{0,4}}"
     return Form((needle,), Pattern(rf"(?P<before>{before}){_WORD}"), _no_number)
 
 
@@ -65,7 +66,7 @@ FORMS: Final[tuple[Form, ...]] = (
     Form(
         ("echo", "printf"),
         Pattern(
-            r"(?P<before>\b(?:echo|printf)\s{1,4}(?:-[ne]{1,2}\s{1,4})?)(?P<v>[^|\s][^|\n]{0,200}?)"
+            r"(?P<before>\b(?:echo|printf)\s{1,4}(?:-[ne]{1,2}\s{1,4})?)(?P<v>[^|\s](?:(?!\b(?:echo|printf)\s)[^|\n]){0,200}?)"
             r"(?=\s{0,4}\|\s{0,4}(?:(?:sudo\s{1,4})?(?:chpasswd|passwd\s{1,4}--stdin)|sudo\s{1,4}(?:-\w{1,4}\s{1,4})?-S\b"
             r"|[^|\n]{0,200}?--password-stdin))"
         ),

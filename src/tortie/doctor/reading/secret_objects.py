@@ -14,6 +14,19 @@ _PAIR: Final = re.compile(r"(?P<key>\s{0,200}[\"']?[\w.-]{1,260}[\"']?\s{0,4}:\s
 _INLINE: Final = re.compile(r"""(\\?["']?\b(?:data|stringData)\\?["']?\s{0,4}:\s{0,4}\{)([^{}]{1,16000})(\})""")
 _INLINE_VALUE: Final = re.compile(r"""(:\s{0,4})(\\?["']?)([^"',{}\\\s:][^"',{}\\]{0,8000})""")
 _ONE_LINE: Final = re.compile(r"""kind\\?["']?\s{0,4}:\s{0,4}\\?["']?Secret\\?["']?\s{0,4}[,}]""")
+# Keys that only Secrets have; of a `data` whose kind was not pasted.
+_TELLING: Final = re.compile(
+    r"\s*[\"']?(?:tls\.key|tls\.crt|ca\.crt|token|password|passwd|\.dockerconfigjson|\.dockercfg|ssh-privatekey|etcd-key"
+    r"|client-key|accesskey|secretkey)[\"']?\s*:",
+    re.IGNORECASE,
+)
+_BASE64: Final = re.compile(r"[A-Za-z0-9+/]{4,16384}={0,2}")
+_ASKED: Final = re.compile(
+    r"\bget\s[^|;]{0,200}?\bsecrets?[\s/][^;]{0,400}?(?:jsonpath|go-template|template=|custom-columns)"
+)
+_PROMPT: Final = re.compile(r"\[?[\w.-]{1,64}@[\w.-]{1,64}[^\s]{0,100}[\s:][^$#]{0,100}[$#] |[$#] ")
+_NO_VALUE: Final = ("error", "Error", "No resources", "NAME", "Unable", "The connection")
+_ANSWERED: Final = 40  # lines of an answer
 _FAR: Final = 4_000  # lines between `kind` and the data of one object
 _OPENERS: Final = ("{", "|", ">", "|-", ">-", "|+", ">+")
 
@@ -22,6 +35,10 @@ def hidden_lines(lines: Sequence[str], mask: str) -> dict[int, str]:
     """By index, lines that hold values of Secrets, without these."""
     found: dict[int, str] = {}
     for index, line in enumerate(lines):
+        if "data" in line and line.rstrip(" \"':{").endswith("data") and _of_a_secret(lines, index):
+            found.update(_inside(lines, index, mask))
+        if "secret" in line and "get" in line and _ASKED.search(line):
+            found.update(_answered(lines, index + 1, mask))
         if "Secret" not in line or "kind" not in line:
             continue
         if kind := _KIND.match(line):
@@ -48,6 +65,33 @@ def _data_of(lines: Sequence[str], index: int, column: int) -> Iterator[int]:
             if item and depth == column:
                 break  # the object's first line
             at += step
+
+
+def _of_a_secret(lines: Sequence[str], at: int) -> bool:
+    """Whether this `data` has nothing but base64, and a key that only Secrets have."""
+    if not _DATA.match(lines[at]):
+        return False
+    column, told, pairs = _column(lines[at]), False, 0
+    for line in lines[at + 1 : at + _FAR]:
+        if not line.strip() or line.strip().startswith("}") or _column(line) <= column:
+            break
+        pair = _PAIR.match(line)
+        if not pair or not _BASE64.fullmatch(pair["value"].strip(" ,\"'")):
+            return False
+        told, pairs = told or bool(_TELLING.match(line)), pairs + 1
+    return told and pairs > 0
+
+
+def _answered(lines: Sequence[str], start: int, mask: str) -> Iterator[tuple[int, str]]:
+    """What was asked of a Secret, up to the next prompt, which may stand right behind it."""
+    for index in range(start, min(len(lines), start + _ANSWERED)):
+        line = lines[index]
+        prompt = _PROMPT.search(line)
+        if not line.strip() or line.startswith(_NO_VALUE) or (prompt and prompt.start() == 0):
+            return
+        yield index, mask + (line[prompt.start() :] if prompt else "")
+        if prompt:
+            return
 
 
 def _column(line: str) -> int:

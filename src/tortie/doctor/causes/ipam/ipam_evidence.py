@@ -283,10 +283,10 @@ def owners(picture: Picture) -> list[str]:
 
 def _owners_listed(lines: Iterable[str]) -> Iterator[str]:
     """`host:w3`, perhaps counted by uniq, and names of affinities: the node, then the block with dashes."""
-    pattern = _compiled(r"\s{0,40}+(?:blockaffinity\S{0,80}/)?(\S{1,260})-\d{1,3}-\d{1,3}-\d{1,3}-\d{1,3}-\d\d(?:\s|$)")
+    affinity = _compiled(r"\s{0,40}+(?:blockaffinity\S{0,80}/)?(\S{1,260})(?:-\d{1,3}){4}-\d\d(?:\s|$)")
     counted_host = _compiled(r"\s*(?:\d+\s+)?\"?host:([\w.-]+)")
     for line in lines:
-        match = counted_host.match(line[:400]) or pattern.match(line[:400])
+        match = counted_host.match(line[:400]) or affinity.match(line[:400])
         if match:
             yield match[1]
 

@@ -16,7 +16,7 @@ PAIR: Final = re.compile(
 )
 _NAMED: Final = re.compile(r"\s*+(?:\d+[:-]\s*+)?-?\s*+[\"']?name[\"']?\s*:\s*[\"']?([A-Z][A-Z0-9_]*)[\"']?,?\s*$")
 _VALUE: Final = re.compile(
-    r"\s*(?:\d+[:-]\s*)?[\"']?value[\"']?\s*:\s*(?:\"([^\"]*)\"|'([^']*)'|(\S.*?)?)\s*,?\s*(?:#.*)?$"
+    r"\s*(?:\d+[:-]\s*)?[\"']?value[\"']?\s*+:\s*+(?:\"([^\"]*)\"|'([^']*)'|(\S.*?)?)\s{0,200}+,?\s{0,200}+(?:#.*)?$"
 )
 _FLOW: Final = re.compile(r"name:\s*[\"']?([A-Z][A-Z0-9_]*)[\"']?,\s*value:\s*[\"']?([^\"'}]*)")
 _PROBE: Final = re.compile(r"(\s*+)-?\s*+[\"']?(liveness|readiness|startup)Probe[\"']?\s*:\s*\{?\s*$")
