@@ -14,7 +14,8 @@ RULES: Final = (
         "suffers",
         "n't|not",
         r"(?:do|does|did|can|could|will|would|is|are)(?:n't| ?not)(?=[\s.!)]*$)|(?:won't|can't)(?=[\s.!)]*$)|"
-        r"why (?:can|do|does|did|are|is|could|will)(?:n't)?\b~(?:not|never|no longer)\b|why (?:can|do|does|is|are)n't\b",
+        r"why (?:can|do|does|did|are|is|could|will)(?:n't)?\b~(?:not|never|no longer)\b|"
+        r"why (?:can|do|does|is|are)n't\b",
         False,
     ),
     Rule(  # "all is green, and yet nobody …"; who only wants to be sure says so behind the turn

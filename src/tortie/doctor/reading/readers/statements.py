@@ -19,6 +19,7 @@ negation is respected. The values of a statement are the hosts and addresses tha
 | upgraded (values: what, from, to; what is calico, kubernetes, kernel, os or empty), after-kubernetes-upgrade | before |
 | installed-fresh, node-deleted, node-removed-without-drain, two-installs, cni-replaced (values: names) | before |
 | new-nodes-only = new-nodes-fail, only-some-nodes , one-node-only, all-nodes, only-workers-fail | where |
+| labels-lost (a node has lost its labels) | before |
 | nodes-network (values: prefixes such as `10.` or `192.168.110.`, or CIDRs), cloud (values: names), pods-cidr-overlap | where |
 | complains (something does not work), asks-if-normal | what the person wants |
 | suffers (something does not work now: neither asked, nor guessed, nor long ago) | what the person wants |
