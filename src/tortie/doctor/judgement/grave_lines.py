@@ -45,6 +45,7 @@ _TRIAL: Final = re.compile(
     r"|[, ](?!0(?:\.0+)?%)\d+(?:\.\d+)?% packet loss"
     r"|^From \S+ icmp_seq=\d+ (?:Destination|Packet filtered)|^upstream connect error"
     r"|^command terminated with exit code (?:1$|6$|7$|28$|56$|124$|143$)"
+    r"|\b[1-9]\d* (?:failed|timed out|timeouts|lost)\b(?! jobs?)"
     r"|^(?:iperf3?|ssh): .*(?:refused|timed|unable|route)"
 )
 # Each line that could match has one of these; they are looked for first, in the whole text at once.
@@ -60,7 +61,7 @@ _NEEDLES: Final = (
     "\nnft", "\nipset", "list too long", "admin prohibited", "[UFW BLOCK]", "\ncurl: ", "\nwget: ", "\nping: ",
     "\nnc: ", "\nncat: ", "\nNcat: ", "\ntelnet: ", "\n;; ", "server can't find", "\nnslookup: ", "bad address '",
     "failure in name", "ould not resolve", "% packet loss", "\nFrom ", "\nupstream", "\ncommand term", "\niperf",
-    "\nssh: ",
+    "\nssh: ", " failed", " timed out", " timeouts", " lost",
 )  # fmt: skip
 _OFTEN: Final = 2000  # lines of one exhibit with the same needle that are looked at
 _KINDS: Final = (("fatal", _FATAL), ("degraded", _DEGRADED), ("error", _ERROR), ("trial", _TRIAL))

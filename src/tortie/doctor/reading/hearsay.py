@@ -107,6 +107,10 @@ _SINCE = Pattern(
     r"己|行|然|带)|开始|至今|到现在|起[，,]",
     re.IGNORECASE,
 )
+_CLAUSES = Pattern(r"(?<=[,，;；:：])")
+_WHY = Pattern(
+    r"\b(?:why|how come|what (?:causes|makes|could cause))\b|为什么|为啥|为何|怎么回事|什么原因", re.IGNORECASE
+)
 _WHETHER = Pattern(
     r"是不是|要不要|会不会|需不需要|有没有(?:问题|影响)|正不正常|\bwhether\b|\bdo (?:i|we) (?:have|need) to\b",
     re.IGNORECASE,
@@ -188,6 +192,16 @@ def returns(sentence: str) -> bool:
 def asks_inside(sentence: str) -> bool:
     """A question that does not end in a question mark: 是不是还有问题啊, 要不要处理：."""
     return _WHETHER.search(sentence) is not None
+
+
+def without_questions(sentence: str, asks: bool) -> str:
+    """The sentence without the clauses that ask, with a mark or without; "why" supposes what it asks about."""
+    clauses = _CLAUSES.split(sentence)
+    last = len(clauses) - 1
+    return "".join(
+        "." * len(clause) if _WHETHER.search(clause) or (asks and index == last and not _WHY.search(clause)) else clause
+        for index, clause in enumerate(clauses)
+    )
 
 
 def _mended(words: str) -> bool:

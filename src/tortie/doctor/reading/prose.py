@@ -67,6 +67,9 @@ _PRINTED = re.compile(
 _ERROR_TEXT = re.compile(r"(?:error|err)=|code = \w+ desc =|\w: [a-z/\"(][^.?!]{3,80}: [a-z\"/]|msg=\"|level=")
 _WORDS = re.compile(r"[A-Za-z][A-Za-z'’-]*")
 _BULLET = re.compile(r"^\s{0,6}(?:[-*•·]|\d{1,2}[.)、]|#{1,6}|>)\s+")
+_TITLE = re.compile(
+    r"(?:Subject|Title|Ticket|Problem|Symptoms?) ?: [A-Za-z]+ [A-Za-z]"
+)  # what a mail or a ticket is about
 _NUMBERED = re.compile(r"#{2,6} \w|\d{1,2}、")
 _CHAT = re.compile(r"^(?:\[[\d: -]{4,20}\] ?|\d{1,2}:\d\d(?: [AP]M)? )?@?[A-Z]?[\w .-]{1,24}: \S")
 _SMALL: Final = word_set(
@@ -115,7 +118,7 @@ def speaks(line: str) -> bool:
     line = line[:_LOOKED_AT]
     if FAR_EAST.search(line):
         return _speaks_chinese(line)
-    if _NUMBERED.match(line):
+    if _NUMBERED.match(line) or _TITLE.match(line):
         return True
     text = _BULLET.sub("", line)
     if STAMPED.match(line) or _FRAME.match(text) or _COLUMNS.search(text) or line.startswith(("      ", "\t")):

@@ -35,6 +35,9 @@ SICK = {
     "slow lookup": "$ dig +noall +stats web.default\n;; Query time: 5003 msec\n",
     "slow ping": "$ ping -c3 10.42.9.1\n3 packets transmitted, 3 received, 0% packet loss, time 2003ms\n"
     "rtt min/avg/max/mdev = 0.311/812.342/2103.389/800.033 ms\n",
+    "one of many": "$ for i in 1 2 3; do kubectl exec t -- wget -qO- -T2 http://10.42.17.66/; done\n"
+    "ok\nwget: download timed out\nok\n",
+    "some of many": "$ ./probe-all.sh\n97 ok, 3 failed\n",
     "wget": "$ kubectl exec a -- wget -qO- -T2 http://web\nwget: bad address 'web'\n",
     "curl": "$ kubectl exec a -- curl -m3 http://10.96.4.4\ncurl: (28) Connection timed out after 3001 milliseconds\n",
     "nslookup": "/ # nslookup kubernetes\n;; connection timed out; no servers could be reached\n",
@@ -94,6 +97,22 @@ COMPLAINTS = (
     'A customer reports "requests time out". I see timeouts, too, though everything looks fine.',
     "客户反馈“访问超时”，我这边访问也超时，不过节点都正常。",
     "A customer reports that requests time out. The cluster looks healthy to me.",
+    # In everyday words, and in questions that suppose it.
+    "Since Monday our shop is a lottery: every third click ends in a white screen.",
+    "从今早起前端页面转圈圈，刷新几次才出来，麻烦看下网络是不是有毛病。",
+    "Everything is green in kubectl, of course, and yet nobody can log in.",
+    "kubectl 看着全绿，但是就是登不上去。",
+    "About half of the requests never come back.",
+    "大概一半的请求没有返回。",
+    "Pods on hm-1 answer, those on hm-2 don't.",
+    "客户投诉视频会议马赛克严重。",
+    "Subject: egress broken",
+    "Pods on hm-1 cannot reach hm-2, what can I do?",
+    "Why can pods not reach each other?",
+    "pod 访问不了外网，怎么办？",
+    "为什么业务访问总是超时？",
+    # Of another cluster than the one that is shown.
+    "生产集群 pod 之间访问不通，下面是测试环境的输出，测试环境是好的，供对比：",
 )
 NO_COMPLAINTS = (
     "Is this cluster OK? No problems so far, just checking.",
@@ -110,6 +129,11 @@ NO_COMPLAINTS = (
     "The network is not slow, latency is low, no packet loss. A routine check.",
     "跳板机有点卡，请忽略。延迟不高，没有抖动，例行巡检。",
     "The bastion is slow, never mind. A routine check.",
+    "Is anything stuck or slow here?",
+    "有没有问题？有没有卡住的？",
+    "All is green, but to be safe please have a look.",
+    "看着都正常，但还是想请大家确认一下。",
+    "The runbook says: if pods cannot reach each other, check port 179. We run this check each Monday.",
 )
 
 

@@ -23,6 +23,7 @@ def said(text: str) -> set[str]:
         ("two-installs", "我们有两套环境，这套是 operator 装的"),
         ("service-dead", "The serviceaccount of the agent cannot list pods."),
         ("load-normal", "We looked at the overload normaliser."),
+        ("ip-changed", "交换机那边的 AS 号和邻居地址都对"),
         ("ip-changed", "把探测方式改成了用 node 的 InternalIP"),
     ],
 )

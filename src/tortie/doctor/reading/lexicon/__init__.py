@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import Final
 
-from tortie.doctor.reading.lexicon import cluster, complaints, history, machines, performance, relief, traffic
+from tortie.doctor.reading.lexicon import (
+    cluster,
+    complaints,
+    history,
+    machines,
+    performance,
+    plain_words,
+    relief,
+    traffic,
+)
 from tortie.doctor.reading.lexicon.rule import Rule
 
 RULES: Final[tuple[Rule, ...]] = (
@@ -14,6 +23,7 @@ RULES: Final[tuple[Rule, ...]] = (
     *history.RULES,
     *complaints.RULES,
     *performance.RULES,
+    *plain_words.RULES,
     *relief.RULES,
 )
 

@@ -83,8 +83,8 @@ RULES: Final = (
         r"(?:\bip\b|address)(?:es)?~(?:has |have |had |was |were )?(?:changed|been changed|renumbered|"
         r"re-?assigned)|chang(?:ed|ing) (?:the |its |our |node |server )*(?:ip|address)|dhcp~(?:gave|"
         r"handed|assigned|lease)~new|new (?:ip|address)~(?:from|by|via) dhcp|moved~(?:to another|"
-        r"to a new) (?:subnet|network)|(?:ip(?![_a-z])|地址)~(?:变了|变更|变化|换了|改了|更换|改变|变成)|(?:修改|"
-        r"更换|换|改|变更)(?:了|过)?~(?:ip(?![_a-z])|地址(?!探测|检测)|网段)",
+        r"to a new) (?:subnet|network)|(?:ip(?![_a-z])|地址)~(?:变了|变更|变化|换了|改了|更换|改变|变成)|"
+        r"(?:(?:修改|更换|变更)(?:了|过)?|(?<![交切替转])(?:换|改)(?:了|过|成))~(?:ip(?![_a-z])|地址(?!探测|检测|池|块)|网段)",
     ),
     Rule(
         "hostname-changed",

@@ -19,6 +19,7 @@ negation is respected. The values of a statement are the hosts and addresses tha
 | upgraded (values: what, from, to; what is calico, kubernetes, kernel, os or empty), after-kubernetes-upgrade | before |
 | installed-fresh, node-deleted, node-removed-without-drain, labels-lost, two-installs, cni-replaced (values: names) | before |
 | new-nodes-only = new-nodes-fail, only-some-nodes , one-node-only, all-nodes, only-workers-fail | where |
+| labels-lost (a node has lost its labels) | before |
 | nodes-network (values: prefixes such as `10.` or `192.168.110.`, or CIDRs), cloud (values: names), pods-cidr-overlap | where |
 | complains (something does not work), asks-if-normal | what the person wants |
 | suffers (something does not work now: neither asked, nor guessed, nor long ago) | what the person wants |
@@ -35,7 +36,7 @@ from typing import Final, NamedTuple
 
 from tortie.doctor.picture.facts import Statement
 from tortie.doctor.reading.exhibit import Exhibit
-from tortie.doctor.reading.hearsay import asks_inside, long_mended, without_citations
+from tortie.doctor.reading.hearsay import long_mended, without_citations, without_questions
 from tortie.doctor.reading.lexicon import ALIASES, RULES, Rule
 from tortie.doctor.reading.prose import FAR_EAST, hosts_in
 
@@ -182,13 +183,14 @@ def _said(text: str, asks: bool) -> tuple[tuple[str, tuple[str, ...]], ...]:
 def _all_said(text: str, asks: bool) -> Iterator[tuple[str, tuple[str, ...]]]:
     low = text.lower()
     certain = without_citations(_certain(_DESK.sub(lambda match: "." * len(match.group()), text)))
+    told = without_questions(certain, asks)
     over = long_mended(text)
     found: dict[str, tuple[str, ...]] = {}
     for rule in _with_a_key_in(low):
-        if rule.kind in found or (asks and rule.kind not in _ASKING) or (rule.kind == "suffers" and asks_inside(text)):
+        if rule.kind in found or (asks and rule.kind not in (*_ASKING, "suffers")):
             continue
-        now = over if rule.kind in _STATES else 0
-        if _holds(rule, text if rule.kind in _CERTAIN else certain[now:]):
+        shown = text if rule.kind in _CERTAIN else told if rule.kind == "suffers" else certain
+        if _holds(rule, shown[over:] if rule.kind in _STATES else shown):
             found[rule.kind] = _values(rule.kind, text)
     if found.keys() & {"ping-works-tcp-not", "large-packets-stall"}:
         found.pop("cross-node-dead", None)  # something does pass
