@@ -46,10 +46,13 @@ PURE = (
     "bgp/timers.py",
     "doctor/words.py",
     "doctor/commands",
-    "doctor/causes/methods.py",
-    "doctor/causes/surroundings.py",
-    "doctor/causes/way_table.py",
-    "doctor/causes/ways.py",
+    *(f"doctor/causes/{family}" for family in ("release", "nodes", "datastore", "agent", "kubelet")),
+    *(f"doctor/causes/{family}" for family in ("ipam", "cni", "kernel", "firewall", "underlay")),
+    *(
+        f"doctor/causes/{name}.py"
+        for name in ("cause", "culprits", "methods", "recovery", "shared", "steps", "surroundings")
+    ),
+    *(f"doctor/causes/{name}.py" for name in ("way_table", "ways")),
     "doctor/signs.py",
     "doctor/diagnosis.py",
     "doctor/evaluation.py",
