@@ -48,11 +48,8 @@ PURE = (
     "doctor/commands",
     *(f"doctor/causes/{family}" for family in ("release", "nodes", "datastore", "agent", "kubelet")),
     *(f"doctor/causes/{family}" for family in ("ipam", "cni", "kernel", "firewall", "underlay")),
-    *(
-        f"doctor/causes/{name}.py"
-        for name in ("cause", "culprits", "methods", "recovery", "shared", "steps", "surroundings")
-    ),
-    *(f"doctor/causes/{name}.py" for name in ("way_table", "ways")),
+    *(f"doctor/causes/{name}.py" for name in ("cause", "culprits", "methods", "recovery", "shared")),
+    *(f"doctor/causes/{name}.py" for name in ("steps", "surroundings", "way_table", "ways")),
     "doctor/signs.py",
     "doctor/diagnosis.py",
     "doctor/evaluation.py",

@@ -79,8 +79,6 @@ class Containers:
             key, value = match[2], match[3] or ""
             if key in _PROBES:
                 self._probe(key, value, index, draft)
-                if draft:
-                    draft.last = index
                 continue
             if draft is None or (key in draft.said and key in ("Image", "Container ID", "Restart Count")):
                 if key not in _BEGIN or (key in ("Ready", "Port") and not match[1]):
@@ -119,6 +117,8 @@ class Containers:
             draft.plain.setdefault(block, []).append(text)
 
     def _probe(self, key: str, value: str, index: int, draft: _Draft | None) -> None:
+        if draft:
+            draft.last = index
         match = _PROBE.match(value)
         if match:
             action = (match["action"] or "").strip()
