@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Final, Literal, NamedTuple, get_args
+from typing import Final, Literal, NamedTuple
 
 Kind = Literal[
     "node", "pod", "container", "address", "cidr", "interface", "port", "file", "unit", "program", "setting",
     "resource", "pool", "block", "image", "version", "module", "user", "webhook", "certificate", "peer", "rule",
     "message", "service", "disk", "folder",
 ]  # fmt: skip
-KINDS: Final = frozenset(get_args(Kind))
 LONGEST: Final = 120  # a longer one is a sentence, not a name
 
 # Settings that have one meaning and two names: in a ConfigMap or a resource, and in the environment.

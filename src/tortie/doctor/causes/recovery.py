@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from tortie.doctor.causes.agent.start_evidence import culprits as hosts_of
+from tortie.doctor.causes.agent.start_evidence import hosts_of
 from tortie.doctor.causes.culprits import Culprit, named
 from tortie.doctor.picture.facts import Pod
 from tortie.doctor.picture.picture import Picture, is_agent

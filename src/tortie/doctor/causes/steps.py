@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, Literal, NamedTuple
+from typing import Final, NamedTuple
 
 from tortie.doctor.commands.risk import Risk, risk_of
 from tortie.doctor.commands.shell import Refused, Shell
 from tortie.doctor.texts import Text, Told, Value, sections
 
-Act = Literal["look", "change", "interrupt", ""]
 # What is done by hand, without a command of ours.
 _BY_HAND: Final[Mapping[str, Risk]] = {"look": "safe", "": "safe", "change": "disruptive", "interrupt": "disruptive"}
 

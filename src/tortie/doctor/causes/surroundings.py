@@ -1,4 +1,4 @@
-"""What stands around the cluster, as the evidence shows it: packet filter, cloud, datastore. Pure."""
+"""What stands around the cluster, as the evidence shows it: packet filter, cloud, datastore, operator. Pure."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from functools import cache
 from typing import Final
 
 from tortie.doctor.picture.facts import FilterRule, Node, Setting, Unit
+from tortie.doctor.picture.owner import owner
 from tortie.doctor.picture.picture import Picture, remembered
 
 # Prefixes of providerID, and names that only this cloud gives to its machines.
@@ -107,3 +108,8 @@ def _says(picture: Picture, words: str) -> bool:
 @cache
 def _compiled(words: str) -> re.Pattern[str]:
     return re.compile(words)
+
+
+def has_operator(picture: Picture) -> bool:
+    """The operator writes the agents' DaemonSet: what is changed there is undone."""
+    return owner(picture).way == "operator"

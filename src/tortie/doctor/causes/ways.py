@@ -165,11 +165,6 @@ def drain_node(picture: Picture, node: str, *, dead: bool = False) -> tuple[Step
     return (_step(f"drain {option}{'-dead' if dead else ''}", {"node": node}),)
 
 
-def delete_node(picture: Picture, node: str) -> tuple[Step, ...]:
-    del picture
-    return (_step("delete node", {"node": node}),)
-
-
 def delete_calico_node(picture: Picture, node: str) -> tuple[Step, ...]:
     """Calico has records of its own only in etcd; in Kubernetes its node is the cluster's node."""
     return (_step("delete calico-node" if keeps_in_etcd(picture) else "delete node", {"node": node}),)

@@ -116,11 +116,6 @@ def foreign_hosts(picture: Picture) -> frozenset[str]:
     return frozenset(host for host in hosts if _is_foreign(picture, host, names))
 
 
-def is_node(picture: Picture, host: str) -> bool:
-    """Whether a host may be one of the cluster's nodes."""
-    return host not in foreign_hosts(picture)
-
-
 def _listed(picture: Picture) -> bool:
     """Whether the evidence names all nodes: a list without filter, or several of them in a table."""
     rows = [node for node in picture.of(Node) if node.status]

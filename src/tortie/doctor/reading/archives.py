@@ -18,7 +18,6 @@ _BOMB: Final = Words("it unpacks to far more than it should; the rest was not re
 _BROKEN: Final = Words("the archive is damaged: {why}", "压缩包已损坏：{why}")
 _SPECIAL: Final = Words("not a regular file", "不是普通文件")
 _LOCKED: Final = Words("it is encrypted", "已加密")
-_MANY: Final = Words("more than {count} members", "成员超过 {count} 个")
 
 
 class Member(NamedTuple):

@@ -5,14 +5,19 @@ from __future__ import annotations
 import inspect
 import re
 import sys
+from pathlib import Path
 
 import pytest
 
 from tortie.doctor.causes import ways
 from tortie.doctor.causes.catalogue import FAMILIES, all_causes
 from tortie.doctor.causes.cause import Cause
+from tortie.doctor.causes.cni import runtimes
+from tortie.doctor.causes.firewall import security_groups
+from tortie.doctor.causes.nodes import address_replay
 from tortie.doctor.commands.risk import risk_of
 from tortie.doctor.commands.shell import HOLE, Shell
+from tortie.doctor.judgement import questions
 from tortie.doctor.texts import Section, sections
 
 PARTS = ("name", "what", "missing", "why", "word", "alike", "ask", "fix", "verify", "prevent")
@@ -26,6 +31,11 @@ def code_of(cause: Cause) -> str:
 
 
 CAUSES = tuple(cause for cause in all_causes() if isinstance(cause, Cause))  # those in the new form
+# Texts that no cause owns, by the last part of their module's name.
+SHARED = {
+    module.__name__.rpartition(".")[2]: sections(module.__name__)
+    for module in (ways, runtimes, security_groups, address_replay, questions)
+}
 every_cause = pytest.mark.parametrize("cause", CAUSES, ids=code_of)
 
 
@@ -35,7 +45,7 @@ def source(cause: Cause) -> str:
 
 def commands() -> list[tuple[str, Section]]:
     every = [(f"{cause.code} {key}", section) for cause in CAUSES for key, section in cause.texts.items()]
-    return [*every, *((f"ways {key}", section) for key, section in sections(ways.__name__).items())]
+    return [*every, *((f"{name} {key}", section) for name, texts in SHARED.items() for key, section in texts.items())]
 
 
 @every_cause
@@ -110,3 +120,17 @@ def test_commands_can_be_read_and_judged(key: str, section: Section) -> None:
 @every_cause
 def test_no_draft_is_left(cause: Cause) -> None:
     assert not [key for key, section in cause.texts.items() if "draft-" in key or "{?" in f"{section.en}{section.zh}"]
+
+
+def test_every_file_of_texts_is_read_here() -> None:
+    source_of_doctor = Path(inspect.getfile(ways)).parents[1]
+    files = {path.stem for path in source_of_doctor.rglob("*.txt")}
+    assert files == {cause.module.rpartition(".")[2] for cause in CAUSES} | set(SHARED)
+
+
+@pytest.mark.parametrize("name", SHARED)
+def test_shared_texts_tell_the_same_in_both_languages_and_are_no_drafts(name: str) -> None:
+    for key, section in SHARED[name].items():
+        assert set(_VALUE.findall(section.en)) == set(_VALUE.findall(section.zh)), key
+        assert "draft-" not in key
+        assert "{?" not in f"{section.en}{section.zh}", key

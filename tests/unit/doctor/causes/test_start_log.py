@@ -6,7 +6,6 @@ from tests.support.doctor import picture
 
 from tortie.doctor.causes.agent.start_evidence import probe_failures, window
 from tortie.doctor.causes.agent.start_log import start_logs
-from tortie.doctor.causes.kubelet.node_evidence import drain
 
 FIRST = "2020-01-01 10:00:00.000 [INFO][9] startup.go 252: Early log level set to info"
 MIDDLE = "2020-01-01 10:00:20.000 [INFO][9] startup.go 300: Building new node resource"
@@ -45,9 +44,3 @@ def test_the_usual_window_without_a_probe() -> None:
     probe, budget = window(picture(FIRST))
     assert probe is None
     assert budget.kill_after_s == 60.0
-
-
-def test_the_drain_flag_follows_the_version() -> None:
-    nodes = "$ kubectl get nodes\nNAME   STATUS   ROLES    AGE   VERSION\nw1     Ready    <none>   9d    {version}"
-    assert "--delete-local-data" in drain(picture(nodes.format(version="v1.18.2")), "w1")
-    assert "--delete-emptydir-data" in drain(picture(nodes.format(version="v1.24.2")), "w1")

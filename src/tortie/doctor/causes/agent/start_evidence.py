@@ -219,9 +219,6 @@ def hosts_of(picture: Picture, *hits: Hit | None) -> list[str]:
     return [name for name in dict.fromkeys(names) if name]
 
 
-culprits = hosts_of  # the old name, as long as other families use it
-
-
 def as_culprits(names: Iterable[str]) -> tuple[Culprit, ...]:
     """Names of nodes and of agents' pods, each as what it is."""
     return tuple(Culprit("pod" if _POD.fullmatch(name) else "node", name) for name in names if name)
@@ -232,11 +229,6 @@ def node_of(picture: Picture, some: Iterable[Culprit]) -> str:
     names = [one.name for one in some if one.kind == "node"]
     known = {*picture.nodes_now(), *(pod.node for pod in picture.agents_now() if pod.node)}
     return next((name for name in names if name in known), names[0] if names and not known else "")
-
-
-def by_operator(picture: Picture) -> bool:
-    """The operator owns the DaemonSet: what is changed there is undone."""
-    return picture.namespace == "calico-system"
 
 
 def sick_agents(picture: Picture) -> list[Pod]:

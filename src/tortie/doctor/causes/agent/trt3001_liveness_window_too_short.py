@@ -10,7 +10,6 @@ from typing import Final
 from tortie.doctor.causes.agent.start_evidence import (
     START_SIGNS,
     as_culprits,
-    by_operator,
     crash_looping,
     fits,
     hosts_of,
@@ -28,6 +27,7 @@ from tortie.doctor.causes.agent.start_log import StartLog, fatal_lines, start_lo
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.kubelet.node_evidence import NODE_SIGNS, calm, overload
+from tortie.doctor.causes.surroundings import has_operator
 from tortie.doctor.picture.facts import Container, Event
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.texts import Text
@@ -174,7 +174,7 @@ def _was_cut(log: StartLog, budget: ProbeWindow) -> bool:
 
 def fix(picture: Picture, finding: Finding) -> Iterator[Do]:
     del finding
-    if by_operator(picture):
+    if has_operator(picture):
         yield do("operator")
     else:
         yield from _wider(picture)

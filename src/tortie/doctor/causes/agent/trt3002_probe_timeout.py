@@ -10,7 +10,6 @@ from typing import Final
 from tortie.doctor.causes.agent.start_evidence import (
     START_SIGNS,
     as_culprits,
-    by_operator,
     hosts_of,
     kills,
     node_of,
@@ -21,6 +20,7 @@ from tortie.doctor.causes.agent.start_evidence import (
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.kubelet.node_evidence import NODE_SIGNS, overload
+from tortie.doctor.causes.surroundings import has_operator
 from tortie.doctor.picture.facts import Probe
 from tortie.doctor.picture.picture import Picture, is_agent
 from tortie.doctor.reading.exhibit import Place
@@ -146,7 +146,7 @@ def _measured(picture: Picture) -> tuple[float | None, list[Place]]:
 
 def fix(picture: Picture, finding: Finding) -> Iterator[Do]:
     del finding
-    if by_operator(picture):
+    if has_operator(picture):
         yield do("operator")
     else:
         yield do("ten-seconds")

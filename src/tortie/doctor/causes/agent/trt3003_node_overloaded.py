@@ -10,7 +10,6 @@ from tortie.doctor.causes.agent.start_evidence import (
     START_SIGNS,
     ProbeFailure,
     as_culprits,
-    by_operator,
     crash_looping,
     hosts_of,
     kills,
@@ -25,6 +24,7 @@ from tortie.doctor.causes.agent.start_log import fatal_lines, start_logs, termin
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.kubelet.node_evidence import NODE_SIGNS, calm, hogs, overload
+from tortie.doctor.causes.surroundings import has_operator
 from tortie.doctor.picture.picture import Picture, is_agent
 from tortie.doctor.texts import Text
 
@@ -147,7 +147,7 @@ def fix(picture: Picture, finding: Finding) -> Iterator[Do]:
     version = picture.version("kubernetes") or picture.version("kubelet")
     yield do("drain-before-1-20" if version and version < EMPTYDIR else "drain")
     if not _has_request(picture):
-        yield do("request-operator" if by_operator(picture) else "request")
+        yield do("request-operator" if has_operator(picture) else "request")
     yield do("origin")
 
 

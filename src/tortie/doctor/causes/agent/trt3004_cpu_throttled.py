@@ -10,7 +10,6 @@ from typing import Final, NamedTuple
 from tortie.doctor.causes.agent.start_evidence import (
     START_SIGNS,
     as_culprits,
-    by_operator,
     hosts_of,
     kills,
     probe_failures,
@@ -31,6 +30,7 @@ from tortie.doctor.causes.cause import (
 )
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.kubelet.node_evidence import NODE_SIGNS, calm, overload
+from tortie.doctor.causes.surroundings import has_operator
 from tortie.doctor.picture.facts import Setting
 from tortie.doctor.picture.picture import Picture, is_agent
 from tortie.doctor.reading.exhibit import Place
@@ -168,7 +168,7 @@ def _use(picture: Picture) -> tuple[int | None, list[Place]]:
 
 
 def fix(picture: Picture, finding: Finding) -> Iterator[Do]:
-    if by_operator(picture):
+    if has_operator(picture):
         yield do("remove-operator")
     else:
         yield do("remove", container=finding.value("container", "calico-node"))

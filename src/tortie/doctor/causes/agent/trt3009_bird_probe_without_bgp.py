@@ -9,7 +9,6 @@ from typing import Final
 from tortie.doctor.causes.agent.start_evidence import (
     START_SIGNS,
     as_culprits,
-    by_operator,
     hosts_of,
     kills,
     settled,
@@ -18,6 +17,7 @@ from tortie.doctor.causes.agent.start_evidence import (
 from tortie.doctor.causes.cause import POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.steps import Step
+from tortie.doctor.causes.surroundings import has_operator
 from tortie.doctor.causes.ways import set_config_map
 from tortie.doctor.picture.facts import Probe, Setting
 from tortie.doctor.picture.picture import Picture
@@ -123,7 +123,7 @@ def _flags(item: Probe | Hit) -> str:
 
 def fix(picture: Picture, finding: Finding) -> Iterator[Do | Step]:
     del finding
-    if by_operator(picture):
+    if has_operator(picture):
         yield do("operator")
         return
     liveness = picture.probe("liveness")

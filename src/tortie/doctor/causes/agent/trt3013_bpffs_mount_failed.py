@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Final
 
-from tortie.doctor.causes.agent.start_evidence import as_culprits, by_operator, hosts_of, node_of
+from tortie.doctor.causes.agent.start_evidence import as_culprits, hosts_of, node_of
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.steps import Step
+from tortie.doctor.causes.surroundings import has_operator
 from tortie.doctor.causes.ways import restart_agent
 from tortie.doctor.picture.facts import Container, Pod
 from tortie.doctor.picture.picture import Picture
@@ -141,7 +142,7 @@ def _may_fail(picture: Picture) -> bool:
     """eBPF is not seen to be in use, and the files are those of a release that can let the step fail."""
     version = picture.version("calico")
     used = picture.value("bpfEnabled") == "true" or picture.value("FELIX_BPFENABLED") == "true"
-    return not used and not by_operator(picture) and (version is None or version >= BEST_EFFORT)
+    return not used and not has_operator(picture) and (version is None or version >= BEST_EFFORT)
 
 
 CAUSE = Cause(

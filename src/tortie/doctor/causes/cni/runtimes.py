@@ -62,8 +62,7 @@ def _by_kubelet(picture: Picture) -> bool:
 
 def restart_runtime(picture: Picture, node: str = "") -> Iterable[Step]:
     """On an empty node: containers survive it mostly, not always."""
-    version = picture.version("kubernetes")
-    yield step_of(__name__, "drain-before-1-20" if version and version < (1, 20) else "drain")
+    yield from ways.drain_node(picture, node)
     yield step_of(__name__, "restart", {"unit": runtime_of(picture, node).unit})
     yield step_of(__name__, "uncordon")
 

@@ -10,8 +10,8 @@ from tortie.doctor.causes.cause import LIKELY, PROVEN, STRONG, Cause, Do, Findin
 from tortie.doctor.causes.cni.cni_evidence import BIN_DIR, CP_DENIED, READ_ONLY, mounted, node_of
 from tortie.doctor.causes.cni.runtimes import restart_runtime, restarted, runtime_of
 from tortie.doctor.causes.culprits import Culprit, culprits, named
-from tortie.doctor.causes.nodes.installations import has_operator
 from tortie.doctor.causes.steps import Step
+from tortie.doctor.causes.surroundings import has_operator
 from tortie.doctor.causes.ways import edit_agent
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Hit, Sign

@@ -35,6 +35,7 @@ from tortie.doctor.causes.datastore.api_evidence import (
     vips,
 )
 from tortie.doctor.causes.steps import Step
+from tortie.doctor.causes.surroundings import has_operator
 from tortie.doctor.picture.facts import Setting, Workload
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Sign
@@ -179,7 +180,7 @@ def fix(picture: Picture, finding: Finding) -> Iterator[Do | Step]:
 
 def _endpoint(picture: Picture, key: str) -> Iterator[Do]:
     """The API server as it is reached without any proxy."""
-    space = "tigera-operator" if picture.namespace == "calico-system" else picture.namespace
+    space = "tigera-operator" if has_operator(picture) else picture.namespace
     known = [(one.address, "6443") for one in kubernetes_endpoints(picture)]
     known += [(test.address, str(test.port)) for test in direct_answers(picture)]
     host, port = next((one for one in known if one[0] and not one[0].startswith("127.")), ("", "6443"))

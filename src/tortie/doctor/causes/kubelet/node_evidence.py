@@ -197,10 +197,3 @@ def known_as(picture: Picture, host: str) -> list[str]:
     low = host.lower()
     names = [name for name in picture.nodes_now() if name.lower() in (low, low.split(".")[0])]
     return list(dict.fromkeys([*names, low, host]))
-
-
-def drain(picture: Picture, node: str) -> str:
-    """The command that empties a node; the flag for local data changed its name with 1.20."""
-    version = picture.version("kubernetes") or picture.version("kubelet")
-    flag = "--delete-local-data" if version and version < (1, 20) else "--delete-emptydir-data"
-    return f"kubectl drain {node} --ignore-daemonsets {flag}"

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Final
 
+from tortie.doctor.causes import ways
 from tortie.doctor.causes.agent.start_evidence import (
     Gap,
     created_to_started,
@@ -17,6 +18,7 @@ from tortie.doctor.causes.agent.start_evidence import (
 )
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
+from tortie.doctor.causes.steps import Step
 from tortie.doctor.picture.facts import Condition, Event, Pod, Setting, Unit
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Place
@@ -183,9 +185,8 @@ def _recovered(picture: Picture) -> bool:
     return bool(nodes) and all(node.status.startswith("Ready") for node in nodes.values())
 
 
-def fix(picture: Picture, finding: Finding) -> Iterator[Do]:
-    version = picture.version("kubernetes")
-    yield do("drain-before-1-20" if version and version < (1, 20) else "drain")
+def fix(picture: Picture, finding: Finding) -> Iterator[Do | Step]:
+    yield from ways.drain_node(picture, finding.value("node"))
     yield do("containerd")
     if finding.value("program") == "docker" or picture.hits(NO_DOCKER):
         yield do("docker")

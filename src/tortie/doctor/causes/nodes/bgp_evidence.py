@@ -367,9 +367,3 @@ def few(things: Iterable[str], most: int = 3) -> tuple[str, ...]:
     """A few names as a value of a sentence, each once."""
     every = tuple(dict.fromkeys(thing for thing in things if thing))
     return every if len(every) <= most else (*every[:most], "…")
-
-
-def listed(things: list[str] | tuple[str, ...], most: int = 3) -> str:
-    """A few names for a sentence."""
-    shown = list(dict.fromkeys(things))
-    return ", ".join(shown[:most]) + (" …" if len(shown) > most else "")

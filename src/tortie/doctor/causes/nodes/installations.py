@@ -1,4 +1,4 @@
-"""What fixes of this family ask about an installation: its datastore, who owns the agents, which of them to restart."""
+"""What fixes of this family ask about an installation: its datastore, which of them to restart."""
 
 from __future__ import annotations
 
@@ -17,11 +17,6 @@ def uses_etcd(picture: Picture) -> bool | None:
     if any(registered.via == "annotation" for registered in picture.registered()):
         return False  # an annotation of Kubernetes' node is the record itself
     return True if picture.value("ETCD_ENDPOINTS") or picture.value("etcd_endpoints") else None
-
-
-def has_operator(picture: Picture) -> bool:
-    """The operator writes the agents' DaemonSet, and takes names of nodes from Kubernetes by itself."""
-    return picture.namespace == "calico-system"
 
 
 def restarted(picture: Picture, node: str) -> Iterable[Do | Step]:

@@ -86,9 +86,3 @@ def drains_by_old_flag(picture: Picture) -> bool:
     """kubectl's flag for local data was renamed in Kubernetes 1.20."""
     version = picture.version("kubernetes") or picture.version("kubelet")
     return version is not None and version < (1, 20)
-
-
-def drain(picture: Picture, node: str) -> str:
-    """Takes the pods off a node."""
-    local = "--delete-local-data" if drains_by_old_flag(picture) else "--delete-emptydir-data"
-    return f"kubectl drain {node} --ignore-daemonsets --force {local}"

@@ -10,6 +10,7 @@ from typing import Final
 from tortie.doctor.causes import ways
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
+from tortie.doctor.causes.methods import METHOD, method_for, release_matters
 from tortie.doctor.causes.nodes.address_chain import chain, sessions_stand_on
 from tortie.doctor.causes.nodes.address_replay import remark
 from tortie.doctor.causes.nodes.bgp_addresses import ADDRESS_SIGNS, inner_link, link_with, registrations
@@ -25,7 +26,6 @@ from tortie.doctor.causes.nodes.bgp_evidence import (
     trouble,
 )
 from tortie.doctor.causes.nodes.installations import restarted
-from tortie.doctor.causes.nodes.methods import METHOD, method_for, release_matters
 from tortie.doctor.causes.nodes.wrong_addresses import Suspect, suspects
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.picture.picture import Picture

@@ -9,13 +9,13 @@ from typing import Final
 from tortie.doctor.causes import ways
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import culprits, named
+from tortie.doctor.causes.methods import METHOD, method_for, release_matters, widened
 from tortie.doctor.causes.nodes.address_replay import skipped_by
 from tortie.doctor.causes.nodes.bgp_addresses import ADDRESS_SIGNS, inner_link
 from tortie.doctor.causes.nodes.bgp_evidence import NODE_BUILT, NODE_NAME, NODE_USED, node_at
-from tortie.doctor.causes.nodes.installations import has_operator
-from tortie.doctor.causes.nodes.methods import METHOD, method_for, release_matters, widened
 from tortie.doctor.causes.shared import STARTED, TERMINATING
 from tortie.doctor.causes.steps import Step
+from tortie.doctor.causes.surroundings import has_operator
 from tortie.doctor.picture.facts import Interface
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Hit, Sign

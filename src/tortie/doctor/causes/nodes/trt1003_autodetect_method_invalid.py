@@ -8,9 +8,9 @@ from typing import Final
 from tortie.doctor.causes import ways
 from tortie.doctor.causes.cause import PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import culprits, named
+from tortie.doctor.causes.methods import METHOD, method_for, plainly, release_matters
 from tortie.doctor.causes.nodes.bgp_addresses import ADDRESS_SIGNS
 from tortie.doctor.causes.nodes.bgp_evidence import NODE_BUILT, NODE_NAME, NODE_USED, node_at
-from tortie.doctor.causes.nodes.methods import METHOD, method_for, plainly, release_matters
 from tortie.doctor.causes.shared import TERMINATING
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.picture.picture import Picture

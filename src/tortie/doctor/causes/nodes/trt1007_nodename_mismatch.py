@@ -9,7 +9,7 @@ from typing import Final
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import culprits, named
 from tortie.doctor.causes.nodes.bgp_evidence import SHARED_SIGNS, conflicts, same_host
-from tortie.doctor.causes.nodes.installations import has_operator, restarted, uses_etcd
+from tortie.doctor.causes.nodes.installations import restarted, uses_etcd
 from tortie.doctor.causes.nodes.node_names import (
     NAME_SIGNS,
     Called,
@@ -20,6 +20,7 @@ from tortie.doctor.causes.nodes.node_names import (
     split_names,
 )
 from tortie.doctor.causes.steps import Step
+from tortie.doctor.causes.surroundings import has_operator
 from tortie.doctor.picture.facts import CalicoNode
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Sign

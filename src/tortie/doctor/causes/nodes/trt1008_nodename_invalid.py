@@ -10,10 +10,10 @@ from tortie.doctor.causes import ways
 from tortie.doctor.causes.cause import LIKELY, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import culprits, named
 from tortie.doctor.causes.nodes.bgp_evidence import NODE_BUILT, NODE_NAME, NODE_USED
-from tortie.doctor.causes.nodes.installations import has_operator
 from tortie.doctor.causes.nodes.node_names import NAME_SIGNS, NODENAME_FILE, STORED_NAME
 from tortie.doctor.causes.shared import STARTED, TERMINATING
 from tortie.doctor.causes.steps import Step
+from tortie.doctor.causes.surroundings import has_operator
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Sign
 from tortie.doctor.texts import Text

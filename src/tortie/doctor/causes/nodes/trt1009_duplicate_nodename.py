@@ -12,10 +12,10 @@ from tortie.doctor.causes.cause import HINT, LIKELY, POSSIBLE, PROVEN, STRONG, C
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.nodes.bgp_evidence import NODE_BUILT, NODE_NAME, NODE_USED, same_host
 from tortie.doctor.causes.nodes.foreign_names import foreign_names
-from tortie.doctor.causes.nodes.installations import has_operator
 from tortie.doctor.causes.nodes.node_names import NAME_SIGNS, NODENAME_FILE, STORED_NAME, by_agent, by_file
 from tortie.doctor.causes.nodes.trt1004_node_ip_changed import CHANGED
 from tortie.doctor.causes.steps import Step
+from tortie.doctor.causes.surroundings import has_operator
 from tortie.doctor.picture.facts import CalicoNode, Interface
 from tortie.doctor.picture.picture import Picture
 

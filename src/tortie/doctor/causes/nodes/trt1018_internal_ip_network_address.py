@@ -10,10 +10,10 @@ from typing import Final
 from tortie.doctor.causes import ways
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
+from tortie.doctor.causes.methods import METHOD
 from tortie.doctor.causes.nodes.bgp_addresses import Seen as Recorded
 from tortie.doctor.causes.nodes.bgp_addresses import link_with, registrations
 from tortie.doctor.causes.nodes.bgp_evidence import SHARED_SIGNS, conflicts, node_at, remembered
-from tortie.doctor.causes.nodes.methods import METHOD
 from tortie.doctor.causes.nodes.wrong_addresses import is_network
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.picture.facts import Setting

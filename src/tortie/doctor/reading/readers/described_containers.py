@@ -16,6 +16,7 @@ _BEGIN: Final = ("Container ID", "Image", "State", "Port", "Host Port", "Command
 _NOT_HERE: Final = ("Conditions", "Volumes", "Events", "Tolerations", "QoS Class", "Node-Selectors", "System Info",
                     "Capacity", "Allocatable", "Allocated resources", "Non-terminated Pods", "Addresses")  # fmt: skip
 _STATES: Final = ("State", "Last State")
+_OF_STATE: Final = ("Reason", "Message", "Exit Code", "Started", "Finished", "Signal")
 _PROBES: Final = ("Liveness", "Readiness", "Startup")
 _BLOCKS: Final = ("Limits", "Requests", "Command", "Args", "Environment", "Mounts", "Environment Variables from")
 _PROBE: Final = re.compile(
@@ -78,23 +79,15 @@ class Containers:
             key, value = match[2], match[3] or ""
             if key in _PROBES:
                 self._probe(key, value, index, draft)
-                if draft:
-                    draft.last = index
                 continue
             if draft is None or (key in draft.said and key in ("Image", "Container ID", "Restart Count")):
                 if key not in _BEGIN or (key in ("Ready", "Port") and not match[1]):
                     continue
                 draft, state = self._new("", init, index), ""
-            if key in _STATES:
-                state = key
-                draft.states[key] = {"": value}
-            elif state and key in ("Reason", "Message", "Exit Code", "Started", "Finished", "Signal"):
-                draft.states[state][key] = value
-            elif key in _BLOCKS:
+            if key in _BLOCKS:
                 block, depth, state = key, indent, ""
             else:
-                draft.said[key] = value
-                state = "" if key in ("Ready", "Restart Count") else state
+                state = _tell(draft, key, value, state)
             draft.last = index
 
     def _begins(self, index: int, block: str, depth: int, line: str) -> bool:
@@ -124,6 +117,8 @@ class Containers:
             draft.plain.setdefault(block, []).append(text)
 
     def _probe(self, key: str, value: str, index: int, draft: _Draft | None) -> None:
+        if draft:
+            draft.last = index
         match = _PROBE.match(value)
         if match:
             action = (match["action"] or "").strip()
@@ -197,3 +192,15 @@ def _action(text: str) -> str:
 
 def _number(text: str | None) -> int | None:
     return int(text) if text and text.lstrip("-").isdecimal() else None
+
+
+def _tell(draft: _Draft, key: str, value: str, state: str) -> str:
+    """A field of the container or of one of its states; returns the state whose fields may follow."""
+    if key in _STATES:
+        draft.states[key] = {"": value}
+        return key
+    if state and key in _OF_STATE:
+        draft.states[state][key] = value
+        return state
+    draft.said[key] = value
+    return "" if key in ("Ready", "Restart Count") else state

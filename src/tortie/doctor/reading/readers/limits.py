@@ -11,7 +11,6 @@ from typing import Final
 from tortie.doctor.picture.facts import Container
 from tortie.doctor.reading.exhibit import Exhibit
 
-Pairs = tuple[tuple[str, str], ...]
 _BLOCK: Final = r"(\s*)(?:\d+[:-]\s*)?(limits|requests):\s*$"
 _PAIR: Final = r"\s+[\"']?(cpu|memory|ephemeral-storage|hugepages-\w+)[\"']?:\s*[\"']?(\d[\w.]*)[\"']?,?\s*$"
 _FLOW: Final = r"[\"']?\b(limits|requests)[\"']?\s*:\s*(?:map\[|\{)([^\]}]{0,400})[\]}]"

@@ -34,12 +34,7 @@ _MAX_VALUE: Final = 4_000
 def settings(kind: str, body: dict[str, object], where: Where) -> Iterator[Fact]:
     name = name_of(body)
     if kind in _SPECS:
-        spec = get(body, "spec") or {}
-        for key, value, parent, own in flat(spec):
-            yield Setting(where.key(parent, own), _SPECS[kind], key, text(value), name)
-        version = text(get(spec, "calicoVersion")) or (text(get(body, "status", "calicoVersion")))
-        if version:
-            yield Version(where.key(spec, "calicoVersion"), "calico", version)
+        yield from _spec(_SPECS[kind], body, where, name)
     elif kind in _WHOLE:
         yield from _config(_WHOLE[kind], body, where, name)
     elif kind in _PRESENT and name:
@@ -50,10 +45,28 @@ def settings(kind: str, body: dict[str, object], where: Where) -> Iterator[Fact]
         for hook in dicts(body.get("webhooks")):
             policy = text(hook.get("failurePolicy")) or "Fail"
             yield Setting(where.of(hook), "webhook", "failurePolicy", policy, text(hook.get("name")) or name)
-    elif kind == "Service":
+    else:
+        yield from _of_the_api(kind, body, where, name)
+
+
+def _spec(scope: str, body: dict[str, object], where: Where, name: str) -> Iterator[Fact]:
+    spec = get(body, "spec") or {}
+    for key, value, parent, own in flat(spec):
+        yield Setting(where.key(parent, own), scope, key, text(value), name)
+    version = text(get(spec, "calicoVersion")) or (text(get(body, "status", "calicoVersion")))
+    if version:
+        yield Version(where.key(spec, "calicoVersion"), "calico", version)
+
+
+def _of_the_api(kind: str, body: dict[str, object], where: Where, name: str) -> Iterator[Fact]:
+    """Where services lead, and which APIs there are."""
+    if kind == "Service":
         yield Setting(where.of(body), "service", name, text(get(body, "spec", "clusterIP")))
     elif kind == "Endpoints":
         yield Setting(where.of(body), "endpoints", name, ",".join(_addresses(body)))
+    elif kind == "EndpointSlice":
+        service = text(get(body, "metadata", "labels", "kubernetes.io/service-name")) or name
+        yield Setting(where.of(body), "endpoints", service, ",".join(_slice_addresses(body)))
     elif kind == "APIResourceList":
         version = text(body.get("groupVersion"))
         yield Setting(where.of(body), "api-version", version, "present")
@@ -61,9 +74,6 @@ def settings(kind: str, body: dict[str, object], where: Where) -> Iterator[Fact]
             yield Setting(
                 where.of(body), "api-resource", text(resource.get("name")), version, text(resource.get("kind"))
             )
-    elif kind == "EndpointSlice":
-        service = text(get(body, "metadata", "labels", "kubernetes.io/service-name")) or name
-        yield Setting(where.of(body), "endpoints", service, ",".join(_slice_addresses(body)))
     elif kind == "APIService":
         state = next((c for c in dicts(get(body, "status", "conditions")) if c.get("type") == "Available"), {})
         reason = text(state.get("reason"))
