@@ -24,6 +24,8 @@ _BASE64: Final = re.compile(r"[A-Za-z0-9+/]{4,16384}={0,2}")
 _ASKED: Final = re.compile(
     r"\bget\s[^|;]{0,200}?\bsecrets?[\s/][^;]{0,400}?(?:jsonpath|go-template|template=|custom-columns)"
 )
+# What only tells about the value: its dates, its length, its sum.
+_ABOUT_IT: Final = re.compile(r"\|\s{0,9}(?:openssl\s[^|]{0,300}-noout|wc\b|md5sum|sha\d{1,3}sum|grep -c)")
 _PROMPT: Final = re.compile(r"\[?[\w.-]{1,64}@[\w.-]{1,64}[^\s]{0,100}[\s:][^$#]{0,100}[$#] |[$#] ")
 _NO_VALUE: Final = ("error", "Error", "No resources", "NAME", "Unable", "The connection")
 _ANSWERED: Final = 40  # lines of an answer
@@ -37,7 +39,7 @@ def hidden_lines(lines: Sequence[str], mask: str) -> dict[int, str]:
     for index, line in enumerate(lines):
         if "data" in line and line.rstrip(" \"':{").endswith("data") and _of_a_secret(lines, index):
             found.update(_inside(lines, index, mask))
-        if "secret" in line and "get" in line and _ASKED.search(line):
+        if "secret" in line and "get" in line and _ASKED.search(line) and not _ABOUT_IT.search(line):
             found.update(_answered(lines, index + 1, mask))
         if "Secret" not in line or "kind" not in line:
             continue
