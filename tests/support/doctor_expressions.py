@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import Any, Final, NamedTuple
 
 import tortie.doctor
+from tortie.doctor.lazily import Lazy, lazily
 from tortie.doctor.reading.readers.host_patterns import Pattern
 
 _AT_BEGINNING: Final = frozenset({"match", "fullmatch"})
@@ -62,7 +63,7 @@ def all_expressions() -> tuple[list[Expression], list[str]]:
         for name, value in vars(module).items():
             methods = (own if name.startswith("_") else everywhere).get(name, set())
             # What is in a table is used by other names.
-            whole = isinstance(value, re.Pattern | Pattern)
+            whole = isinstance(value, re.Pattern | Pattern | Lazy)
             anywhere = not whole or not methods or bool(methods & _ANYWHERE)
             for pattern in _patterns(value, 0):
                 add(f"{module.__name__}.{name}", pattern, anywhere)
@@ -101,6 +102,8 @@ def _patterns(value: Any, depth: int) -> Iterator[re.Pattern[str]]:
         yield value
     elif isinstance(value, Pattern):
         yield value._compiled
+    elif isinstance(value, Lazy):
+        yield value.compiled
     elif isinstance(value, dict | list | tuple | set | frozenset) and depth < _DEEPEST:
         for each in (*value, *value.values()) if isinstance(value, dict) else value:
             yield from _patterns(each, depth + 1)
@@ -129,7 +132,7 @@ def _calls(tree: ast.AST, compilers: set[str]) -> Iterator[ast.Call]:
             if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name):
                 if function.value.id == "re" and function.attr in _AT_BEGINNING | _ANYWHERE | {"compile"}:
                     yield node
-            elif isinstance(function, ast.Name) and function.id in compilers | {"Pattern"}:
+            elif isinstance(function, ast.Name) and function.id in compilers | {"Pattern", "lazily"}:
                 yield node
 
 
@@ -140,7 +143,7 @@ def _told(call: ast.Call, module: ModuleType) -> list[re.Pattern[str]]:
     """
     function = vars(module).get(ast.unparse(call.func))
     flags: ast.expr | None = next((word.value for word in call.keywords if word.arg == "flags"), None)
-    if flags is None and ast.unparse(call.func) in ("re.compile", "Pattern") and len(call.args) > 1:
+    if flags is None and ast.unparse(call.func) in ("re.compile", "Pattern", "lazily") and len(call.args) > 1:
         flags = call.args[1]
 
     def value(part: ast.expr) -> Any:
@@ -151,7 +154,7 @@ def _told(call: ast.Call, module: ModuleType) -> list[re.Pattern[str]]:
     except NameError:
         texts = _table(call.args[0], module)
     with_flags = value(flags) if flags else 0
-    is_compiler = callable(function) and function is not Pattern
+    is_compiler = callable(function) and function is not Pattern and function is not lazily
     compiler: Any = function
     made = [compiler(text) if is_compiler else None for text in texts if isinstance(text, str | bytes)]
     # What makes something else of an expression is given it as it stands.

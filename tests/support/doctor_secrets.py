@@ -167,6 +167,8 @@ SECRETS: Final[list[tuple[str, str]]] = [
     ('  "data": {\n    "username": "WHl6enk3N3E=",\n    "password": "UGx1Z2g4OHI="\n  },', "WHl6"),
     ("$ kubectl get secret db -o jsonpath='{.data.word}'\nWHl6enk3N3E=", "WHl6"),
     ("[root@m1 ~]# kubectl -n a get secrets/db -o jsonpath={.data.word} | base64 -d\nxyzzy[root@m1 ~]# ls", "xyzzy"),
+    ("root@m1:~# kubectl get secret db -o jsonpath='{.data.word}'\nWHl6enk3N3E=root@m1:~# ls", "WHl6"),
+    ("root@m1:~# kubectl get secret db -o jsonpath='{.data.word}' | base64 -d\nxyzzyroot@m1:~# ls", "xyzzy"),
     ("# kubectl get secret db -o go-template='{{.data.word | base64decode}}'\nxyzzy\n", "xyzzy"),
 ]
 
@@ -204,6 +206,8 @@ HARMLESS: Final[list[str]] = [
     "ping and 10250 pass: TCP 179 does not",
     "OLDPWD=/root",
     "--authorization-mode=Node,RBAC",
+    "# kubectl get secret e -o jsonpath='{.data.etcd-ca}' | base64 -d | openssl x509 -subject\nsubject=CN = etcd-ca",
+    "$ kubectl get secret e -o jsonpath='{.data.etcd-ca}' | wc -c\n1450",
     "data:\n  calico_backend: bird\n  cni_network_config: YWJjZA==\n  password_file: /etc/p",
     "data:\n  veth_mtu: MTQ0MA==\n  typha: bm9uZQ==",
     "$ kubectl get secret -n kube-system\nNAME          TYPE     DATA   AGE\ncalico-etcd   Opaque   3      9d",

@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
+from tortie.doctor.lazily import lazily
+
 # Programs that only look, whatever their words; what some of them can be told to change stands in CHANGES.
 READERS: Final = frozenset((
     ":", "[", "[[", "apt-cache", "arp", "arping", "ausearch", "awk", "base64", "birdc", "birdcl", "cat", "cd",
@@ -97,19 +99,19 @@ SYSTEMCTL_READS: Final = frozenset((
     "list-unit-files", "list-dependencies", "get-default", "daemon-reload", "unmask", "reset-failed",
 ))  # fmt: skip
 # Starting what is dead interrupts nothing, unless it filters packets or manages links.
-CUTS: Final = re.compile(r"firewalld|ufw|nftables|ip6?tables|network.*|systemd-networkd|NetworkManager", re.IGNORECASE)
+CUTS: Final = lazily(r"firewalld|ufw|nftables|ip6?tables|network.*|systemd-networkd|NetworkManager", re.IGNORECASE)
 ETCDCTL_READS: Final = frozenset((
     "get", "version", "cluster-health", "member list", "endpoint status", "endpoint health", "endpoint hashkv",
     "alarm list", "snapshot save", "snapshot status",
 ))  # fmt: skip
-FIREWALL_READS: Final = re.compile(
+FIREWALL_READS: Final = lazily(
     r"--(?:list-.*|get-.*|query-.*|state|info-.*|version|permanent|zone=.*|timeout=.*|add-port=.*|add-service=.*"
     r"|add-protocol=.*|add-rich-rule=.*\baccept)"
 )
-PROBES: Final = re.compile(r"-{1,2}(?:felix|bird6?)-(?:live|ready)|-v|--version|-show-status")
+PROBES: Final = lazily(r"-{1,2}(?:felix|bird6?)-(?:live|ready)|-v|--version|-show-status")
 # Files of one's own that the next start reads: nothing is lost, nothing changes at once.
-DROP_IN: Final = re.compile(r"/etc/(?:sysctl|modules-load|modprobe)\.d/|/etc/NetworkManager/conf\.d/|~/|\$HOME/|/tmp/")
-SYSCTL_RAISES: Final = re.compile(
+DROP_IN: Final = lazily(r"/etc/(?:sysctl|modules-load|modprobe)\.d/|/etc/NetworkManager/conf\.d/|~/|\$HOME/|/tmp/")
+SYSCTL_RAISES: Final = lazily(
     r"net\.(?:ipv[46]\.(?:ip_forward|conf\.[\w.-]+\.forwarding)|bridge\.bridge-nf-call-ip6?tables)=1"
     r"|net\.netfilter\.nf_conntrack_max=\d+|net\.ipv[46]\.neigh\.default\.gc_thresh[123]=\d+"
     r"|kernel\.(?:pid_max|threads-max)=\d+|fs\.(?:inotify\.[\w.]+|file-max)=\d+"

@@ -12,6 +12,7 @@ from functools import partial
 from ipaddress import ip_address, ip_interface, ip_network
 from typing import Final, NamedTuple
 
+from tortie.doctor.lazily import lazily
 from tortie.doctor.words import Words
 
 LONGEST: Final = 253  # a DNS name; a path may be longer
@@ -117,7 +118,7 @@ KINDS: Final = {
 }  # fmt: skip
 # Letters that a shell takes as they are, in every place. `~`, `#`, `*`, `?`, brackets, quotes and blanks are not among
 # them, nor is any letter that a terminal shows as another one.
-INERT: Final = re.compile(r"[A-Za-z0-9._:/@%+,=-]+", re.ASCII)
+INERT: Final = lazily(r"[A-Za-z0-9._:/@%+,=-]+", re.ASCII)
 
 
 def let_in(kind: str, value: str) -> bool:

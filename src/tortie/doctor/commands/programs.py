@@ -10,18 +10,20 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
-_OPERATOR: Final = re.compile(r"&&|\|\||;;?|\|&?|&(?!>)|\n|\)")
-_REDIRECT: Final = re.compile(r"(?:&>>?|<<<|<>|<<-?|>>|>\||>&|<&|<(?!\()|>(?!\())(?:[0-9-](?=\s|$|[;|&)]))? *")
-HEREDOC: Final = re.compile(
+from tortie.doctor.lazily import lazily
+
+_OPERATOR: Final = lazily(r"&&|\|\||;;?|\|&?|&(?!>)|\n|\)")
+_REDIRECT: Final = lazily(r"(?:&>>?|<<<|<>|<<-?|>>|>\||>&|<&|<(?!\()|>(?!\())(?:[0-9-](?=\s|$|[;|&)]))? *")
+HEREDOC: Final = lazily(
     r"<<-?\s*(?P<quote>['\"]?)(?P<end>\w+)(?P=quote)(?P<rest>[^\n]{0,400})\n(?P<body>.*?)\n\s*(?P=end)(?=\n|$)",
     re.DOTALL,
 )
-_ASSIGNMENT: Final = re.compile(r"[A-Za-z_]\w*\+?=")
+_ASSIGNMENT: Final = lazily(r"[A-Za-z_]\w*\+?=")
 _KEYWORDS: Final = frozenset(
     ("do", "done", "then", "fi", "else", "elif", "if", "while", "until", "!", "{", "}", "time")
 )
 _SHELLS: Final = ("sh", "bash", "ash", "su")
-_COMMAND_OPTION: Final = re.compile(r"-[a-z]*c")
+_COMMAND_OPTION: Final = lazily(r"-[a-z]*c")
 _IN_CONTAINERS: Final = ("kubectl", "oc", "docker", "crictl", "nerdctl", "podman")
 _DISTRIBUTIONS: Final = ("microk8s", "k3s", "rke2", "k0s", "minikube")
 DEEPEST: Final = 20  # a template is read by people: nobody nests shells like this

@@ -13,12 +13,13 @@ from typing import Final, NamedTuple
 
 from tortie.doctor.commands.kinds import KINDS, let_in
 from tortie.doctor.commands.programs import HEREDOC, Simple, UnreadableError, closing, programs
+from tortie.doctor.lazily import lazily
 
-HOLE: Final = re.compile(r"<(?P<label>[a-z][a-z0-9-]*)(?::(?P<kind>[a-z-]+))?>")
+HOLE: Final = lazily(r"<(?P<label>[a-z][a-z0-9-]*)(?::(?P<kind>[a-z-]+))?>")
 # Where a hole may stand: among words, in quotes, or among the words of a script that stands in quotes itself.
 PLAIN, DATA, IN_SINGLE, IN_DOUBLE = 0, 1, 2, 3
 _HOLE_IN: Final = ("'{}'", "{}", '"{}"', "'{}'")
-_BEFORE_SCRIPT: Final = re.compile(
+_BEFORE_SCRIPT: Final = lazily(
     r"(?:\bssh (?:[^|;&'\"\n]|'<[^'\n]*>'){0,200}|\b(?:sh|bash|su)(?: [^|;&'\"\n]{0,200})? -[a-z]{0,8}c) $"
 )
 

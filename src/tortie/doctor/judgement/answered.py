@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import (
     CalicoNode,
     Certificate,
@@ -43,8 +44,8 @@ _LOGS_OF: Final = (
     ("upgrade-ipam", "upgrade-ipam"), ("mount-bpffs", "mount-bpffs"), ("kube-proxy", "kube-proxy"),
     ("calico-kube-controllers", "kube-controllers"), ("typha", "typha"), ("tigera-operator", "operator"),
 )  # fmt: skip
-_GREPPED: Final = re.compile(r"grep\s+((?:-\w+\s+(?:\d+\s+)?)*(?:-e\s+)?(?:'[^']*'|\S+)(?:\s+-e\s+(?:'[^']*'|\S+))*)")
-_WORD: Final = re.compile(r"'([^']*)'|(?<![\w-])(?!-)([^\s']+)")
+_GREPPED: Final = lazily(r"grep\s+((?:-\w+\s+(?:\d+\s+)?)*(?:-e\s+)?(?:'[^']*'|\S+)(?:\s+-e\s+(?:'[^']*'|\S+))*)")
+_WORD: Final = lazily(r"'([^']*)'|(?<![\w-])(?!-)([^\s']+)")
 
 
 def _any(kind: type) -> Test:

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import Final
 
 from tortie.doctor.diagnosis import Quote
 from tortie.doctor.judgement.quoting import Part, Span, joined, place_of, place_of_name, shortened
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Exhibit, Place
 from tortie.doctor.signs import Hit, Sign
 
 # Frames and heads of tables, and lines that only announce what follows: nothing to understand.
-_FRAME: Final = re.compile(
+_FRAME: Final = lazily(
     r"[-+=|_*#~<>. \t]+|[-A-Z0-9 ()%/:._#+|]+|Type +Status|Type +Reason +Age .*"
     r"|(?:IPv[46] BGP status|total \d+|Events:(?: +<none>)?|Conditions:|Volumes:|\.\.\.|…+)"
     r"|(?:Filesystem|USER|State|Netid|Proto|COMMAND|Active Internet connections)\b.*|\^C"
 )
 # What every description of a pod or node has, and says nothing about its trouble.
-_ROUTINE: Final = re.compile(
+_ROUTINE: Final = lazily(
     r"(?:Type|Path|HostPathType|SecretName|Optional|Ports?|Host Ports?|Image ID|Container ID|Command|Args|Environment"
     r"|Environment Variables from|Mounts|Labels|Annotations|Priority(?: Class Name)?|Status|IPs?|Controlled By"
     r"|QoS Class|Node-Selectors|Tolerations|Volumes|Init Containers|Containers|Capacity|Allocatable|System Info"
@@ -39,7 +39,7 @@ _ROUTINE: Final = re.compile(
     r"|[●○×*] \S+\.service(?: - .*)?|[├└]─.*|(?:Drop-In|Docs|Main PID|Tasks|Memory|CPU|CGroup): .*"
 )
 # Lines that a quote of a long piece keeps: states, times, reasons, windows, addresses.
-_TELLING: Final = re.compile(
+_TELLING: Final = lazily(
     r"\b(?:State|Started|Finished|Reason|Exit Code|Start Time|Node|Restart Count|Ready|Liveness|Readiness|Message"
     r"|failureThreshold|initialDelaySeconds|periodSeconds|timeoutSeconds|memory|inet|mtu|address|cidr)\b"
 )

@@ -6,15 +6,15 @@ calling a cluster healthy, and gives it something to quote: nothing here names a
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Exhibit, Place
 
-_FATAL: Final = re.compile(
+_FATAL: Final = lazily(
     r"(?:^|[\s:|])panic: |^\s*fatal error: |\[(?:FATAL|PANIC)\]|\blevel=(?:fatal|panic)\b"
     r"|\"level\": ?\"(?:fatal|panic)\""
     r"|^F\d{4} \d\d:\d\d:|^FATAL: |fork rejected by pids|failed to create new OS thread|pthread_create failed"
@@ -25,11 +25,11 @@ _FATAL: Final = re.compile(
     r"|fork: (?:retry: )?Resource temporarily"
     r"|error while loading shared libraries|exec format error|symbol lookup error|version [`']GLIBC_"
 )
-_DEGRADED: Final = re.compile(
+_DEGRADED: Final = lazily(
     r"FailedDiscoveryCheck|\bFalse \((?:MissingEndpoints|ServiceNotFound)|^\s*(?:Status|STATUS):? +Degraded\b"
     r"|^\s*(?:- )?[Mm]essage: +.*(?:\b[Uu]nable to|\b[Ff]ailed\b|\b[Ee]rror\b|\b[Ii]nvalid\b|\bunavailable\b)"
 )
-_ERROR: Final = re.compile(
+_ERROR: Final = lazily(
     r"^libbpf: (?!.*Retrying without BTF).*(?:failed|[Ee]rror)|^(?:E\d{4} \d\d:\d\d:)|^\[ERROR\] |^ERROR: "
     r"|\blevel=error\b"
     r"|Unable to connect to the server"
@@ -37,7 +37,7 @@ _ERROR: Final = re.compile(
     r"|^RTNETLINK answers: (?!File exists)|^(?:iptables|ip6tables|nft|ipset)(?:-\w+)*(?: v[\d.]+)?(?: \(\w+\))?: .*"
     r"(?:[Ff]ailed|[Ee]rror|[Cc]ould not|can't|holding)|Argument list too long|admin prohibited|\[UFW BLOCK\]"
 )
-_TRIAL: Final = re.compile(
+_TRIAL: Final = lazily(
     r"^curl: \(\d+\) |^wget: (?!server returned error: HTTP/1\.\d 4)|^ping: "
     r"|^(?:nc|ncat|Ncat|telnet): .*(?:refused|timed|"
     r"unreachable|route)|^;; connection timed out|^;; no servers could be reached|\*\* server can't find"
@@ -66,7 +66,7 @@ _NEEDLES: Final = (
 _OFTEN: Final = 2000  # lines of one exhibit with the same needle that are looked at
 _KINDS: Final = (("fatal", _FATAL), ("degraded", _DEGRADED), ("error", _ERROR), ("trial", _TRIAL))
 # What clusters that are well print, too.
-HARMLESS: Final = re.compile(
+HARMLESS: Final = lazily(
     r"nodeagent~uds|FlexVolume: driver call failed|failed to retrieve runc version|has been deprecated"
     r"|modprobe, you can ignore this|was not recorded in IPAM|kubeadm's config map|secondary-bin-dir"
     r"|Retrying without BTF|Unable to open configuration file /etc/calico/confd/config/bird6?\.cfg"

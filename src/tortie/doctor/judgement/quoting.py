@@ -6,12 +6,13 @@ import re
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
+from tortie.doctor.lazily import lazily
 from tortie.model.measure import ELLIPSIS, columns
 
 Span = tuple[int, int]  # begin and end in a text, the end not included
 
 # The innermost reason of a failure says one of these; what wraps it says the others.
-_REASON: Final = re.compile(
+_REASON: Final = lazily(
     r"refused|denied|forbidden|unauthori[sz]ed|expired|time-?d? ?out|deadline exceeded|no route to host|unreachable"
     r"|no such|not found|(?:does|did) ?(?:not|n't) exist|unknown authority|not valid|not yet valid|unresolv|no space"
     r"|exhausted|no more free|already in use|already exists|conflict|not (?:ready|established|supported|permitted)"
@@ -19,15 +20,13 @@ _REASON: Final = re.compile(
     r"|拒绝|超时|不存在|未就绪|过期|失败",
     re.IGNORECASE,
 )
-_FAILURE: Final = re.compile(
-    r"\b(?:fail(?:ed|ure)?|error|err|fatal|panic|unable|cannot|can't|invalid)\b", re.IGNORECASE
-)
-_CLAUSE: Final = re.compile(r": |[;=] ?\"|；|：")
-_FIRST_CLAUSE: Final = re.compile(r"[^:\n]{1,48}: (?=\S)")
+_FAILURE: Final = lazily(r"\b(?:fail(?:ed|ure)?|error|err|fatal|panic|unable|cannot|can't|invalid)\b", re.IGNORECASE)
+_CLAUSE: Final = lazily(r": |[;=] ?\"|；|：")
+_FIRST_CLAUSE: Final = lazily(r"[^:\n]{1,48}: (?=\S)")
 _CLAUSES_OF_A_CHAIN: Final = 3
 _CLAUSE_MAX: Final = 60
 # When something was said is worth a few columns, whatever else is left out.
-_TIME: Final = re.compile(r"\s*(?:\d{4}-\d\d-\d\d[ T]|[A-Z][a-z]{2} {1,2}\d{1,2} |[IWEF]\d{4} )?\d\d:\d\d:\d\d\S{0,16}")
+_TIME: Final = lazily(r"\s*(?:\d{4}-\d\d-\d\d[ T]|[A-Z][a-z]{2} {1,2}\d{1,2} |[IWEF]\d{4} )?\d\d:\d\d:\d\d\S{0,16}")
 _ROOM_FOR_A_TIME: Final = 120
 _WORD_MAX: Final = 16  # a cut moves to the next blank if that is so near; farther where there is much room
 

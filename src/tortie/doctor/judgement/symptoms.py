@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from tortie.doctor.causes.nodes.bgp_evidence import Complaint, complaints, mesh_off, no_peers, session_node
@@ -13,13 +12,14 @@ from tortie.doctor.judgement.passing import OWN, Passing, is_settled
 from tortie.doctor.judgement.pods import ELSEWHERE, containers, elsewhere, few, kind_of, pod_symptoms, trouble_of
 from tortie.doctor.judgement.quoting import condensed
 from tortie.doctor.judgement.standing import Standing
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Condition, Event, LogLine, Setting
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Place
 from tortie.doctor.signs import Hit
 from tortie.doctor.words import Words
 
-_POD_OF_KUBELET = re.compile(
+_POD_OF_KUBELET = lazily(
     r"\b(?<![a-z0-9.-])([a-z0-9][a-z0-9.-]{0,252})_[a-z0-9-]{1,63}\([0-9a-f-]{36}\)"
 )  # name_namespace(uid)
 SAID = {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ipaddress
-import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
@@ -15,6 +14,7 @@ from tortie.doctor.judgement.passing import Passing, is_settled
 from tortie.doctor.judgement.pods import elsewhere
 from tortie.doctor.judgement.slow_trials import slow_trials
 from tortie.doctor.judgement.standing import Standing, live, ready
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Event, LogLine, Ping, Pod, PortTest, Setting
 from tortie.doctor.picture.picture import Picture, is_agent
 from tortie.doctor.reading.exhibit import Exhibit, Place
@@ -29,9 +29,9 @@ _SYSTEM: Final = ("calico", "tigera", "coredns", "kube-proxy", "kube-dns", "cana
 _HOST_PODS: Final = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "etcd", "kube-proxy",
                      "calico-typha", "tigera-operator", "csi-node")  # fmt: skip
 _GENERAL: Final = ("Unhealthy", "BackOff", "Killing", "NodeNotReady", "FailedScheduling")  # that, and not why: symptoms
-_NUMBERS: Final = re.compile(r"0x[0-9a-f]+|[0-9a-f]{8,}|\d+")
-_MESSAGE: Final = re.compile(r"\s*(?:- )?[Mm]essage: +[\"']?(?!All objects available|All Objects)(\S.{5,})")
-_BASE: Final = re.compile(r"(?:-[a-z0-9]{5,10})?-[a-z0-9]{5}$|-\d+$")
+_NUMBERS: Final = lazily(r"0x[0-9a-f]+|[0-9a-f]{8,}|\d+")
+_MESSAGE: Final = lazily(r"\s*(?:- )?[Mm]essage: +[\"']?(?!All objects available|All Objects)(\S.{5,})")
+_BASE: Final = lazily(r"(?:-[a-z0-9]{5,10})?-[a-z0-9]{5}$|-\d+$")
 
 
 def unexplained(picture: Picture, now: Standing, accounted: Iterable[Place] = ()) -> tuple[Unexplained, ...]:

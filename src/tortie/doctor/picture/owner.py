@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Final, NamedTuple
 
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Document, HostFile, Node, Pod, ResourceCondition, Setting, Unit, Workload
 from tortie.doctor.picture.picture import Picture, is_agent, remembered
 from tortie.doctor.reading.exhibit import Place
@@ -54,7 +55,7 @@ _MANIFEST: Final = (
     r"|rbac-kdd(?:-calico)?\.yaml|kubernetes-datastore/calico-networking"
 )
 _CANAL: Final = r"\bcanal\.yaml\b|\bcanal-config\b|\brke2-canal\b"
-_NOT_IT: Final = re.compile(
+_NOT_IT: Final = lazily(
     r"\bnot (?:using |on |an? )?|\binstead of |\bunlike |\bwithout |不是|没有用|没用|而非", re.IGNORECASE
 )
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Iterable
 from typing import Final
 
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Session
 from tortie.doctor.reading.exhibit import Exhibit
 
 # `kubectl exec -n calico-system calico-node-x -- birdcl …`: the pod is asked, not the machine with the prompt.
-_ASKED_IN: Final = re.compile(
-    r"\bexec\b.{0,300}?\b((?:calico-node|canal|kube-calico|rke2-canal|tortie-node)-[a-z0-9-]+)"
-)
+_ASKED_IN: Final = lazily(r"\bexec\b.{0,300}?\b((?:calico-node|canal|kube-calico|rke2-canal|tortie-node)-[a-z0-9-]+)")
 
 Side = tuple[str, str]  # node, peer
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Final, Literal, NamedTuple
 
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Certificate, Clock, Condition, Container, Event, HostFile, LogLine, Probe
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Place
@@ -19,11 +19,11 @@ MOST: Final = 40
 _PAUSE_S: Final = 600.0  # a longer silence is another run
 _SOME_YEAR: Final = 2000  # in which readers put a moment that names none
 _TIME_WITHIN: Final = 120  # characters
-_DATE: Final = re.compile(r"(?:19|20)\d\d[-/]\d\d[-/]\d\d[ T]\d\d:")
-_DAY: Final = re.compile(
+_DATE: Final = lazily(r"(?:19|20)\d\d[-/]\d\d[-/]\d\d[ T]\d\d:")
+_DAY: Final = lazily(
     r"\b(?P<month>[A-Z][a-z]{2}) {1,2}(?P<day>\d{1,2}) (?P<clock>\d\d:\d\d:\d\d(?:\.\d+)?)(?: (?P<year>20\d\d)\b)?"
 )
-_CLOCK: Final = re.compile(r"(?<![\d:.])\d\d:\d\d:\d\d(?:\.\d+)?(?![\d:])")
+_CLOCK: Final = lazily(r"(?<![\d:.])\d\d:\d\d:\d\d(?:\.\d+)?(?![\d:])")
 
 
 # What of a moment the evidence says: all of it, all but the year, or only the time of day.

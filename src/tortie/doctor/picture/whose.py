@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import (
     CalicoNode,
     Clock,
@@ -45,18 +46,18 @@ _ASK_OTHERS: Final = word_set(
     "ping6 openssl dig nslookup host traceroute mtr tracepath nmap talosctl eksctl kops rke rancher tortie virsh"
 )
 _SHOW_FILES: Final = word_set("cat less more head tail grep egrep zgrep zcat sed awk jq yq vi vim")
-_OWN_FILES: Final = re.compile(
+_OWN_FILES: Final = lazily(
     r"(?:^|[\s'\"=])/(?:etc|proc|sys|run|opt/cni|usr|var/lib|var/run|var/log/(?:messages|syslog|kern|calico|pods|"
     r"containers|audit))\b"
 )
 _OF_AGENTS: Final = ("calico-node", "bird", "felix", "confd", "kubelet", "kube-proxy", "kube-apiserver")
 # A list that a command narrowed down does not name all nodes.
-_ALL_NODES: Final = re.compile(
+_ALL_NODES: Final = lazily(
     r"\bget\s{1,8}(?:-\S{1,60}\s{1,8}){0,8}no(?:des?)?\b(?!\s+[a-z0-9])"
     r"(?![^;]{0,400}?(?:\s-l\b|--selector|\|))"
 )
 # What only a node has, asked where it is; an answer that there is no such thing says the opposite.
-_OWN_UNITS: Final = re.compile(
+_OWN_UNITS: Final = lazily(
     r"\b(?:systemctl|journalctl|service)\b.{0,300}\b(?:kubelet|calico-node|kube-proxy|k3s|rke2|microk8s)"
     r"|\b(?:crictl|ctr) "
 )
@@ -73,10 +74,10 @@ _ABSENT: Final = (
     "FATA",
 )
 _ANY_NAME: Final = frozenset(("localhost", "local", "linux", "ubuntu", "debian", "centos", "host", "server", "root"))
-_OF_CLUSTERS: Final = re.compile(
+_OF_CLUSTERS: Final = lazily(
     r"node|master|worker|minion|k8s|kube|k3s|rke|control|cluster|etcd|slave|agent|compute|infra|\bcp\d|^ip-\d|^[nmw]\d+$"
 )
-_WORD: Final = re.compile(r"[a-z]{3,}")
+_WORD: Final = lazily(r"[a-z]{3,}")
 _NO_ADDRESS: Final = ("127.", "169.254.", "::1", "fe80:")
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from itertools import islice, pairwise
 from typing import Final, NamedTuple
+
+from tortie.doctor.lazily import lazily
 
 
 def word_set(text: str) -> frozenset[str]:
@@ -78,15 +79,13 @@ _CARRIERS: Final = word_set("sudo time watch nohup exec command env stdbuf nice 
 _WRAPPED: Final = word_set("microk8s k3s rke2 minikube k0s")
 _BEFORE: Final = _PATHED | _CARRIERS | _WRAPPED | {"timeout"}
 
-_WORD = re.compile(
-    r"""(?:[^\s"'\\|&;<>]|\\.|"(?:[^"\\]|\\.)*"|'[^']*'|(?<=\d)[<>]&?|[<>]&|["'\\])+|\|\|?|&&?|;|[<>]+"""
-)
+_WORD = lazily(r"""(?:[^\s"'\\|&;<>]|\\.|"(?:[^"\\]|\\.)*"|'[^']*'|(?<=\d)[<>]&?|[<>]&|["'\\])+|\|\|?|&&?|;|[<>]+""")
 # `for e in 1 2; do etcdctl … ; done`: what it repeats tells whether it is a command.
-_LOOP = re.compile(r"(?:for [A-Za-z_]\w* in [^;]{1,400}|while [^;]{1,200}); ?do (?P<body>\S.*); ?done\b")
+_LOOP = lazily(r"(?:for [A-Za-z_]\w* in [^;]{1,400}|while [^;]{1,200}); ?do (?P<body>\S.*); ?done\b")
 _LONGEST_LOOP: Final = 2000
-_FIRST = re.compile(r"[^\s|&;<>]*")
-_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=\S*$")
-_PROGRAM = re.compile(r"(?:\.{0,2}/)?(?:[\w.+~-]+/)*([a-z][\w.+-]*)$")
+_FIRST = lazily(r"[^\s|&;<>]*")
+_ASSIGNMENT = lazily(r"[A-Za-z_]\w*=\S*$")
+_PROGRAM = lazily(r"(?:\.{0,2}/)?(?:[\w.+~-]+/)*([a-z][\w.+-]*)$")
 _SPOKEN = word_set(
     "the is are was were be been and but which that this these will would should could can cannot can't won't "
     "doesn't "
@@ -94,10 +93,10 @@ _SPOKEN = word_set(
     "it its "
     "we i you my our their there here then than so ok still only have has had does did on a an to"
 )
-_QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'|`[^`]*`")
-_FAR_EAST = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uff0c\uff1f\uff01]")
-_RUN = re.compile(r"\b(?:kubectl|oc)\s(?:-\S+ \S+ ){0,3}run\s+(?:-\S+\s+){0,4}([a-z0-9][\w.-]*)\s")
-_FILLED_IN = re.compile(r"[\[<{=/:]")  # https://[ETCD服务IP]:2379 stands for something
+_QUOTED = lazily(r"\"[^\"]*\"|'[^']*'|`[^`]*`")
+_FAR_EAST = lazily(r"[\u3040-\u30ff\u3400-\u9fff\uff0c\uff1f\uff01]")
+_RUN = lazily(r"\b(?:kubectl|oc)\s(?:-\S+ \S+ ){0,3}run\s+(?:-\S+\s+){0,4}([a-z0-9][\w.-]*)\s")
+_FILLED_IN = lazily(r"[\[<{=/:]")  # https://[ETCD服务IP]:2379 stands for something
 
 
 class Effective(NamedTuple):

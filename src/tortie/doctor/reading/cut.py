@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from tortie.doctor.lazily import lazily
 from tortie.doctor.reading.commands import effective, typed_bare, unfinished
 from tortie.doctor.reading.exhibit import Exhibit, Source
 from tortie.doctor.reading.forms import form_of
@@ -14,13 +15,13 @@ from tortie.doctor.reading.prose import FAR_EAST, STAMPED, command_named, host_n
 from tortie.doctor.reading.several_hosts import apart, banner_host
 from tortie.doctor.reading.wrapped import clean, joined, width_of
 
-_FENCE = re.compile(r"^ {0,8}(?:>\s?)?(?P<marks>`{3,}|~{3,})(?P<rest>[^`]*)$")
-_MARKUP = re.compile(r"^\s*</?(?:details|summary|pre|code|p|br|div|blockquote)\b[^>]*>\s*$", re.IGNORECASE)
-_JOURNAL_HOST = re.compile(
+_FENCE = lazily(r"^ {0,8}(?:>\s?)?(?P<marks>`{3,}|~{3,})(?P<rest>[^`]*)$")
+_MARKUP = lazily(r"^\s*</?(?:details|summary|pre|code|p|br|div|blockquote)\b[^>]*>\s*$", re.IGNORECASE)
+_JOURNAL_HOST = lazily(
     r"^(?:[A-Z][a-z]{2}|\d{1,2}月) {1,2}\d{1,2} \d\d:\d\d:\d\d ([A-Za-z][\w.-]*) [\w./@-]+(?:\[\d+\])?:"
 )
-_CD = re.compile(r"cd +['\"]?(/[^\s'\";&|]*)")
-_HEREDOC = re.compile(r"<<-?\s*['\"]?([A-Za-z_]\w*)['\"]?")
+_CD = lazily(r"cd +['\"]?(/[^\s'\";&|]*)")
+_HEREDOC = lazily(r"<<-?\s*['\"]?([A-Za-z_]\w*)['\"]?")
 _MOST_CONTINUED = 30  # lines that one command line may go on for
 _MOST_HEREDOC = 400
 _NARROW = 60  # no screen is narrower

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
+from tortie.doctor.lazily import lazily
 from tortie.doctor.reading.exhibit import Exhibit
 
 _LOOKED_AT: Final = 60  # lines
@@ -76,7 +77,7 @@ _FORMS: Final = (
     Form("route -n", line=r"Destination\s+Gateway\s+Genmask\b"),
 )  # fmt: skip
 # Beside a log or a document the form of some lines says nothing of the others.
-_LOG: Final = re.compile(
+_LOG: Final = lazily(
     r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d\S*\s+\[|[IWEF]\d{4} |time=|\{\"|\[\s*\d+\.\d+\]|apiVersion:|kind:"
 )
 

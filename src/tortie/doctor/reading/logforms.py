@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
+from tortie.doctor.lazily import lazily
 from tortie.doctor.reading.moments import MONTHS, Moment, clock_of, full, month_of
 
 
@@ -28,44 +29,44 @@ LEVELS: Final = {
     "ERROR": "ERROR", "FATAL": "FATAL", "CRITICAL": "FATAL", "CRIT": "FATAL", "PANIC": "PANIC", "DPANIC": "PANIC",
     "BUG": "ERROR", "AUTH": "WARNING",
 }  # fmt: skip
-_CALICO = re.compile(
+_CALICO = lazily(
     r"\s*\[(?P<level>[A-Z]+)\]\[(?P<pid>\d+)(?:/\d+)?\] (?:(?P<component>[\w.-]+)/)?(?P<file>[\w.-]+\.(?:go|py)|"
     r"<nil>)[ :]?(?P<n>\d+|<nil>| )?: ?(?P<message>.*)$"
 )
-_CALICO_CUT = re.compile(r"(?:[\w.-]+/)?(?P<file>[\w.-]*\.(?:go|py)):? ?\d+: (?P<message>\S.*)$")
-_KLOG = re.compile(
+_CALICO_CUT = lazily(r"(?:[\w.-]+/)?(?P<file>[\w.-]*\.(?:go|py)):? ?\d+: (?P<message>\S.*)$")
+_KLOG = lazily(
     r"(?P<level>[IWEF])(?P<month>\d\d)(?P<day>\d\d) (?P<clock>\d\d:\d\d:\d\d(?:\.\d+)?)\s+(?P<pid>\d+) "
     r"(?P<file>[\w.-]+):(?P<n>\d+)\] ?(?P<message>.*)$"
 )
-_LOGFMT = re.compile(r"(?:time|ts|t)=(?:\"(?P<quoted>[^\"]*)\"|(?P<plain>\S+)) (?P<rest>.*)$")
-_LEVEL = re.compile(r"\b(?:level|lvl)=\"?(\w+)\"? ?")
-_MSG = re.compile(r"\bmsg=(?:\"(?P<quoted>(?:[^\"\\]|\\.)*)(?:\"|$)|(?P<plain>\S+)) ?")
-_SOURCE = re.compile(r"(?:source|caller|file)=\"?([\w./-]+\.go):?\d*\"? ?")
-_JOURNAL = re.compile(
+_LOGFMT = lazily(r"(?:time|ts|t)=(?:\"(?P<quoted>[^\"]*)\"|(?P<plain>\S+)) (?P<rest>.*)$")
+_LEVEL = lazily(r"\b(?:level|lvl)=\"?(\w+)\"? ?")
+_MSG = lazily(r"\bmsg=(?:\"(?P<quoted>(?:[^\"\\]|\\.)*)(?:\"|$)|(?P<plain>\S+)) ?")
+_SOURCE = lazily(r"(?:source|caller|file)=\"?([\w./-]+\.go):?\d*\"? ?")
+_JOURNAL = lazily(
     r"(?P<month>Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec|\d{1,2}月) {1,2}(?P<day>\d{1,2}) "
     r"(?P<clock>\d\d:\d\d:\d\d(?:\.\d+)?) "
     r"(?:(?P<host>[\w.-]+) )?(?P<program>[\w./@:-]{1,80}?)(?:\[(?P<pid>\d+)\])?: (?P<rest>.*)$"
 )
-_ISO_JOURNAL = re.compile(
+_ISO_JOURNAL = lazily(
     r" (?:[A-Z]{2,5} )?(?P<host>[A-Za-z][\w.-]*) (?P<program>[A-Za-z][\w./@-]{1,80}?)(?:\[(?P<pid>\d+)\])?: "
     r"(?P<rest>.*)$"
 )
-_CRI = re.compile(r" (?:stdout|stderr) [FP] ?(?P<rest>.*)$")
-_KERNEL = re.compile(r"\[ *(?P<uptime>\d+\.\d{3,6})\] (?P<message>.*)$")
-_KERNEL_DATE = re.compile(
+_CRI = lazily(r" (?:stdout|stderr) [FP] ?(?P<rest>.*)$")
+_KERNEL = lazily(r"\[ *(?P<uptime>\d+\.\d{3,6})\] (?P<message>.*)$")
+_KERNEL_DATE = lazily(
     r"\[[A-Z一-龥][^ ]{0,3} (?P<month>[A-Z][a-z]{2}|\d{1,2}月) +(?P<day>\d{1,2}) (?P<clock>\d\d:\d\d:\d\d) "
     r"(?P<year>\d{4})\] (?P<message>.*)$"
 )
-_UNSTAMPED = re.compile(
+_UNSTAMPED = lazily(
     r"(?:(?P<kernel>kernel: )|(?P<bpf>libbpf: )|neighbou?r: |neighbour table|net_ratelimit: |nf_conntrack: "
     r"|cgroup: fork )(?P<rest>.*)$"
 )
-_FILTERED = re.compile(r"\[UFW [A-Z]+\] IN=")
-_BIRD = re.compile(r"(?P<program>bird6?): (?P<message>.*)$")
-_BIRD_LEVEL = re.compile(r"<(?P<level>[A-Z]+)> (?P<message>.*)$")
-_PREFIXED = re.compile(r"\[pod/(?P<pod>[\w.-]+)/(?P<container>[\w.-]+)\] (?P<rest>.*)$")
-_JSON_FIELD = re.compile(r"\"(\w+)\":\s*(?:\"((?:[^\"\\]|\\.)*)(?:\"|$)|(-?[\d.eE+]+)|(true|false|null))")
-_UPPER = re.compile(r"(?P<level>TRACE|DEBUG|INFO|WARN(?:ING)?|ERROR|FATAL|CRITICAL)[: ]\s*(?P<message>\S.*)$")
+_FILTERED = lazily(r"\[UFW [A-Z]+\] IN=")
+_BIRD = lazily(r"(?P<program>bird6?): (?P<message>.*)$")
+_BIRD_LEVEL = lazily(r"<(?P<level>[A-Z]+)> (?P<message>.*)$")
+_PREFIXED = lazily(r"\[pod/(?P<pod>[\w.-]+)/(?P<container>[\w.-]+)\] (?P<rest>.*)$")
+_JSON_FIELD = lazily(r"\"(\w+)\":\s*(?:\"((?:[^\"\\]|\\.)*)(?:\"|$)|(-?[\d.eE+]+)|(true|false|null))")
+_UPPER = lazily(r"(?P<level>TRACE|DEBUG|INFO|WARN(?:ING)?|ERROR|FATAL|CRITICAL)[: ]\s*(?P<message>\S.*)$")
 
 
 def parse(text: str) -> Parsed | None:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from tortie.doctor.lazily import lazily
+
 MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-_FULL = re.compile(
+_FULL = lazily(
     r"(?P<year>(?:19|20)\d\d)[-/](?P<month>\d\d)[-/](?P<day>\d\d)[ T](?P<hour>\d\d):(?P<minute>\d\d):(?P<second>\d\d)"
     r"(?:[.,](?P<part>\d{1,9}))?(?: ?(?P<zone>Z|[+-]\d\d:?\d\d)(?!\d))?"
 )
-_YEAR = re.compile(
+_YEAR = lazily(
     r"\b(20[012]\d)[-/]\d\d[-/]\d\d[ T]|\b[A-Z][a-z]{2} {1,2}\d{1,2} \d\d:\d\d:\d\d (?:[A-Z]{3,4} )?(20\d\d)\b"
 )
 

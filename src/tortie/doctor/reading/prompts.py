@@ -5,31 +5,32 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from tortie.doctor.lazily import lazily
 from tortie.doctor.reading.commands import plausible, program_of, spoken
 
-_ENVIRONMENT = re.compile(r"^\([\w.-]{1,30}\) ")
+_ENVIRONMENT = lazily(r"^\([\w.-]{1,30}\) ")
 _NAME = r"[A-Za-z0-9][\w.-]{0,80}"
 # A user and a host together are a prompt whatever follows; each group is linear.
-_SURE = re.compile(
+_SURE = lazily(
     rf"^ {{0,8}}(?:\[(?P<u1>[\w.-]{{1,40}})@(?P<h1>{_NAME})(?:[: ](?P<f1>[^\]\n]{{0,120}}))?\] ?[$#%>]"
     rf"|(?P<u2>[\w.-]{{1,40}})@(?P<h2>{_NAME})(?::(?P<f2>[^$#%\n]{{0,120}}?)| (?P<f3>[~/][^$#%\n]{{0,120}}?))?"
     rf" ?[$#%])(?: +(?P<command>.*)|(?P<close>\S.*)?)$"
 )
 # These need a known program behind them.
-_MAYBE = re.compile(
+_MAYBE = lazily(
     rf"^(?:\[(?P<h1>{_NAME})(?: (?P<f1>[^\]\n]{{0,80}}))?\] ?[$#]"
     rf"|(?P<shell>(?:ba|z|da|k)?sh)(?:-[\d.]+)?[$#]"
     rf"| {{0,8}}(?P<h2>{_NAME})(?::(?P<f2>[~/][^ $#\n]{{0,120}})(?: [\w.-]+)?| (?P<f3>[~/][^ $#\n]{{0,120}}))? ?[$#]"
     rf"|[~/][\w./~-]{{0,80}} ?[$#]|[#%❯»λ]|[➜→] {{1,3}}\S{{1,80}}(?: git:\(\S+\))?(?: ✗)?"
     rf"|(?:PS )?[A-Za-z]:[^>\n]{{0,120}}>|[╰└]─+[$#➤>❯]+) {{0,4}}(?P<command>\S.*)$"
 )
-_DOLLAR = re.compile(r"^ {0,8}\$ +(?P<command>\S.*)$")
-_EMPTY = re.compile(r"^ {0,4}\$$")
-_BIRD = re.compile(r"^bird(?:6)?> ?(?P<command>.*)$")
+_DOLLAR = lazily(r"^ {0,8}\$ +(?P<command>\S.*)$")
+_EMPTY = lazily(r"^ {0,4}\$$")
+_BIRD = lazily(r"^bird(?:6)?> ?(?P<command>.*)$")
 # Clients that ask for a command of their own: what is typed there is one of theirs.
-_CLIENT = re.compile(r"^\((?P<client>openstack|neutron|nova)\) (?P<command>[a-z]\S*(?: .*)?)$")
+_CLIENT = lazily(r"^\((?P<client>openstack|neutron|nova)\) (?P<command>[a-z]\S*(?: .*)?)$")
 # What people write behind a command: `   (as root)`, `   <- on the sender`, ` # the other node`.
-_REMARK = re.compile(r"(?:(?<!\s)\s{2,}(?:\(|（|<-|←|//)|（).*$|\s#\s[^'\"]*$")
+_REMARK = lazily(r"(?:(?<!\s)\s{2,}(?:\(|（|<-|←|//)|（).*$|\s#\s[^'\"]*$")
 _SHELLS = ("bash", "sh", "zsh", "dash", "ksh", "mysql", "sqlite")
 _STARTS = frozenset("[$#~/(%❯»λ➜→╰└ ")
 

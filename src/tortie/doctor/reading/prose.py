@@ -5,27 +5,28 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from tortie.doctor.lazily import lazily
 from tortie.doctor.reading.commands import OWN_LINE, plausible, typed_bare, word_set
 
 _LOOKED_AT: Final = 2000  # characters of a line that tell who speaks
-FAR_EAST = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]")
-_FAR_EAST_MARK = re.compile(r"[，。？！；、]")
+FAR_EAST = lazily(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]")
+_FAR_EAST_MARK = lazily(r"[，。？！；、]")
 # How lines of logs, tables and documents begin or look.
-STAMPED = re.compile(
+STAMPED = lazily(
     r"\s{0,3}(?:\d{4}[-/]\d\d[-/]\d\d[ T]|[IWEF]\d{4} \d\d:|time=\"|\[\s*\d+\.\d+\]|\[[A-Z][a-z]{2} [A-Z][a-z]{2} "
     r"|(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) [ \d]\d \d\d:\d\d|\d{1,2}月 {1,2}\d{1,2} \d\d:\d\d"
     r"|\d\d:\d\d:\d\d[. ]|bird6?: |level=|ts=|msg=)"
 )
-_FRAME = re.compile(
+_FRAME = lazily(
     r"\s*(?:[|+{}\[\]└├│●<]|-{3,}|={3,}|\"[\w./-]+\":|[}\])],?$|;; |\*\* server "
     r"|-- (?:Logs begin|No entries|Reboot|Journal)"
     r"|[-dlbcps][r-][w-][xsS-][r-][w-][xsS-][r-][w-][xtT-][.+@]?\s)"
 )
-_COLUMNS = re.compile(r"\S(?: {3,}|\t+)\S.*?\S(?: {2,}|\t+)\S")
-_FIELD = re.compile(r"\s*(?:- )?[\w./()-]+(?: [\w()/-]+){0,2}:(?:\s{2,}\S.*)?$")
-_KEY_VALUE = re.compile(r"\s*(?:- )?[\w./-]+(?:: |\s?=\s?)\S*$")
-_SETTING = re.compile(r"^[\w./-]+=\S")
-_MESSAGE = re.compile(
+_COLUMNS = lazily(r"\S(?: {3,}|\t+)\S.*?\S(?: {2,}|\t+)\S")
+_FIELD = lazily(r"\s*(?:- )?[\w./()-]+(?: [\w()/-]+){0,2}:(?:\s{2,}\S.*)?$")
+_KEY_VALUE = lazily(r"\s*(?:- )?[\w./-]+(?:: |\s?=\s?)\S*$")
+_SETTING = lazily(r"^[\w./-]+=\S")
+_MESSAGE = lazily(
     r"\s{0,8}(?:[-*] )?:?(?:(?:\(combined from similar events\): )?(?:Readiness|Liveness|Startup) "
     r"probe(?: \w+ed| warning|:|$)|Error\b|"
     r"error\b|ERROR|"
@@ -54,7 +55,7 @@ _MESSAGE = re.compile(
     r"|Node with most|Check complete)"
 )
 # Lines of packet filters and of kernels, in whose rules small words stand, too.
-_PRINTED = re.compile(
+_PRINTED = lazily(
     r"\s*(?:counter packets \d|ct state |meta |[io]ifname |ip6? [sd]addr |(?:tcp|udp) [sd]port |type \w+ hook |jump "
     r"|chain \S+ \{|table \w+ \S+ \{|(?:\[\d+:\d+\] )?-[AINP] [\w-]+ |:[\w-]+ (?:ACCEPT|DROP|-) \[|Chain \S+ \("
     r"|# (?:Warning|Generated|Completed)\b|kernel: |neighbou?r: |libbpf: |cgroup: fork |IN=\S* OUT=|\[UFW )"
@@ -64,14 +65,12 @@ _PRINTED = re.compile(
     r"|(?:run|down|fail): /|telnet: |Trying [\d.:a-f]+\.\.\."
     r"|(?:IP )?[\d.]{7,15} is (?:in use|not (?:currently )?assigned)"
 )
-_ERROR_TEXT = re.compile(r"(?:error|err)=|code = \w+ desc =|\w: [a-z/\"(][^.?!]{3,80}: [a-z\"/]|msg=\"|level=")
-_WORDS = re.compile(r"[A-Za-z][A-Za-z'’-]*")
-_BULLET = re.compile(r"^\s{0,6}(?:[-*•·]|\d{1,2}[.)、]|#{1,6}|>)\s+")
-_TITLE = re.compile(
-    r"(?:Subject|Title|Ticket|Problem|Symptoms?) ?: [A-Za-z]+ [A-Za-z]"
-)  # what a mail or a ticket is about
-_NUMBERED = re.compile(r"#{2,6} \w|\d{1,2}、")
-_CHAT = re.compile(r"^(?:\[[\d: -]{4,20}\] ?|\d{1,2}:\d\d(?: [AP]M)? )?@?[A-Z]?[\w .-]{1,24}: \S")
+_ERROR_TEXT = lazily(r"(?:error|err)=|code = \w+ desc =|\w: [a-z/\"(][^.?!]{3,80}: [a-z\"/]|msg=\"|level=")
+_WORDS = lazily(r"[A-Za-z][A-Za-z'’-]*")
+_BULLET = lazily(r"^\s{0,6}(?:[-*•·]|\d{1,2}[.)、]|#{1,6}|>)\s+")
+_TITLE = lazily(r"(?:Subject|Title|Ticket|Problem|Symptoms?) ?: [A-Za-z]+ [A-Za-z]")  # what a mail or a ticket is about
+_NUMBERED = lazily(r"#{2,6} \w|\d{1,2}、")
+_CHAT = lazily(r"^(?:\[[\d: -]{4,20}\] ?|\d{1,2}:\d\d(?: [AP]M)? )?@?[A-Z]?[\w .-]{1,24}: \S")
 _SMALL: Final = word_set(
     "the is are was were be been being and but or nor which that this these those will would should could can cannot "
     "can't won't doesn't don't isn't aren't wasn't weren't didn't couldn't hasn't haven't not no of from with "
@@ -83,14 +82,14 @@ _SMALL: Final = word_set(
 )
 _PERSON: Final = word_set("i we my our us you your please thanks i'm i've we've we're hello hi help anyone somebody")
 # What tools say on a Chinese system; not a person's words.
-_TRANSLATED = re.compile(
+_TRANSLATED = lazily(
     r"^\s*(?:总用量|总计|内存[:：]|交换[:：]|文件系统|来自 |正在 ?ping|正在 ?Ping|没有匹配|启动时间|\d{1,2}月 |"
     r"警告[:：]|错误[:：]|提示[:：]|目标|默认|\d{4}年 ?\d{1,2}月 ?\d{1,2}日 ?(?:星期|周). ?\d\d:\d\d)"
     r"|(?:没有那个文件或目录|未找到命令|拒绝连接|连接被拒绝|连接超时|没有到主机的路由|权限不够|不允许的操作|"
     r"目标主机不可达|网络不可达|无效的参数|"
     r"无法访问的主机|设备或资源忙|地址已在使用)\)?。?$"
 )
-_LEFT_OUT = re.compile(r"省略|略去|以下略|omitted|truncated|snip(?:ped)?\b|^\s*(?:\.{3,}|…+|。{3,}|-{2,}8<)")
+_LEFT_OUT = lazily(r"省略|略去|以下略|omitted|truncated|snip(?:ped)?\b|^\s*(?:\.{3,}|…+|。{3,}|-{2,}8<)")
 
 
 def machine(line: str) -> bool:
@@ -154,16 +153,16 @@ def _speaks_chinese(line: str) -> bool:
 
 
 _LONGEST_HEADING: Final = 120
-_TICKED = re.compile(r"`([^`]{2,300})`")
-_HEADING = re.compile(r"^(?:[#*\s>-]{0,6}(?:\d{1,2}[、.] ?)?)(?P<text>.{1,80}?)(?P<colon>[:：])?\**\s*$")
-_HOST = re.compile(r"(?<![A-Za-z0-9_./@-])[A-Za-z][A-Za-z0-9.-]{0,62}(?![A-Za-z0-9_/@])")
-_NOT_A_HOST = re.compile(
+_TICKED = lazily(r"`([^`]{2,300})`")
+_HEADING = lazily(r"^(?:[#*\s>-]{0,6}(?:\d{1,2}[、.] ?)?)(?P<text>.{1,80}?)(?P<colon>[:：])?\**\s*$")
+_HOST = lazily(r"(?<![A-Za-z0-9_./@-])[A-Za-z][A-Za-z0-9.-]{0,62}(?![A-Za-z0-9_/@])")
+_NOT_A_HOST = lazily(
     r"(?:calico|kube|canal|coredns|etcd|felix|typha|tigera|pod|ipv|eth|ens|eno|enp|bond|tunl|br-|docker|cali|"
     r"veth|vxlan|"
     r"v\d|k8s$|k3[sd]|rke\d?$|http|tcp|udp|bgp|x509|bird\d?|ip\d|centos|ubuntu|rhel|debian|node$|log|yaml|json|conf)",
     re.IGNORECASE,
 )
-_HOST_BEFORE = re.compile(
+_HOST_BEFORE = lazily(
     r"(?:^|\b)(?:on|node|host|machine|worker|master|server|from|节点|机器|主机|在|登录|登陆)\s*$", re.IGNORECASE
 )
 

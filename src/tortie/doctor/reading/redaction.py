@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from tortie.doctor.lazily import lazily
 from tortie.doctor.reading.secret_forms import NEEDLES, without_forms
 from tortie.doctor.reading.secret_objects import hidden_lines
 
@@ -23,21 +24,21 @@ _TRIGGERS: Final = (
     "api-key", "-key", "accountkey", *NEEDLES,
 )  # fmt: skip
 _AT_ONCE: Final = 256  # lines
-_JWT: Final = re.compile(r"eyJ[A-Za-z0-9_-]{6,}\.[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)?")
-_DOTTED: Final = re.compile(r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*")  # whole, so that no letter is looked at twice
-_BEARER: Final = re.compile(r"(?i)\b(bearer|basic)(\s+)([A-Za-z0-9._~+/=-]{8,})")
-_URL: Final = re.compile(r"(://[^/\s:@]{1,200}:)([^/\s@]{1,200})(@)")
-_KNOWN: Final = re.compile(
+_JWT: Final = lazily(r"eyJ[A-Za-z0-9_-]{6,}\.[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)?")
+_DOTTED: Final = lazily(r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*")  # whole, so that no letter is looked at twice
+_BEARER: Final = lazily(r"(?i)\b(bearer|basic)(\s+)([A-Za-z0-9._~+/=-]{8,})")
+_URL: Final = lazily(r"(://[^/\s:@]{1,200}:)([^/\s@]{1,200})(@)")
+_KNOWN: Final = lazily(
     r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b|\bgh[pousr]_[A-Za-z0-9]{20,}|\bxox[abprs]-[A-Za-z0-9-]{10,}|\bglpat-[A-Za-z0-9_-]{16,}"
     r"|\b[a-z0-9]{6}\.[a-z0-9]{16}\b"  # kubeadm's bootstrap token
 )
-_DATA: Final = re.compile(
+_DATA: Final = lazily(
     r"(?i)((?:client-key|client-certificate|certificate-authority|etcd-(?:key|cert|ca)|tls\.key|tls\.crt|ca\.crt)(?:-data)?"
     r"\\?[\"']?\s*[:=]\s*)([\"']?(?!/)[A-Za-z0-9+/=]{24,}[\"']?)"
 )
-_PACKED_PEM: Final = re.compile(r"\bLS0tLS1[A-Za-z0-9+/]{8,}={0,2}")  # base64 of `-----B…`
+_PACKED_PEM: Final = lazily(r"\bLS0tLS1[A-Za-z0-9+/]{8,}={0,2}")  # base64 of `-----B…`
 _TEXT: Final = r"""\\"[^"\\]{1,400}\\"|"[^"]{1,400}"|'[^']{1,400}'"""  # in quotes; JSON inside of JSON has its own
-_NAMED: Final = re.compile(
+_NAMED: Final = lazily(
     rf"""(?ix)
     (?P<key>(?:token|passw(?:or)?d|passphrase|[_-]pass|(?<=["'])pass(?=["'])|sshpass|pwd|密码|口令|secret(?:_?key)?|api_?key|access_?key
         |private[_ ]?key(?:_id)?|(?:pre)?shared_?key|account_?key|encryption[-_]?key|signing[-_]?key
@@ -46,60 +47,58 @@ _NAMED: Final = re.compile(
     (?P<value>{_TEXT}|["']?[^\s"',;{{}}()\[\]<>|，。；、]{{1,400}})"""
 )
 _NAMED_WORDS: Final = ("token", "pass", "pwd", "密码", "口令", "secret", "key", "psk", "credential", "auth")
-_KEY_BEFORE: Final = re.compile(r"[\w.-]*\Z")
+_KEY_BEFORE: Final = lazily(r"[\w.-]*\Z")
 _KEY_SHOWN: Final = 24  # characters of a key before that word
-_PASSWORD: Final = re.compile(r"(?i)pass|pwd|密码|口令")
+_PASSWORD: Final = lazily(r"(?i)pass|pwd|密码|口令")
 # Values of such keys that are names, states or references.
-_HARMLESS_KEYS: Final = re.compile(
-    r"(?i)(secretname|tokenname|authorization-mode|client-auth|cert-auth|secretref|author)"
-)
-_HARMLESS: Final = re.compile(
+_HARMLESS_KEYS: Final = lazily(r"(?i)(secretname|tokenname|authorization-mode|client-auth|cert-auth|secretref|author)")
+_HARMLESS: Final = lazily(
     r"(?i)(true|false|none|null|nil|kubernetes|system:.*|/.*|<.*|\(.*|\$.*|\d{1,6}s?|x509.*|expired.*|invalid.*|unauthorized"
     r"|bearer|basic|[a-z]+-[a-z-]*token-[a-z0-9]{5}|[a-z-]+|\{\{.*)$"
 )
-_NO_PASSWORD: Final = re.compile(
+_NO_PASSWORD: Final = lazily(
     r"(?i)(true|false|yes|no|on|off|none|null|nil|/.*|<.*|\(.*|\$.*|\{\{.*|[*.…]+|[|>][+-]?|expired|invalid|incorrect|wrong|required"
     r"|authentication|permission)$"
 )
-_BIRD: Final = re.compile(r"(?i)(\bpassword\s+)([\"'][^\"']{1,200}[\"'])")
-_FLAG: Final = re.compile(
+_BIRD: Final = lazily(r"(?i)(\bpassword\s+)([\"'][^\"']{1,200}[\"'])")
+_FLAG: Final = lazily(
     rf"(?i)((?<!\S)--?(?:[a-z0-9]{{1,20}}-){{0,4}}"
     rf"(?:password|passwd|passphrase|pass|token|secret|(?:api|access|certificate)-?key)[ =])"
     rf"({_TEXT}|[^\s-][^\s]{{3,}})"
 )
-_USER: Final = re.compile(
+_USER: Final = lazily(
     r"""((?<!\S)(?:-[uU] ?|--(?:proxy-)?user[ =])["']?"""
     r"""(?P<user>[^\s:/"'+%-][^\s:/"']{0,100}):)(?P<word>[^\s"']{1,200})"""
 )
 # What stands before an option; not the program again, so that a line is walked over once.
 _NOT_AGAIN: Final = r"(?:(?!\b(?:sshpass|login|mysql))[^|;]){0,200}?"
-_LOGIN: Final = re.compile(
+_LOGIN: Final = lazily(
     rf"(\b(?:sshpass\b{_NOT_AGAIN}\s-p\s?|login\b{_NOT_AGAIN}\s-p\s|mysql[a-z]{{0,9}}\b{_NOT_AGAIN}\s-p))"
     rf"({_TEXT}|[^\s\"']{{1,200}})"
 )
-_PORTS: Final = re.compile(r"[\d.]*:?\d+:\d+(?:/\w+)?$")  # `-p3306:3306` of a container
-_TOLD: Final = re.compile(
+_PORTS: Final = lazily(r"[\d.]*:?\d+:\d+(?:/\w+)?$")  # `-p3306:3306` of a container
+_TOLD: Final = lazily(
     r"(?i)((?:(?:password|passwd|passphrase)\s{1,8}(?:is|was)|(?:密码|口令)\s?(?:就?是|为|改成|改为))\s*+[:：]?\s*+)([\"'“「`]?)([!-~]{1,200})"
 )
-_ENDS: Final = re.compile(r"\s*+\Z")
-_SENTENCE_GOES_ON: Final = re.compile(
+_ENDS: Final = lazily(r"\s*+\Z")
+_SENTENCE_GOES_ON: Final = lazily(
     r"(?i)(?:not|no|the|a|an|in|on|too|only|still|also|wrong|correct|incorrect|right|same|different|empty|missing|invalid|ok|fine"
     r"|set|being|now|never|always|for|from|used|stored|[a-z]+ed)$"
 )
 # An entry of `env`: the name says what the value is.
 _PAIR_NAME: Final = r"""\\?["']?\bname\\?["']?\s*[:=]\s*\\?["']?(?P<name>[\w.-]{1,200})\\?["']?"""
 _PAIR_VALUE: Final = rf"""\\?["']?\bvalue\\?["']?\s*[:=]\s*)(?P<value>{_TEXT}|[^\s,{{}}"'\\]{{1,400}}"""
-_NAME_VALUE: Final = re.compile(rf"(?i)({_PAIR_NAME}\s*,\s*{_PAIR_VALUE})")
-_VALUE_NAME: Final = re.compile(rf"(?i)({_PAIR_VALUE})(?P<after>\s*,\s*{_PAIR_NAME})")
-_NAME_LINE: Final = re.compile(rf"(?i)[\s{{-]*{_PAIR_NAME}\s*,?\s*$")
-_VALUE_LINE: Final = re.compile(r"""(?i)([\s-]*["']?value["']?\s*:\s*)(?P<value>\S.*)$""")
+_NAME_VALUE: Final = lazily(rf"(?i)({_PAIR_NAME}\s*,\s*{_PAIR_VALUE})")
+_VALUE_NAME: Final = lazily(rf"(?i)({_PAIR_VALUE})(?P<after>\s*,\s*{_PAIR_NAME})")
+_NAME_LINE: Final = lazily(rf"(?i)[\s{{-]*{_PAIR_NAME}\s*,?\s*$")
+_VALUE_LINE: Final = lazily(r"""(?i)([\s-]*["']?value["']?\s*:\s*)(?P<value>\S.*)$""")
 _AFTER: Final = "\\\"', }"  # what may follow a value
 _KEY_LINE: Final = 300  # characters of a line that has nothing but a name
-_SECRET_NAME: Final = re.compile(
+_SECRET_NAME: Final = lazily(
     r"(?i)(?:token|passw(?:or)?d|passphrase|(?:\b|_)pass|pwd|secret|_key|apikey|psk|credentials?|auth)$"
 )
-_BEGIN: Final = re.compile(r"-----BEGIN ([A-Z0-9 ]{1,60})-----")
-_BASE64: Final = re.compile(r"^\s*[\"']?[A-Za-z0-9+/]{40,}={0,2}[\"']?,?\s*$")
+_BEGIN: Final = lazily(r"-----BEGIN ([A-Z0-9 ]{1,60})-----")
+_BASE64: Final = lazily(r"^\s*[\"']?[A-Za-z0-9+/]{40,}={0,2}[\"']?,?\s*$")
 
 
 def redacted(lines: Sequence[str]) -> Iterator[str]:

@@ -6,27 +6,29 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-_KIND: Final = re.compile(
+from tortie.doctor.lazily import lazily
+
+_KIND: Final = lazily(
     r"(?P<before>[\s-]{0,200})\\?[\"']?kind\\?[\"']?\s{0,4}:\s{0,4}\\?[\"']?Secret\\?[\"']?,?\s{0,8}$"
 )
-_DATA: Final = re.compile(r"[\s-]{0,200}[\"']?(?:data|stringData)[\"']?\s{0,4}:\s{0,8}(?P<rest>\S.{0,16000})?$")
-_PAIR: Final = re.compile(r"(?P<key>\s{0,200}[\"']?[\w.-]{1,260}[\"']?\s{0,4}:\s{0,4})(?P<value>\S.{0,16384})$")
-_INLINE: Final = re.compile(r"""(\\?["']?\b(?:data|stringData)\\?["']?\s{0,4}:\s{0,4}\{)([^{}]{1,16000})(\})""")
-_INLINE_VALUE: Final = re.compile(r"""(:\s{0,4})(\\?["']?)([^"',{}\\\s:][^"',{}\\]{0,8000})""")
-_ONE_LINE: Final = re.compile(r"""kind\\?["']?\s{0,4}:\s{0,4}\\?["']?Secret\\?["']?\s{0,4}[,}]""")
+_DATA: Final = lazily(r"[\s-]{0,200}[\"']?(?:data|stringData)[\"']?\s{0,4}:\s{0,8}(?P<rest>\S.{0,16000})?$")
+_PAIR: Final = lazily(r"(?P<key>\s{0,200}[\"']?[\w.-]{1,260}[\"']?\s{0,4}:\s{0,4})(?P<value>\S.{0,16384})$")
+_INLINE: Final = lazily(r"""(\\?["']?\b(?:data|stringData)\\?["']?\s{0,4}:\s{0,4}\{)([^{}]{1,16000})(\})""")
+_INLINE_VALUE: Final = lazily(r"""(:\s{0,4})(\\?["']?)([^"',{}\\\s:][^"',{}\\]{0,8000})""")
+_ONE_LINE: Final = lazily(r"""kind\\?["']?\s{0,4}:\s{0,4}\\?["']?Secret\\?["']?\s{0,4}[,}]""")
 # Keys that only Secrets have; of a `data` whose kind was not pasted.
-_TELLING: Final = re.compile(
+_TELLING: Final = lazily(
     r"\s*[\"']?(?:tls\.key|tls\.crt|ca\.crt|token|password|passwd|\.dockerconfigjson|\.dockercfg|ssh-privatekey|etcd-key"
     r"|client-key|accesskey|secretkey)[\"']?\s*:",
     re.IGNORECASE,
 )
-_BASE64: Final = re.compile(r"[A-Za-z0-9+/]{4,16384}={0,2}")
-_ASKED: Final = re.compile(
-    r"\bget\s[^|;]{0,200}?\bsecrets?[\s/][^;]{0,400}?(?:jsonpath|go-template|template=|custom-columns)"
+_BASE64: Final = lazily(r"[A-Za-z0-9+/]{4,16384}={0,2}")
+_ASKED: Final = lazily(
+    r"\bget\s(?:(?!\bget\s)[^|;]){0,200}?\bsecrets?[\s/](?:(?!\bget\s)[^;]){0,400}?(?:jsonpath|go-template|template=|custom-columns)"
 )
 # What only tells about the value: its dates, its length, its sum.
-_ABOUT_IT: Final = re.compile(r"\|\s{0,9}(?:openssl\s[^|]{0,300}-noout|wc\b|md5sum|sha\d{1,3}sum|grep -c)")
-_PROMPT: Final = re.compile(r"\[?[\w.-]{1,64}@[\w.-]{1,64}[^\s]{0,100}[\s:][^$#]{0,100}[$#] |[$#] ")
+_ABOUT_IT: Final = lazily(r"\|\s{0,4}(?:openssl\s[^|]{0,300}-noout|wc\b|cmp\b|(?:md5|sha\d{1,3}|ck)sum|grep -c)")
+_PROMPT: Final = lazily(r"\[?(?<![\w.-])[\w.-]{1,64}@[\w.-]{1,64}[^\s@]{0,40}[\s:][^$#@]{0,60}[$#](?:\s|$)|[$#] ")
 _NO_VALUE: Final = ("error", "Error", "No resources", "NAME", "Unable", "The connection")
 _ANSWERED: Final = 40  # lines of an answer
 _FAR: Final = 4_000  # lines between `kind` and the data of one object
@@ -86,13 +88,17 @@ def _of_a_secret(lines: Sequence[str], at: int) -> bool:
 
 def _answered(lines: Sequence[str], start: int, mask: str) -> Iterator[tuple[int, str]]:
     """What was asked of a Secret, up to the next prompt, which may stand right behind it."""
+    same = lines[start - 1].partition("kubectl")[0].rstrip()  # the prompt that the command stands behind
     for index in range(start, min(len(lines), start + _ANSWERED)):
         line = lines[index]
-        prompt = _PROMPT.search(line)
-        if not line.strip() or line.startswith(_NO_VALUE) or (prompt and prompt.start() == 0):
+        at = line.find(same) if same else -1
+        if at < 0:
+            prompt = _PROMPT.search(line)
+            at = prompt.start() if prompt else -1
+        if not line.strip() or line.startswith(_NO_VALUE) or at == 0:
             return
-        yield index, mask + (line[prompt.start() :] if prompt else "")
-        if prompt:
+        yield index, mask + (line[at:] if at > 0 else "")
+        if at > 0:
             return
 
 

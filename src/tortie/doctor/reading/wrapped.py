@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
+from tortie.doctor.lazily import lazily
+
 # `BGP not established with 10.0.0.662020-05-27 03:45`: the address ends where the year begins.
-_DATE = re.compile(r"20\d\d-\d\d-\d\d(?:[ T]|$)")
-_ADDRESS_ENDS = re.compile(r"(?:(?:\d{1,3}\.){3}\d{1,3}|[0-9a-f:]{4}|(?:xx?x?\.){3}xx?x?)$")
+_DATE = lazily(r"20\d\d-\d\d-\d\d(?:[ T]|$)")
+_ADDRESS_ENDS = lazily(r"(?:(?:\d{1,3}\.){3}\d{1,3}|[0-9a-f:]{4}|(?:xx?x?\.){3}xx?x?)$")
 _LONGEST_ADDRESS = 40
-_PERHAPS_GLUED = re.compile(r"(?<=[0-9A-Za-z)\"])20\d\d-\d\d-\d\d")
-_GLUED_TEXT = re.compile(r"(?<=[A-Za-z)\"])(?=20\d\d-\d\d-\d\d \d\d:\d\d:\d\d)")
-_BEGINS = re.compile(
+_PERHAPS_GLUED = lazily(r"(?<=[0-9A-Za-z)\"])20\d\d-\d\d-\d\d")
+_GLUED_TEXT = lazily(r"(?<=[A-Za-z)\"])(?=20\d\d-\d\d-\d\d \d\d:\d\d:\d\d)")
+_BEGINS = lazily(
     r"\s*(?:\d{4}[-/]\d\d[-/]\d\d[ T]|[IWEF]\d{4} \d\d:|time=\"|\[|(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|"
     r"Nov|Dec) [ \d]\d "
     r"|\d{1,2}月 |bird6?: |level=|ts=|[{}|+#$]|goroutine |panic: |Calico node |Skipping |Using |calico/node is |"
     r"Is the agent|Readiness )"
 )
-_EVENT = re.compile(r"\s{0,4}(?:Warning|Normal)\s+\w+\s")
+_EVENT = lazily(r"\s{0,4}(?:Warning|Normal)\s+\w+\s")
 _WIDTHS = (80, 100, 120, 132, 140, 160, 180, 200)
 _SHORTEST = 60
 _LONGEST = 16_384  # no message is longer, however often a screen has cut it

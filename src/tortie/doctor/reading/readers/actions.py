@@ -9,13 +9,14 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Action, Fact
 from tortie.doctor.reading.commands import effective
 from tortie.doctor.reading.exhibit import Exhibit, Place
 from tortie.doctor.reading.readers.host_commands import segments
 from tortie.doctor.reading.readers.host_patterns import Pattern
 
-_FAILED: Final = re.compile(
+_FAILED: Final = lazily(
     r"^(?:Error|error:|Failed|Unit .* not (?:found|loaded)|sysctl: |iptables: |.*command not found)"
 )
 _KUBECTL: Final = r"(?:kubectl|oc) (?:-\S+ (?:[\w-]+ )?)?"

@@ -5,17 +5,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Final
 
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Fact, Registered, Setting
 from tortie.doctor.reading.exhibit import Exhibit
 
 _SECTIONS: Final = ("NODE", "SETTINGS", "DATASTORE", "IPv4 ADDRESS", "IPv6 ADDRESS", "DEFAULT POOLS")
-_ADDRESS: Final = re.compile(r"  (?P<ip>[0-9a-f.:]+)/(?P<length>\d+) on (?P<link>\S+)")
-_SETTING: Final = re.compile(r"  (?P<name>[A-Z][A-Z0-9_]+)\s{2,}(?P<value>\S.*?)\s{2,}(?P<source>\S.*)$")
-_PHASE: Final = re.compile(r"(?P<phase>[a-z][a-z-]+)\s+(?P<seconds>\d+\.\d+)\s+(?P<trips>\d+)\s")
+_ADDRESS: Final = lazily(r"  (?P<ip>[0-9a-f.:]+)/(?P<length>\d+) on (?P<link>\S+)")
+_SETTING: Final = lazily(r"  (?P<name>[A-Z][A-Z0-9_]+)\s{2,}(?P<value>\S.*?)\s{2,}(?P<source>\S.*)$")
+_PHASE: Final = lazily(r"(?P<phase>[a-z][a-z-]+)\s+(?P<seconds>\d+\.\d+)\s+(?P<trips>\d+)\s")
 
 
 def read(exhibit: Exhibit) -> Iterator[Fact]:

@@ -8,6 +8,7 @@ from functools import cache
 from itertools import pairwise
 from typing import Final
 
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Fact
 from tortie.doctor.reading.exhibit import Exhibit
 from tortie.doctor.reading.readers import event_lines
@@ -16,13 +17,13 @@ from tortie.doctor.reading.readers.described import Described
 from tortie.doctor.reading.readers.described_containers import Containers
 from tortie.doctor.reading.readers.described_resources import described_resources
 
-_SIGNS: Final = re.compile(
+_SIGNS: Final = lazily(
     r"^[ \t]*(?:Name|Node|Image|State|Last State|Ready|Restart Count|Exit Code|Liveness|Readiness|Startup|Annotations|"
     r"Taints|Start Time|Kernel Version|Kubelet Version|Container Runtime Version|InternalIP|Status|Host Port|"
     r"Desired Number of Nodes Scheduled|Number of Nodes Misscheduled|PodCIDR|Limits|Conditions|Reason)s?:\s",
     re.MULTILINE,
 )
-_EVENTS: Final = re.compile(r"^[ \t]*(?:- )?\"?kind\"?: \"?Event\b", re.MULTILINE)  # documents say it themselves
+_EVENTS: Final = lazily(r"^[ \t]*(?:- )?\"?kind\"?: \"?Event\b", re.MULTILINE)  # documents say it themselves
 _CONDITION: Final = ("Pressure ", "NetworkUnavailable ", "Ready  ", "ContainersReady", "PodScheduled", "Initialized ")
 _SUBJECT: Final = (
     r"\bdescribe\s+(?:-[^\s=]++(?:=\S++| (?!-)[\w.-]++)?\s++){0,20}?"

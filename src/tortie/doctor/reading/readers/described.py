@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Condition, Fact, Node, Pod, Registered, Setting, Version, Workload
 from tortie.doctor.reading.exhibit import Exhibit, Place
 from tortie.doctor.reading.readers.times import epoch
@@ -13,13 +14,13 @@ from tortie.doctor.reading.readers.times import epoch
 if TYPE_CHECKING:
     from tortie.doctor.reading.readers.described_containers import Containers
 
-FIELD: Final = re.compile(r"(\s*)([A-Za-z][\w ./()-]{0,60}?):(?:\s+(\S.*?))?\s*$")
+FIELD: Final = lazily(r"(\s*)([A-Za-z][\w ./()-]{0,60}?):(?:\s+(\S.*?))?\s*$")
 _LISTS: Final = ("Labels", "Annotations", "Taints")
 _MOMENT: Final = r"(\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d [+-]\d{4})"
-_CONDITION: Final = re.compile(
+_CONDITION: Final = lazily(
     rf"\s+([A-Z][A-Za-z]+)\s+(True|False|Unknown)\s+{_MOMENT}\s+{_MOMENT}\s+([A-Z]\w+)(?:\s+(\S.*))?$"
 )
-_BARE_CONDITION: Final = re.compile(
+_BARE_CONDITION: Final = lazily(
     r"\s+(Initialized|Ready|ContainersReady|PodScheduled|PodReadyToStartContainers|MemoryPressure|DiskPressure|PIDPressure|"
     r"NetworkUnavailable|Available|Progressing|OutOfDisk)\s+(True|False|Unknown)(?:\s+([A-Z]\w+))?\s*$"
 )

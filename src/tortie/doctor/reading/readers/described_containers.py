@@ -6,11 +6,12 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Container, Fact, Probe, Setting
 from tortie.doctor.reading.readers.described import FIELD, Described
 from tortie.doctor.reading.readers.times import age_s, epoch
 
-_NAME: Final = re.compile(r"\s{1,8}([a-z0-9][a-z0-9.-]*):\s*$")
+_NAME: Final = lazily(r"\s{1,8}([a-z0-9][a-z0-9.-]*):\s*$")
 _BEGIN: Final = ("Container ID", "Image", "State", "Port", "Host Port", "Command", "Ports", "Restart Count",
                  "Last State", "Ready", "Image ID", "Limits", "Requests")  # fmt: skip
 _NOT_HERE: Final = ("Conditions", "Volumes", "Events", "Tolerations", "QoS Class", "Node-Selectors", "System Info",
@@ -19,7 +20,7 @@ _STATES: Final = ("State", "Last State")
 _OF_STATE: Final = ("Reason", "Message", "Exit Code", "Started", "Finished", "Signal")
 _PROBES: Final = ("Liveness", "Readiness", "Startup")
 _BLOCKS: Final = ("Limits", "Requests", "Command", "Args", "Environment", "Mounts", "Environment Variables from")
-_PROBE: Final = re.compile(
+_PROBE: Final = lazily(
     r"(?P<action>\S.*?)?\s*delay=(?P<delay>\S{1,40})\s+timeout=(?P<timeout>\S{1,40})\s+period=(?P<period>\S{1,40})\s+"
     r"#success=(?P<success>\d+)\s+#failure=(?P<failure>\d+)"
 )

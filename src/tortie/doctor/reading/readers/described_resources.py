@@ -6,15 +6,15 @@ into a document they are read as those are.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Fact
 from tortie.doctor.reading.exhibit import Exhibit
 from tortie.doctor.reading.readers.yaml_tree import Tree
 
-_FIELD: Final = re.compile(r"( {0,40})([A-Za-z][\w./ -]{0,80}?):(?: +(\S.*?))?\s*$")
+_FIELD: Final = lazily(r"( {0,40})([A-Za-z][\w./ -]{0,80}?):(?: +(\S.*?))?\s*$")
 _TOP: Final = ("API Version", "Kind")
 # Lists that often have one item only, which then looks like a mapping.
 _LISTS: Final = ("conditions", "ipPools", "subsets", "endpoints", "nodeAddressAutodetection")

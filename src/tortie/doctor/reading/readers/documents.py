@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Fact
 from tortie.doctor.reading.exhibit import Exhibit
 from tortie.doctor.reading.long_lines import whole_lines
@@ -16,7 +17,7 @@ from tortie.doctor.reading.readers import fragments
 from tortie.doctor.reading.readers.fragment_conditions import conditions_alone
 from tortie.doctor.reading.readers.yaml_tree import Tree, closed, failed_line, load, load_json
 
-_HEAD: Final = re.compile(r"^[ \t]*(?:- )?(?:apiVersion|kind|items):[ \t]*(?:\S{1,200}[ \t]*)?$", re.MULTILINE)
+_HEAD: Final = lazily(r"^[ \t]*(?:- )?(?:apiVersion|kind|items):[ \t]*(?:\S{1,200}[ \t]*)?$", re.MULTILINE)
 _JSON_MARKS: Final = (
     '"apiVersion"',
     '"apiGroup"',
@@ -26,7 +27,7 @@ _JSON_MARKS: Final = (
     '"plugins"',
     '"items"',
 )
-_PROMPTED: Final = re.compile(r"```|\S{0,60}[$#] \S|[A-Z]{2,}(?: [A-Z]+)*\s{2,}[A-Z]")  # at a line's very beginning
+_PROMPTED: Final = lazily(r"```|\S{0,60}[$#] \S|[A-Z]{2,}(?: [A-Z]+)*\s{2,}[A-Z]")  # at a line's very beginning
 _OMITTED: Final = ("...", "…", "[...]", "<snip>", "[snip]", "....", "......", "# ...")
 _LARGE: Final = 300_000
 _MANY: Final = 2_000

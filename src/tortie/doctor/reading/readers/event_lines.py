@@ -6,17 +6,18 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Event
 from tortie.doctor.reading.exhibit import Exhibit
 from tortie.doctor.reading.readers.times import age_s, event_ages
 
 _AGE: Final = r"(?:(?:\d+[ydhms]){1,3}|<unknown>|<invalid>)"
-ROW: Final = re.compile(
+ROW: Final = lazily(
     rf"\s*(?P<type>Normal|Warning)\s+(?P<reason>[A-Z]\w+)\s+(?P<age>{_AGE}(?:\s+\(x\d+(?:\s+over\s+\w+)?\))?)\s+"
     r"(?P<source>[\w./-]+)(?:,\s?(?P<host>[\w.-]+))?(?:\s+(?P<message>\S.*))?\s*$"
 )
 # FirstSeen LastSeen Count From SubObjectPath Type Reason Message: describe of Kubernetes 1.8 and before.
-OLD_ROW: Final = re.compile(
+OLD_ROW: Final = lazily(
     rf"\s*(?P<first>{_AGE})\s+(?P<last>{_AGE})\s+(?P<count>\d+)\s+(?P<source>[\w./-]+)(?:,\s?(?P<host>[\w.-]+))?\s+"
     r"(?:spec\.\S+\s+)?(?P<type>Normal|Warning)\s+(?P<reason>[A-Z]\w+)(?:\s+(?P<message>\S.*))?\s*$"
 )
@@ -53,10 +54,10 @@ _STARTS: Final = {
     "FailedKillPod": r"[Ee]rror killing pod",
     "Evicted": r"The node was low on resource",
 }
-_LOG: Final = re.compile(
+_LOG: Final = lazily(
     r"\s*(?:[IWEF]\d{4} |[A-Z][a-z]{2} +\d+ \d\d:|\d{4}-\d\d-\d\d|time=|\{|\[\w{3} )|.{0,60}\[(?:INFO|WARN|ERROR|FATAL)"
 )
-_ENDS: Final = re.compile(
+_ENDS: Final = lazily(
     r"\s*(?:```|[+|]|Normal\s|Warning\s|\S{0,60}[$#] |[A-Z][A-Z]+\s+[A-Z]|[A-Z][\w ()-]{0,40}:(?:\s{2,}|$)|"
     r"---|\S+\s+\d+/\d+\s)"
 )

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Final
 
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Condition, Fact, ResourceCondition
 from tortie.doctor.reading.exhibit import Exhibit
 from tortie.doctor.reading.readers.times import epoch
 
-_FIELD: Final = re.compile(
+_FIELD: Final = lazily(
     r"\s*(?P<dash>- )?\"?(?P<key>type|status|reason|message|lastTransitionTime|lastHeartbeatTime|observedGeneration)"
     r"\"?: *(?P<value>\S.*)?$"
 )
 _OF_NODE: Final = ("Ready", "MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable")
 _OF_OTHERS: Final = ("Degraded", "Available", "Progressing")
 _STATES: Final = ("True", "False", "Unknown")
-_ASKED: Final = re.compile(r"\b(?:get|describe)\s+(\w+)(?:\.[a-z.]+)?[ /]+([a-z0-9][\w.-]*)")
+_ASKED: Final = lazily(r"\b(?:get|describe)\s+(\w+)(?:\.[a-z.]+)?[ /]+([a-z0-9][\w.-]*)")
 _KINDS: Final = {"tigerastatus": "TigeraStatus", "installation": "Installation", "apiservice": "APIService"}
 _MOST: Final = 3_000  # lines
 

@@ -6,21 +6,22 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Fact, Pool, Probe, Setting
 from tortie.doctor.reading.exhibit import Exhibit
 from tortie.doctor.reading.readers.bounds import bounded
 from tortie.doctor.reading.readers.described import annotated
 
-PAIR: Final = re.compile(
+PAIR: Final = lazily(
     r"\s*(?:\d+[:-]\s*)?(?:[#+>-]\s+)?[\"']?([A-Za-z][\w./-]{0,80})[\"']?\s*:\s*(?:\|-?\s*)?[\"']?([^\"'#{}\[\]]*?)[\"']?,?\s*(?:#.*)?$"
 )
-_NAMED: Final = re.compile(r"\s*+(?:\d+[:-]\s*+)?-?\s*+[\"']?name[\"']?\s*:\s*[\"']?([A-Z][A-Z0-9_]*)[\"']?,?\s*$")
-_VALUE: Final = re.compile(
+_NAMED: Final = lazily(r"\s*+(?:\d+[:-]\s*+)?-?\s*+[\"']?name[\"']?\s*:\s*[\"']?([A-Z][A-Z0-9_]*)[\"']?,?\s*$")
+_VALUE: Final = lazily(
     r"\s*(?:\d+[:-]\s*)?[\"']?value[\"']?\s*+:\s*+(?:\"([^\"]*)\"|'([^']*)'|(\S.*?)?)\s{0,200}+,?\s{0,200}+(?:#.*)?$"
 )
-_FLOW: Final = re.compile(r"name:\s*[\"']?([A-Z][A-Z0-9_]*)[\"']?,\s*value:\s*[\"']?([^\"'}]*)")
-_PROBE: Final = re.compile(r"(\s*+)-?\s*+[\"']?(liveness|readiness|startup)Probe[\"']?\s*:\s*\{?\s*$")
-_COMMENT: Final = re.compile(r"\s*#\s*(?:-\s+name|value)\s*:")
+_FLOW: Final = lazily(r"name:\s*[\"']?([A-Z][A-Z0-9_]*)[\"']?,\s*value:\s*[\"']?([^\"'}]*)")
+_PROBE: Final = lazily(r"(\s*+)-?\s*+[\"']?(liveness|readiness|startup)Probe[\"']?\s*:\s*\{?\s*$")
+_COMMENT: Final = lazily(r"\s*#\s*(?:-\s+name|value)\s*:")
 
 # Names that mean the same wherever they stand, and the scope they belong to.
 KNOWN: Final = {

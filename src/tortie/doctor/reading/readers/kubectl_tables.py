@@ -8,10 +8,10 @@ of the owner), apiservice (available).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Event, Fact
 from tortie.doctor.reading.exhibit import Exhibit, Place
 from tortie.doctor.reading.readers import kubectl_rows as rows
@@ -24,12 +24,12 @@ from tortie.doctor.reading.readers.tables import Header, header_of
 from tortie.doctor.reading.readers.times import is_cut
 
 Row = dict[str, str]
-_READY: Final = re.compile(r"\d/\d+\s+[A-Z]")
-_NEXT_ROW: Final = re.compile(r"\d/\d+\s+[A-Z]|^\S*[$#] ")
+_READY: Final = lazily(r"\d/\d+\s+[A-Z]")
+_NEXT_ROW: Final = lazily(r"\d/\d+\s+[A-Z]|^\S*[$#] ")
 _CONTINUED: Final = 8
 _FIRST: Final = ("NAME", "LAST", "POD", "NODE", "OBJECT", "TYPE", "REASON", "READY", "STATUS", "AGE", "COUNT")
 # Commands whose lines are no rows, although they begin with a `get`.
-_NOT_ROWS: Final = re.compile(
+_NOT_ROWS: Final = lazily(
     r"-o ?=?['\"]?(?:yaml|json|go-template|template)|--output|wc -|grep -\w*c|uniq -c|\blogs\b|\bexec\b|\|\s*jq\b"
 )
 

@@ -6,9 +6,10 @@ import re
 from functools import cache
 from typing import Final
 
+from tortie.doctor.lazily import lazily
 from tortie.doctor.reading.readers.rows import NONE
 
-NAMELIKE: Final = re.compile(r"[a-z0-9](?:[a-z0-9.:-]{0,252}[a-z0-9])?$")
+NAMELIKE: Final = lazily(r"[a-z0-9](?:[a-z0-9.:-]{0,252}[a-z0-9])?$")
 KINDS: Final = {
     "ds": "DaemonSet", "daemonset": "DaemonSet", "deploy": "Deployment", "deployment": "Deployment",
     "sts": "StatefulSet", "statefulset": "StatefulSet", "rs": "ReplicaSet", "replicaset": "ReplicaSet",

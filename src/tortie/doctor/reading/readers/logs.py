@@ -8,11 +8,11 @@ NetworkManager; an unknown one keeps its own. `span` and `runs` answer how long 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import LogLine
 from tortie.doctor.reading.commands import effective, programs, word_set, words
 from tortie.doctor.reading.exhibit import Exhibit
@@ -68,19 +68,19 @@ _UNITS: Final = {
     "kube-proxy": "kube-proxy", "etcd": "etcd", "firewalld": "firewalld", "crio": "crio",
 }  # fmt: skip
 # What start-up prints without any stamp: all of v2's messages, and the last words of every release.
-_STARTUP = re.compile(
+_STARTUP = lazily(
     r"Skipping datastore connection test|Using (?:autodetected|auto-detected|global AS|configured|IPv[46] "
     r"address|node name)|"
     r"Calico node (?:failed to start|started successfully|name)|Terminating$|ERROR: |WARNING: |No IPv4|Starting "
     r"(?:libnetwork|node)|"
     r"Created default IPv[46] pool|Node IPv[46] changed|Unable to access datastore|Waiting for etcd|No AS number"
 )
-_LIBRARY_CNI = re.compile(
+_LIBRARY_CNI = lazily(
     r"cp: can't|/install-cni|Wrote Calico CNI|CNI plugin version|Created CNI config|Done configuring CNI|"
     r"Installed /host|/host/"
 )
 _ANY_YEAR: Final = 2000  # one that has all days
-_LOG_FILE = re.compile(r"\.log\b|/var/log/|\bmessages\b|\bsyslog\b")
+_LOG_FILE = lazily(r"\.log\b|/var/log/|\bmessages\b|\bsyslog\b")
 _VALUED: Final = word_set(
     "-n --namespace --tail --since --since-time -l --selector --context --kubeconfig --limit-bytes"
 )

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Final
 
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Fact, Number
 from tortie.doctor.reading.exhibit import Exhibit
 from tortie.doctor.reading.readers.bounds import bounded
 
-_COUNTS: Final = re.compile(
+_COUNTS: Final = lazily(
     r"\bwc\s+-[lwc]+|\bwc\b|grep\s{1,8}(?:-\w{1,12}\s{1,8}){0,8}-\w{0,8}c\w*\b|--count\b|\blength\b|\bnproc\b|uniq\s+-c|/proc/sys/|conntrack\s+(?:-C|--count)"
 )
-_NUMBER: Final = re.compile(
-    r"\s*(?:[\w./:-]{0,200}[A-Za-z/:][\w./:-]{0,200}[:=]\s*)?(\d{1,15})(?:\s+(?:/\S+|total))?\s*$"
-)
-_SPLIT: Final = re.compile(r"\s{0,8}(?:;|&&)\s{0,80}")
+_NUMBER: Final = lazily(r"\s*(?:[\w./:-]{0,200}[A-Za-z/:][\w./:-]{0,200}[:=]\s*)?(\d{1,15})(?:\s+(?:/\S+|total))?\s*$")
+_SPLIT: Final = lazily(r"\s{0,8}(?:;|&&)\s{0,80}")
 _LOUD: Final = 40  # an answer of numbers is short: what is longer is something else
 
 

@@ -5,25 +5,26 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Event, Node, Pod
 from tortie.doctor.reading.exhibit import Place
 from tortie.doctor.reading.readers.tables import words
 from tortie.doctor.reading.readers.times import age_s, event_ages, is_age, is_cut
 
 _NAME: Final = r"[A-Za-z0-9](?:[A-Za-z0-9.*_-]{0,252}[A-Za-z0-9*])?"
-POD: Final = re.compile(
+POD: Final = lazily(
     rf"\s*(?:(?P<namespace>[a-z0-9][a-z0-9-]{{0,62}})\s+)?(?:pods?/)?(?P<name>{_NAME})\s+(?P<ready>\d{{1,3}})/(?P<all>\d{{1,3}})"
     r"\s+(?P<status>[A-Z][A-Za-z]+(?::\S+)?(?:\s\(\d+\))?)(?:\s+(?P<rest>\S.*))?\s*$"
 )
-NODE: Final = re.compile(
+NODE: Final = lazily(
     rf"\s*(?:node/)?(?P<name>{_NAME})\s+(?P<status>(?:Not)?Ready(?:,SchedulingDisabled)?)\s+(?:(?P<roles>\S+)\s+)?"
     r"(?P<age>(?:\d+[ydhms]){1,3})\s+(?P<version>v\d\S*)(?:\s+(?P<rest>\S.*))?$"
 )
-EVENT: Final = re.compile(
+EVENT: Final = lazily(
     r"\s*(?:(?P<namespace>[a-z0-9][a-z0-9-]{0,62})\s+)?(?P<age>(?:\d+[ydhms]){1,3}(?:\s+\(x\d+\s+over\s+\w+\))?|<unknown>|<invalid>)\s+"
     r"(?P<type>Normal|Warning)\s+(?P<reason>[A-Z]\w+)\s+(?P<object>[A-Za-z.]+/\S+)(?:\s+(?P<message>\S.*))?$"
 )
-_ADDRESS: Final = re.compile(r"(?:\d{1,3}\.){3}\d{1,3}$|[0-9a-fA-F]*:[0-9a-fA-F:]+$|(?:[xX*]{1,3}\.){3}[xX*\d]{1,3}$")
+_ADDRESS: Final = lazily(r"(?:\d{1,3}\.){3}\d{1,3}$|[0-9a-fA-F]*:[0-9a-fA-F:]+$|(?:[xX*]{1,3}\.){3}[xX*\d]{1,3}$")
 NONE: Final = "<none>"
 
 

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Final
 
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Fact, Setting
 from tortie.doctor.reading.exhibit import Exhibit
 from tortie.doctor.reading.readers import fragments, jsonpath
@@ -24,7 +25,7 @@ from tortie.doctor.reading.readers.documents import is_document
 from tortie.doctor.reading.readers.limits import limited
 from tortie.doctor.reading.readers.versions import said_versions, versions
 
-_FRAGMENT: Final = re.compile(
+_FRAGMENT: Final = lazily(
     r"^[ \t]*(?:\d+[:-][ \t]*)?(?:[#+>-][ \t]+)?\{?[\"']?(?:" + "|".join(
         sorted({name for names in fragments.KNOWN.values() for name in names}, key=len, reverse=True)
     ) + r"|name|(?:liveness|readiness|startup)Probe|projectcalico\.org/IPv4Address)[\"']?[ \t]*:",

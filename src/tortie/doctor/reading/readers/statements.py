@@ -34,6 +34,7 @@ from collections.abc import Iterator
 from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Statement
 from tortie.doctor.reading.exhibit import Exhibit
 from tortie.doctor.reading.hearsay import long_mended, without_citations, without_questions
@@ -41,8 +42,8 @@ from tortie.doctor.reading.lexicon import ALIASES, RULES, Rule
 from tortie.doctor.reading.prose import FAR_EAST, hosts_in
 
 LONGEST: Final = 600  # characters of one sentence that are looked at
-_END = re.compile(r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)(?<!vs\.)(?<!etc\.)\s+|(?<=[。！？；])|;\s+")
-_GUESS = re.compile(
+_END = lazily(r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)(?<!vs\.)(?<!etc\.)\s+|(?<=[。！？；])|;\s+")
+_GUESS = lazily(
     r"\b(?:maybe|perhaps|probably|possibly|presumably|i (?:think|guess|suspect|assume|believe|suppose)|we "
     r"(?:think|suspect|assume)|"
     r"my guess|might be|may be|could be (?:a|an|the|due|because|that|related|caused)|not sure|wonder|seems? to "
@@ -50,23 +51,23 @@ _GUESS = re.compile(
     r"|怀疑|可能|也许|或许|应该是|估计|猜测|是不是|会不会|感觉是|难道|猜想",
     re.IGNORECASE,
 )
-_CONDITION = re.compile(
+_CONDITION = lazily(
     r"\b(?:if|whether|unless|in case|do you|did you|have you|please (?:check|try|make sure)|make sure|try to)\b|"
     r"如果|假如|是否|请(?:检查|确认)|建议|要是",
     re.IGNORECASE,
 )
-_NEGATED_BEFORE = re.compile(
+_NEGATED_BEFORE = lazily(
     r"(?:\b(?:no|not|never|without|neither|nor|cannot|nothing|none|nobody)|n't|没有?|未|并未|不是?|无|并非|并不)\s*(?:\w+\s+)?$",
     re.IGNORECASE,
 )
-_NEGATION = re.compile(
+_NEGATION = lazily(
     r"\b(?:not|never|no|without|isn't|wasn't|aren't|weren't|didn't|hasn't)\b|没(?!问题|事)|未|不(?!到|断|久|仅|"
     r"少)|并非",
     re.IGNORECASE,
 )
 # A trouble that is denied in so many words: "did not crash", "is never full", 没有卡住. Rules that carry a negation of
 # their own ("does not start") would take it for the trouble.
-_NO_TROUBLE = re.compile(
+_NO_TROUBLE = lazily(
     r"(?:\b(?:not|never|no longer|nor|isn't|aren't|wasn't|weren't|doesn't|don't|didn't|hasn't|haven't)(?: (?:been|yet|"
     r"ever|really|once|anymore|at all))? (?:crash|stuck|hang|hung|dead\b|down\b|fail|stopp|full\b|lost\b|"
     r"los(?:e|ing)\b|missing|broken|blocked|unreachable|tim(?:e|ed|ing) ?out|dropp|wrong|swapp|off by|slow)"
@@ -74,23 +75,23 @@ _NO_TROUBLE = re.compile(
     re.IGNORECASE,
 )
 # A machine from which people work is none of the cluster's, however slow it is.
-_DESK = re.compile(
+_DESK = lazily(
     r"\b(?:bastion|jump ?(?:box|host|server)|laptop|workstation|my (?:pc|desktop|terminal|browser|wifi)|vpn)\b"
     r"[^.,;，。；]{0,30}?\b(?:slow|laggy|lagging|busy|overloaded|load(?:ed)?)\b[^.,;，。；)）]*"
     r"|(?:跳板机|堡垒机|笔记本|我的电脑|办公网|vpn)[^，。；,;]{0,12}?(?:慢|卡|负载)[^，。；,;）)]*",
     re.IGNORECASE,
 )
-_TURN = re.compile(r"[,;] ?(?:but|however|yet)\b|，?但|不过", re.IGNORECASE)
+_TURN = lazily(r"[,;] ?(?:but|however|yet)\b|，?但|不过", re.IGNORECASE)
 _CERTAIN = ("asks-if-normal", "complains", "firewalld-stop-helps", "says-well")  # said in questions and conditions, too
 # States that a sentence may tell to be over: "last week swap was on, that is solved".
 _STATES = ("load-high", "swap-on", "disk-full", "clock-wrong", "runtime-broken", "kubelet-stopped", "network-dead",
            "cross-node-dead", "service-dead", "nodeport-dead", "pods-stuck", "network-lost-sometimes",
            "suffers")  # fmt: skip
 _ASKING = ("asks-if-normal", "complains")
-_FROM_TO = re.compile(
+_FROM_TO = lazily(
     r"v?(\d+(?:\.\d+){1,2})\s*(?:to|->|→|=>|升(?:级)?到|升级为|到|至|更新到)\s*v?(\d+(?:\.\d+){0,2})", re.IGNORECASE
 )
-_TO = re.compile(r"(?:to|到|至|成)\s*(?:version |版本 ?|calico |kubernetes |k8s )?v?(\d+(?:\.\d+){0,2})", re.IGNORECASE)
+_TO = lazily(r"(?:to|到|至|成)\s*(?:version |版本 ?|calico |kubernetes |k8s )?v?(\d+(?:\.\d+){0,2})", re.IGNORECASE)
 _WHAT = (
     ("kernel", re.compile(r"kernel|内核", re.IGNORECASE)),
     ("calico", re.compile(r"calico|tigera|canal|felix", re.IGNORECASE)),
@@ -103,16 +104,16 @@ _WHAT = (
     ),
     ("os", re.compile(r"fedora|centos|ubuntu|coreos|rhel|debian|rocky|suse|flatcar", re.IGNORECASE)),
 )
-_PREFIX = re.compile(
+_PREFIX = lazily(
     r"(?<![\d.])((?:\d{1,3}\.){1,3})(?:x|\*|0)?(?:\.(?:x|\*|0))?(/\d{1,2})?(?![\d])|(\d{1,3}) ?开头|with (\d{1,3})\b"
 )
-_CLOUDS = re.compile(
+_CLOUDS = lazily(
     r"aws|ec2|eks|azure|aks|openstack|gcp|gce|gke|google cloud|aliyun|alibaba cloud|阿里云|腾讯云|华为云|"
     r"hetzner|digitalocean|vsphere|vmware|云主机",
     re.IGNORECASE,
 )
-_CNIS = re.compile(r"weave|flannel|cilium|kube-router|romana|contiv|antrea|kube-ovn", re.IGNORECASE)
-_ADDRESS = re.compile(r"(?<![\d.])(?:\d{1,3}\.){3}\d{1,3}(?![\d.])")
+_CNIS = lazily(r"weave|flannel|cilium|kube-router|romana|contiv|antrea|kube-ovn", re.IGNORECASE)
+_ADDRESS = lazily(r"(?<![\d.])(?:\d{1,3}\.){3}\d{1,3}(?![\d.])")
 
 
 class Sentence(NamedTuple):

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from itertools import pairwise
 from typing import Final, NamedTuple
 
+from tortie.doctor.lazily import lazily
+
 # Headers of two words; joined, every header splits at blanks.
 _JOINED: Final = (
     ("LAST SEEN", "LAST_SEEN"), ("FIRST SEEN", "FIRST_SEEN"), ("NOMINATED NODE", "NOMINATED_NODE"),
@@ -15,9 +17,9 @@ _JOINED: Final = (
     ("ALLOWED DISRUPTIONS", "ALLOWED_DISRUPTIONS"), ("LAST SCHEDULE", "LAST_SCHEDULE"),
 )  # fmt: skip
 _TITLE: Final = r"[A-Z][A-Z0-9%/_:.*-]*(?:\([A-Za-z]+\))?"
-_HEADER: Final = re.compile(rf"{_TITLE}(?:\s+{_TITLE})*\s*$")
-_GAP: Final = re.compile(r"\s{2,}|\t")
-_AGO: Final = re.compile(r"(\d+)\s+(\([^()]{1,40}ago\))")
+_HEADER: Final = lazily(rf"{_TITLE}(?:\s+{_TITLE})*\s*$")
+_GAP: Final = lazily(r"\s{2,}|\t")
+_AGO: Final = lazily(r"(\d+)\s+(\([^()]{1,40}ago\))")
 
 
 class Header(NamedTuple):

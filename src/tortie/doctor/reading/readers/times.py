@@ -6,9 +6,11 @@ import re
 from functools import cache
 from typing import Final, NamedTuple
 
+from tortie.doctor.lazily import lazily
+
 _UNITS: Final = {"y": 31_536_000.0, "d": 86_400.0, "h": 3_600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
-_AGE: Final = re.compile(r"(?:\d+(?:\.\d+)?(?:ms|[ydhms])){1,6}$")
-_PART: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|[ydhms])")
+_AGE: Final = lazily(r"(?:\d+(?:\.\d+)?(?:ms|[ydhms])){1,6}$")
+_PART: Final = lazily(r"(\d+(?:\.\d+)?)(ms|[ydhms])")
 _MONTHS: Final = {"jan": 1, "feb": 2, "mar": 3, "apr": 4, "may": 5, "jun": 6, "jul": 7, "aug": 8, "sep": 9, "oct": 10,
                   "nov": 11, "dec": 12}  # fmt: skip
 _WORDS: Final = {"second": 1.0, "minute": 60.0, "hour": 3_600.0, "day": 86_400.0, "week": 604_800.0,

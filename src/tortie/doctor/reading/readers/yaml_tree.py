@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
+from tortie.doctor.lazily import lazily
+
 MAX_CHARS: Final = 1_500_000
 MAX_NODES: Final = 120_000
 MAX_DEPTH: Final = 60
-_BRACKETS: Final = re.compile(r"[\[\]{}]")
-_TOKENS: Final = re.compile(r"\"(?:[^\"\\]|\\.)*+(?:\"|$)|[\[\]{},]")
-_INT: Final = re.compile(r"[-+]?\d{1,18}$")
+_BRACKETS: Final = lazily(r"[\[\]{}]")
+_TOKENS: Final = lazily(r"\"(?:[^\"\\]|\\.)*+(?:\"|$)|[\[\]{},]")
+_INT: Final = lazily(r"[-+]?\d{1,18}$")
 _WORDS: Final = {"true": True, "True": True, "false": False, "False": False, "null": None, "~": None, "": None}
 
 
