@@ -100,7 +100,7 @@ def _one(code: Any, value: Any) -> str:
     if code in (codes.IN, codes.NOT_LITERAL, codes.ANY):
         return next((each for each in 'a0 -:."/,=x(的\t' if _in((code, value), each)), _first(value))
     if code in (codes.MAX_REPEAT, codes.MIN_REPEAT, codes.POSSESSIVE_REPEAT):
-        return _sample(value[2]) * max(int(value[0]), 1 if value[1] else 0)
+        return str(_sample(value[2]) * max(value[0], 1 if value[1] else 0))
     if code is codes.BRANCH:
         return _sample(value[1][0])
     return "".join(_sample(inner) for inner in _inner(code, value) if code not in (codes.ASSERT, codes.ASSERT_NOT))

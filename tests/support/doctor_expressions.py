@@ -154,9 +154,8 @@ def _told(call: ast.Call, module: ModuleType) -> list[re.Pattern[str]]:
     except NameError:
         texts = _table(call.args[0], module)
     with_flags = value(flags) if flags else 0
-    is_compiler = callable(function) and function is not Pattern and function is not lazily
-    compiler: Any = function
-    made = [compiler(text) if is_compiler else None for text in texts if isinstance(text, str | bytes)]
+    compiler: Any = function if callable(function) and function not in (Pattern, lazily) else None
+    made = [compiler(text) if compiler else None for text in texts if isinstance(text, str | bytes)]
     # What makes something else of an expression is given it as it stands.
     plain: list[Any] = [re.compile(text, with_flags) for text in texts if isinstance(text, str | bytes)]
     return [pattern for each in made for pattern in _patterns(each, 0)] or plain

@@ -19,12 +19,11 @@ from tortie.doctor.reading.redaction import redacted
 from tortie.doctor.reading.sieve import Sieve
 
 LONG: Final = 1 << 20  # bytes from which a text is long
-WHOLE: Final = 8 << 20  # bytes of what is left that are read line by line
+WHOLE: Final = 4 << 20  # bytes of what is left that are read line by line
 ALIKE_KEPT: Final = 100  # first and last events of a kind
 
 # A row of `kubectl get events`: its type in the middle of capitals and ages, not below a `describe`.
 _EVENT: Final = re.compile(rb"[^\s|].{0,160}?\b(?:Normal|Warning)\s{1,8}(\w{1,60})\s")
-_ALWAYS_TOLD_APART: Final = re.compile(rb"(?i)calico|tigera|kube-|/coredns|node/")
 _MESSAGE_TOLD_APART: Final = 40  # characters of a message, without its digits
 _DIGITS: Final = b"0123456789"
 
@@ -62,7 +61,8 @@ def _kind(line: bytes, row: re.Match[bytes]) -> bytes:
     """What an event tells. The objects of users are alike; those that Calico's troubles show at are not."""
     thing, _, message = line[row.end() :].lstrip().partition(b" ")
     told = message.lstrip()[:_MESSAGE_TOLD_APART].translate(None, _DIGITS)
-    if _ALWAYS_TOLD_APART.search(line):
+    low = line.lower()  # names are compared one by one: an expression takes twenty times as long
+    if b"calico" in low or b"tigera" in low or b"kube-" in low or b"/coredns" in low or b"node/" in low:
         told += line[: row.start(1)].split(b" ", 1)[0] + thing.translate(None, _DIGITS)
     return row[1] + b" " + told
 

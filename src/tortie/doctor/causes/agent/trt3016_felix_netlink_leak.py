@@ -77,7 +77,7 @@ def _is_of_ip(hit: Hit) -> bool:
     bare = hit.line.strip().lower() in ENDS
     if hit.prose or not hit.command:
         return bare or bool(_IP_IN_PROSE.search(hit.line))
-    typed = re.split(r"\s*[|;&]+\s*", hit.command)[0].split()
+    typed = re.split(r"[|;&]+", hit.command)[0].split()
     program = next((word for word in typed if word not in ("sudo", "nsenter")), "")
     return bare and program in ("ip", "/sbin/ip", "/usr/sbin/ip")
 

@@ -31,7 +31,7 @@ _ANSWER: Final = re.compile(
     r"(?:invalid character|cannot unmarshal)"
 )
 _SHOWN: Final = re.compile(
-    r"cni\.projectcalico\.org/(ipv[46]pools|ipAddrs|ipAddrsNoIpam|ipFamilies)\\*[\"']?\s*[:=]\s*(\S.*?)\s*,?\s*$"
+    r"cni\.projectcalico\.org/(ipv[46]pools|ipAddrs|ipAddrsNoIpam|ipFamilies)\\{0,4}[\"']?\s{0,9}[:=]\s{0,9}(\S.{0,2000})"
 )
 _NAMESPACE: Final = re.compile(
     r"\bannotate (?:ns|namespaces?)[ /]+([a-z0-9-]+)|\b(?:ns|namespaces?)[ /]+([a-z0-9-]+)(?= |$)|\"?kind\"?: Namespace"
@@ -66,7 +66,12 @@ def shown_in(picture: Picture) -> Iterator[Annotation]:
             match = _SHOWN.search(line[:_LONGEST]) if "cni.projectcalico.org/ip" in line else None
             if match and "{" not in match[2] and "<" not in match[2]:
                 # Of what was typed its answer is quoted.
-                yield Annotation(match[1], _unquoted(match[2]), exhibit.place(max(at, 0)), _namespace(exhibit, line))
+                yield Annotation(
+                    match[1],
+                    _unquoted(match[2].rstrip().removesuffix(",").rstrip()),
+                    exhibit.place(max(at, 0)),
+                    _namespace(exhibit, line),
+                )
 
 
 def _unquoted(text: str) -> str:

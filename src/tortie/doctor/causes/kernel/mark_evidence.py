@@ -16,7 +16,10 @@ FEWEST_BITS: Final = 8  # that Felix needs
 TAILSCALE: Final = ("52", IPv4Network("100.64.0.0/10"))  # its table, and what lies behind it
 _MARK = r"fwmark (?P<value>0x[0-9a-f]+)(?:/(?P<mask>0x[0-9a-f]+))?"
 _MASK = r"\b(?:iptablesMarkMask|FELIX_IPTABLESMARKMASK)\W{1,3}\s*(?:value:\s*)?\W?(?P<mask>0x[0-9a-f]+|\d+)"
-_FAILED = r"(?:dial tcp |connect to )(?P<address>\d+\.\d+\.\d+\.\d+)\b.*(?:timeout|timed out|no route|unreachable)"
+_FAILED = (
+    r"(?:dial tcp |connect to )(?P<address>\d{1,3}(?:\.\d{1,3}){3})\b"
+    r"(?:(?!dial tcp |connect to ).){0,200}?(?:timeout|timed out|no route|unreachable)"
+)
 
 
 def overlapping(picture: Picture, rules: Sequence[Row]) -> tuple[Row, Row] | None:

@@ -47,7 +47,9 @@ class Drift(NamedTuple):
 
 @cache
 def _keys() -> re.Pattern[str]:
-    return re.compile(r"has\(\s*([\w./-]+)\s*\)|([\w./-]+)\s*(?:==|in\b|contains\b|starts with\b)")
+    return re.compile(
+        r"has\(\s{0,9}([\w./-]{1,320})\s{0,9}\)|(?<![\w./-])([\w./-]{1,320}+)\s{0,9}(?:==|in\b|contains\b|starts with\b)"
+    )
 
 
 def keys_of(selector: str) -> tuple[str, ...]:
