@@ -48,7 +48,8 @@ class Drift(NamedTuple):
 @cache
 def _keys() -> re.Pattern[str]:
     return re.compile(
-        r"has\(\s{0,9}([\w./-]{1,320})\s{0,9}\)|(?<![\w./-])([\w./-]{1,320}+)\s{0,9}(?:==|in\b|contains\b|starts with\b)"
+        r"has\(\s{0,9}([\w./-]{1,320})\s{0,9}\)"
+        r"|(?<![\w./-])([\w./-]{1,320}+)\s{0,9}(?:==|in\b|contains\b|starts with\b)"
     )
 
 
