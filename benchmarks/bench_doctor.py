@@ -180,18 +180,18 @@ def events(folder: Path, rounds: int) -> None:
     )
 
 
-def bounds(folder: Path) -> None:
-    """Texts that are made to keep the doctor busy."""
+def bounds(folder: Path, megabytes: int) -> None:
+    """Texts that are made to keep the doctor busy, and so much prose that nobody wrote it."""
     path, rows = folder / "hostile.txt", []
     for name in HOSTILE:
         write_hostile(path, name)
         seconds = run([_COMMAND, "doctor", str(path)]).seconds
         rows.append((f"1 MB of {name}", f"{seconds:.2f} s", judged(seconds, _HOSTILE_S, "s"), "", ""))
-    write_prose(path, 64)
+    write_prose(path, megabytes)
     seconds = run([_COMMAND, "doctor", str(path)]).seconds
     memory = run([_COMMAND, "doctor", str(path)], memory=True).memory_mb
     rows.append(
-        ("64 MB of prose", f"{seconds:.1f} s", judged(seconds, _PROSE_S, "s"), f"{memory:.0f} MB",
+        (f"{megabytes} MB of prose", f"{seconds:.1f} s", judged(seconds, _PROSE_S, "s"), f"{memory:.0f} MB",
          judged(memory, _PROSE_MB, "MB"))
     )  # fmt: skip
     print_table("Doctor: hostile texts", ("text", "time", "target", "memory", "target"), rows)
@@ -202,12 +202,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--nodes", type=int, nargs="+", default=[_BUNDLE_NODES, 1000, 5000])
     parser.add_argument("--megabytes", type=int, default=1024)
+    parser.add_argument("--prose", type=int, default=64)
     options = parser.parse_args(argv)
     compileall.compile_dir(str(Path(tortie.__file__).parent), quiet=1)
     with tempfile.TemporaryDirectory(prefix="bench-doctor-") as name:
         pastes(Path(name), options.rounds)
         events(Path(name), options.rounds)
-        bounds(Path(name))
+        bounds(Path(name), options.prose)
         logs(Path(name), options.megabytes, options.rounds)
         bundles(Path(name), options.nodes)
     print(f"\nEvery cause has to be {CAUSE}.")
