@@ -27,7 +27,9 @@ _ASKED: Final = lazily(
     r"\bget\s(?:(?!\bget\s)[^|;]){0,200}?\bsecrets?[\s/](?:(?!\bget\s)[^;]){0,400}?(?:jsonpath|go-template|template=|custom-columns)"
 )
 # What only tells about the value: its dates, its length, its sum.
-_ABOUT_IT: Final = lazily(r"\|\s{0,4}(?:openssl\s[^|]{0,300}-noout|wc\b|cmp\b|(?:md5|sha\d{1,3}|ck)sum|grep -c)")
+_ABOUT_IT: Final = lazily(
+    r"\|\s{0,4}(?:openssl\s{1,4}x509\b|openssl\s[^|]{0,300}-noout|wc\b|cmp\b|(?:md5|sha\d{1,3}|ck)sum|grep -c)"
+)
 _PROMPT: Final = lazily(r"\[?(?<![\w.-])[\w.-]{1,64}@[\w.-]{1,64}[^\s@]{0,40}[\s:][^$#@]{0,60}[$#](?:\s|$)|[$#] ")
 _NO_VALUE: Final = ("error", "Error", "No resources", "NAME", "Unable", "The connection")
 _ANSWERED: Final = 40  # lines of an answer
