@@ -16,6 +16,7 @@ from tortie.doctor.reading.exhibit import Exhibit
 from tortie.doctor.reading.readers.host_patterns import Pattern
 
 _SENTENCE: Final = Pattern(r"[.!?] +(?=[A-Z])|[。！？]+(?=.)")
+_MOST_LINES: Final = 12  # of a paragraph
 _LONGEST: Final = 300  # letters of a line that announces it
 _ANOTHER: Final = Pattern(
     r"\b(?:other|another|different|second|separate|unrelated|staging|test|dev|qa|lab|demo|old) (?:\w+ ){0,2}?cluster\b"
@@ -77,7 +78,7 @@ def _tense(exhibit: Exhibit, index: int) -> str:
 def lines_of_others(exhibits: Iterable[Exhibit]) -> set[int]:
     """The numbers of lines of one source that belong to another cluster."""
     shown = tuple(exhibits)
-    if not any(_announces(exhibit, line) for exhibit in shown for line in exhibit.lines):
+    if not any(_announces(exhibit, index) for exhibit in shown for index in range(len(exhibit.lines))):
         return set()
     own: set[str] = set()
     others: set[str] = set()
@@ -89,17 +90,30 @@ def lines_of_others(exhibits: Iterable[Exhibit]) -> set[int]:
         elif exhibit.host and exhibit.host not in others:
             (others if foreign else own).add(exhibit.host)
         for index, line in enumerate(exhibit.lines):
-            foreign = _announces(exhibit, line) or (foreign and not (_speaks(exhibit, line) and _BACK.search(line)))
+            foreign = _announces(exhibit, index) or (foreign and not (_speaks(exhibit, line) and _BACK.search(line)))
             if foreign and not exhibit.prose:
                 lines.add(exhibit.number(index))
     return lines
 
 
-def _announces(exhibit: Exhibit, line: str) -> bool:
-    if not 8 < len(line) <= _LONGEST or not _speaks(exhibit, line):
+def _announces(exhibit: Exhibit, index: int) -> bool:
+    """A paragraph whose last sentence says it, however its lines are wrapped; or a heading."""
+    line = exhibit.lines[index]
+    if not line.strip() or not _speaks(exhibit, line):
         return False
+    if exhibit.prose:
+        if "".join(exhibit.lines[index + 1 : index + 2]).strip():
+            return False  # the paragraph goes on
+        line = _paragraph(exhibit.lines, index)
     last = _SENTENCE.split(line.strip())[-1]  # what stands right before the output
-    return _ANOTHER.search(last) is not None and _FOR.search(last) is not None
+    return len(last) <= _LONGEST and _ANOTHER.search(last) is not None and _FOR.search(last) is not None
+
+
+def _paragraph(lines: tuple[str, ...], last: int) -> str:
+    first = last
+    while first > 0 and last - first < _MOST_LINES and lines[first - 1].strip():
+        first -= 1
+    return " ".join(line.strip() for line in lines[first : last + 1])
 
 
 def _speaks(exhibit: Exhibit, line: str) -> bool:
