@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.support.lab import Lab, namespaces
+from tests.support.lab import Lab, living
 from tests.support.pods import assert_reach, pods, reach_all, run_pods
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "lab"
@@ -39,12 +39,12 @@ def test_a_pod_on_each_node_and_all_reach_each_other(lab: Lab) -> None:
     endpoints = lab.inside("node-1", "tortie", "get", "workloadendpoints", "-n", "default")
     assert all(f"web-{number}" in endpoints for number in (1, 2, 3))
 
-    inodes = {inode for inode, _ in json.loads((lab.folder / "lab.json").read_text())["namespaces"]}
-    assert len(inodes) == 8
+    marks = lab.namespaces()
+    assert len(marks) == 8
     down = lab("down")
     assert "nothing remains" in down.stdout
     lab.assert_gone()
-    assert not inodes & namespaces()
+    assert not living(marks)
 
 
 def test_addresses_come_back(lab: Lab) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.support.cli import COMMAND
-from tests.support.lab import Lab, namespaces
+from tests.support.lab import Lab, living
 from tests.support.plain_cni import held_addresses, plain_network
 from tests.support.pods import assert_reach, pods, reach_all, run_pods
 
@@ -42,9 +42,9 @@ def test_pods_of_three_nodes_reach_each_other_and_go(lab: Lab) -> None:
     assert "PODS" in lab("status").stdout.splitlines()[0]
     assert [node["pods"] for node in lab.status()["nodes"]] == [1, 1, 1]
 
-    inodes = {inode for inode, _ in json.loads((lab.folder / "lab.json").read_text())["namespaces"]}
-    assert len(inodes) == 8
-    assert inodes <= namespaces()
+    marks = lab.namespaces()
+    assert len(marks) == 8
+    assert living(marks) == marks
     assert lab("pod delete", "web-2").stdout == "deleted web-2\n"
     assert held_addresses(lab, "node-2") == []
     assert held_addresses(lab, "node-1") == ["10.244.0.2"]
@@ -52,7 +52,7 @@ def test_pods_of_three_nodes_reach_each_other_and_go(lab: Lab) -> None:
     assert "7 namespaces" in down.stdout
     assert "nothing remains" in down.stdout
     lab.assert_gone()
-    assert not inodes & namespaces()
+    assert not living(marks)
 
 
 def test_many_at_once_half_of_them_anew(lab: Lab) -> None:
@@ -241,9 +241,9 @@ def test_with_the_keeper_all_pods_end(lab: Lab) -> None:
     plain_network(lab)
     run_pods(lab, "web", "--count", "6")
     record = json.loads((lab.folder / "lab.json").read_text())
-    inodes = {inode for inode, _ in record["namespaces"]}
+    marks = lab.namespaces()
     os.kill(record["pid"], signal.SIGKILL)
-    lab.wait("the namespaces are gone", lambda: not inodes & namespaces())
+    lab.wait("the namespaces are gone", lambda: not living(marks))
     dead = lab("ping")
     assert dead.code == 3
     assert "the lab demo is dead" in dead.stderr

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.support.lab import Lab, namespaces
+from tests.support.lab import Lab, living
 
 
 @pytest.fixture
@@ -39,15 +39,15 @@ def test_three_nodes_come_up_answer_and_go(lab: Lab) -> None:
     way = ("ip", "route", "get", "10.244.0.130")
     lab.wait("node-1 has the route", lambda: "via 10.77.0.3 dev eth0" in lab.inside("node-1", *way))
     assert lab.inside("node-3", "hostname").strip() == "node-3"
-    inodes = {inode for inode, _ in json.loads((lab.folder / "lab.json").read_text())["namespaces"]}
-    assert len(inodes) == 5
-    assert inodes <= namespaces()
+    marks = lab.namespaces()
+    assert len(marks) == 5
+    assert living(marks) == marks
 
     down = lab("down")
     assert (down.code, down.stderr) == (0, "")
     assert down.stdout == "demo is gone: 5 namespaces, 7 processes, 9 links, 1 folder; nothing remains\n"
     lab.assert_gone()
-    assert not inodes & namespaces()
+    assert not living(marks)
 
 
 def test_up_again_changes_nothing(lab: Lab) -> None:

@@ -7,17 +7,20 @@ with Lab(tmp_path) as lab:
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 import pytest
 from tests.support.cli import COMMAND, Ran
+
+from tortie.host.namespaces import Mark, mark
 
 DEADLINE_S = 90.0
 
@@ -108,6 +111,10 @@ class Lab:
         """Everything that runs for this lab, by its command line."""
         return processes_naming(str(self.folder))
 
+    def namespaces(self) -> set[Mark]:
+        """Of its machines and pods, as it has noted them."""
+        return {Mark(*each) for each in json.loads((self.folder / "lab.json").read_text())["namespaces"]}
+
     def logs(self) -> str:
         found = sorted(self.folder.glob("nodes/*/log")) + sorted(self.folder.glob("*.log"))
         return "\n".join(f"== {path}\n{path.read_text(errors='replace')[-2000:]}" for path in found)
@@ -132,14 +139,20 @@ def processes_naming(text: str) -> list[str]:
     return found
 
 
-def namespaces() -> set[int]:
-    """Numbers of all network namespaces that some process is in or holds."""
-    found = set()
+def living(marks: Collection[Mark]) -> set[Mark]:
+    """Those of these network namespaces that some process is in or holds. A number alone says little: the kernel gives
+    it to another namespace as soon as it is free, and other labs come and go beside this one."""
+    wanted, found = {mark.inode for mark in marks}, set()
     for link in (*Path("/proc").glob("[0-9]*/ns/net"), *Path("/proc").glob("[0-9]*/fd/*")):
         try:
             told = re.fullmatch(r"net:\[(\d+)\]", os.readlink(link))
+            if told is None or int(told[1]) not in wanted:
+                continue
+            descriptor = os.open(link, os.O_RDONLY | os.O_CLOEXEC)
         except OSError:
-            continue
-        if told:
-            found.add(int(told[1]))
-    return found
+            continue  # it has ended meanwhile
+        try:
+            found.add(mark(descriptor))
+        finally:
+            os.close(descriptor)
+    return found & set(marks)

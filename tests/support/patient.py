@@ -20,6 +20,8 @@ from typing import Any, Final
 from tests.support.cli import COMMAND, Ran
 from tests.support.lab import Lab
 
+from tortie.lab.traces import cgroup_name
+
 PATIENCE_S: Final = 120.0  # of whoever waits for a symptom, an answer or the end of it
 _PAUSE_S: Final = 0.5
 _BETWEEN_ANSWERS_S: Final = 3.0  # a doctor who asks all the time makes the nodes busy
@@ -36,7 +38,8 @@ class Patient(Lab):
         """No folder, no process, no mount, no group of processes."""
         super().assert_gone()
         assert str(self.folder) not in Path("/proc/self/mounts").read_text()
-        assert [str(path) for path in Path("/sys/fs/cgroup").glob(f"**/tortie-lab-{self.name}*")] == []
+        groups = [str(path) for path in Path("/sys/fs/cgroup").glob(f"**/{cgroup_name(str(self.folder))}")]
+        assert groups == [], groups
 
     # Looking
 
