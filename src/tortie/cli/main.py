@@ -174,7 +174,9 @@ def entry() -> None:
     gc.set_threshold(200_000)
     _open_closed_streams()
     sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr] # a terminal may not know Unicode
-    sys.exit(main())
+    code = main()
+    gc.freeze()  # the end would look through everything once more, for what the system takes back anyway
+    sys.exit(code)
 
 
 def _open_closed_streams() -> None:

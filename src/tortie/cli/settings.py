@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tortie.model.errors import Invalid, Problem, UsageError
@@ -169,7 +168,8 @@ def default_store_path(environment: Mapping[str, str]) -> str:
 def _read_file(path: str) -> dict[str, str]:
     """calicoctl's file, as strict as calicoctl is: an unknown field is an error."""
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        with open(path, encoding="utf-8") as stream:
+            text = stream.read()
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(
             f"cannot read config file: {path}",

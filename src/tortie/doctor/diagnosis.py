@@ -1,7 +1,6 @@
 """The doctor's answer as values: what is wrong, why, what was excluded, what to do. Forms are made of it in answer/."""
 
-from __future__ import annotations
-
+# No annotations from __future__: as texts, those of the fields would be compiled one by one at every start.
 from typing import Literal, NamedTuple
 
 from tortie.doctor.causes.cause import Cause, Finding

@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import NamedTuple
 
+from tortie.doctor.lazily import lazily
 from tortie.doctor.reading.exhibit import Exhibit, Place
 from tortie.doctor.reading.long_lines import Long, pieces
 
@@ -33,10 +34,12 @@ _HOLES = (
 # One word. What a shell would take for more than a name is none: values end up in commands that people copy.
 _WORD = r"[^\s'\"`“”‘’，。；：、（）,;()\[\]\\|&<>$]{1,300}"
 _WORD_BEGINS = r"(?<![^\s'\"`“”‘’，。；：、（）,;()\[\]\\|&<>$])"
-_TOKEN = re.compile(
+_TOKEN = lazily(
     r"<(?P<hole>[a-z][a-z0-9_]*)>|(?P<gap>…)|(?P<group>[()|?])|(?P<space>\s+)|(?P<quote>[\"'`])"
     r"|(?P<text>[^<…()|?\s\"'`]+|.)"
 )
+_CHOICE = lazily(r"(?<!\\)\((?:[^()\\]|\\.)*+\)\??")
+_NOT_FIXED = lazily(r"<[a-z][a-z0-9_]*>|[…|?\"'`]")
 # What an agent of Tortie says of a trouble that is over, the trouble's own words behind it.
 _OVER = "no longer so: "
 HITS_KEPT = 200  # of one sign in one source; the rest is only counted
@@ -50,7 +53,7 @@ class Sign(NamedTuple):
 
     @property
     def needle(self) -> str:
-        return _parsed(self.template)[1]
+        return _needle(self.template)
 
     @property
     def pattern(self) -> re.Pattern[str]:
@@ -74,59 +77,48 @@ class Hit(NamedTuple):
 
 
 @cache
-def _parsed(template: str) -> tuple[str, str]:
-    """The expression, and the longest run of fixed text outside of choices."""
+def _needle(template: str) -> str:
+    """The longest run of fixed text outside of choices."""
+    rest = template
+    choices = template.count("(")
+    while choices:  # they may hold others
+        rest, choices = _CHOICE.subn("…", rest)
+    runs = (" ".join(run.split()) for run in _NOT_FIXED.split(rest.replace("\\", "")))
+    return max(runs, key=len).lower()
+
+
+def _expression(template: str) -> str:
     out: list[str] = []
-    run, best, depth = "", "", 0
-
-    def keep() -> None:
-        nonlocal run, best
-        if depth == 0 and len(run.strip()) > len(best):
-            best = run.strip()
-        run = ""
-
+    depth = 0
     names: dict[str, int] = {}
     escaped = False
     for token in _TOKEN.finditer(template):
         text = token.group()
+        if token["group"] and not escaped:
+            depth += {"(": 1, ")": -1}.get(text, 0)
+            out.append(_grouped(text, depth, behind=out[-1] if out else ""))
+            continue
+        escaped = text.endswith("\\")  # \( is a bracket that is meant
         if token["hole"]:
-            keep()
             out.append(_hole(token["hole"], names))
         elif token["gap"]:
-            keep()
             out.append(r"[^\n]{0,600}?")
-        elif token["group"] and not escaped:
-            keep()
-            if text == "(":
-                depth += 1
-                out.append("(?:")
-            elif text == ")":
-                depth -= 1
-                out.append(")")
-            elif text == "|":
-                out.append("|" if depth else re.escape("|"))
-            else:
-                out.append("?" if out and out[-1] == ")" else re.escape("?"))
-            continue
         elif token["space"]:
             out.append("[ \n]")
-            run += " "
         elif token["quote"]:
-            keep()
             out.append(r"\\*['\"`“”‘’]")
         else:
-            if text.endswith("\\"):  # \( is a bracket that is meant
-                text, escaped = text[:-1], True
-                out.append(re.escape(text))
-                run += text.lower()
-                continue
-            out.append(re.escape(text))
-            run += text.lower()
-        escaped = False
-    keep()
+            out.append(re.escape(text.removesuffix("\\")))
     if out and out[0].endswith(f">{_WORD})"):
         out.insert(0, _WORD_BEGINS)  # or every letter of a long word would be tried
-    return "".join(out), best
+    return "".join(out)
+
+
+def _grouped(text: str, depth: int, behind: str) -> str:
+    if text == "(":
+        return "(?:"
+    means_itself = (text == "|" and not depth) or (text == "?" and behind != ")")
+    return re.escape(text) if means_itself else text
 
 
 def _hole(name: str, names: dict[str, int]) -> str:
@@ -143,7 +135,7 @@ def _hole(name: str, names: dict[str, int]) -> str:
 
 @cache
 def _compiled(template: str) -> re.Pattern[str]:
-    return re.compile(_parsed(template)[0], re.IGNORECASE)
+    return re.compile(_expression(template), re.IGNORECASE)
 
 
 class Searchable:

@@ -22,11 +22,12 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Final, NamedTuple, TypeAlias
 
+from tortie.doctor.lazily import lazily
 from tortie.doctor.words import Language, Words
 
-_OPTIONAL: Final = re.compile(r"\[([^][]*)\]")
-_VALUE: Final = re.compile(r"\{(\w+)\}")
-_LINE: Final = re.compile(r"  (en|zh|sh|act) +(\S.*)")
+_OPTIONAL: Final = lazily(r"\[([^][]*)\]")
+_VALUE: Final = lazily(r"\{(\w+)\}")
+_LINE: Final = lazily(r"  (en|zh|sh|act) +(\S.*)")
 _MORE: Final = "      "  # a further line of a command
 
 

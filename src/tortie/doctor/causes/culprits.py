@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import Final, Literal, NamedTuple
+
+from tortie.doctor.lazily import lazily
 
 Kind = Literal[
     "node", "pod", "container", "address", "cidr", "interface", "port", "file", "unit", "program", "setting",
@@ -23,8 +24,8 @@ _ALIASES: Final = {
     "ipipEnabled": ("FELIX_IPINIPENABLED",),
 }
 # A limit as a manifest has it, and a probe's time-out as `describe` shows it.
-_QUANTITY: Final = re.compile(r"(cpu|memory): (\S+)")
-_TIMEOUT: Final = re.compile(r"timeout=([\d.]+)s")
+_QUANTITY: Final = lazily(r"(cpu|memory): (\S+)")
+_TIMEOUT: Final = lazily(r"timeout=([\d.]+)s")
 
 
 class Culprit(NamedTuple):

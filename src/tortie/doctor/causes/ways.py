@@ -6,7 +6,6 @@ releases; the texts and commands are sections of ways.txt. What the evidence sho
 
 from __future__ import annotations
 
-import json
 from typing import Final
 
 from tortie.doctor.causes.methods import FIELDS, SINCE, fitting, kind_of
@@ -34,6 +33,8 @@ def set_agent_env(picture: Picture, name: str, value: str) -> tuple[Step, ...]:
         return (_done(name, value, done), *restart_agent(picture))
     chosen = choose(picture, "env")
     if chosen.way.sections == ("env operator",) and name in _FELIX:
+        import json
+
         return set_felix(picture, _FELIX[name], value if _is_scalar(value) else json.dumps(value))
     return _steps(chosen, {"setting": name, "value": value})
 

@@ -123,7 +123,7 @@ def _kube_proxies(picture: Picture, _: Match) -> bool:
 
 # The first that fits a part decides; special ones stand before general ones.
 _TESTS: Final[tuple[tuple[re.Pattern[str], Test], ...]] = tuple(
-    (re.compile(words), test)
+    (lazily(words), test)
     for words, test in (
         (r"calicoctl node status", lambda p, _: bool(p.sessions() or p.commands("calicoctl", "status"))),
         (r"custom-columns=.*IPv4Address", _addresses),

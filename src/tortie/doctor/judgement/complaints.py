@@ -13,27 +13,28 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Statement
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.hearsay import of_the_past, returns
 from tortie.doctor.reading.readers.statements import Sentence, sentences
 from tortie.doctor.reading.readers.statements import said as stated
 
-_PAST_TENSE: Final = re.compile(
+_PAST_TENSE: Final = lazily(
     r"\b(?:could(?: not|n't)|did(?: not|n't)|was|were|went|failed|lost|had|timed out|kept)\b", re.IGNORECASE
 )
-_PRESENT: Final = re.compile(
+_PRESENT: Final = lazily(
     r"\b(?:can ?not|can't|do(?:es)?(?: not|n't)|is|are|has|have|fails?|times? out|keeps?|gets?|hangs?|now|today|still|"
     r"currently|since|anymore|any more)\b",
     re.IGNORECASE,
 )
-_OTHERS: Final = re.compile(
+_OTHERS: Final = lazily(
     r"\b(?:some(?:one|body)|colleagues?|a user|users|customers?|a client|people|support|manager|boss|team|they|he|she)"
     r"\b[^.;]{0,60}?(?:\bsa(?:ys?|id)\b|\bclaim|\breport|\bwr(?:ote|ites?)\b|\bask|\bcomplain|\bthinks?\b|\bbelieve|:)"
     r"|(?:有人|同事|客户|用户|领导|老板|群里|业务方|运维|开发|测试|别人|他|她|值班)[^。；]{0,40}?(?:说|反馈|报|喊|称|认为|觉得|问|@)",
     re.IGNORECASE,
 )
-_QUOTED: Final = re.compile(r"[\"“「『][^\"”」』]{2,200}[\"”」』]")
+_QUOTED: Final = lazily(r"[\"“「『][^\"”」』]{2,200}[\"”」』]")
 
 
 def standing_complaints(picture: Picture) -> list[Statement]:

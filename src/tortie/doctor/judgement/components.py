@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import LogLine
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Exhibit, Place
@@ -60,25 +61,25 @@ PERSON: Final = Words("a trial that shows it: the command, from where to where, 
                       "可复现该问题的测试：命令、源与目的、完整输出")  # fmt: skip
 
 _IN_POD: Final = (
-    (re.compile(r"calico-apiserver"), "calico-apiserver"),
-    (re.compile(r"calico-kube-controllers"), "kube-controllers"),
-    (re.compile(r"calico-typha"), "typha"),
-    (re.compile(r"tigera-operator"), "operator"),
-    (re.compile(r"calico-node|canal|kube-calico"), "calico-node"),
-    (re.compile(r"coredns"), "coredns"),
-    (re.compile(r"kube-proxy"), "kube-proxy"),
-    (re.compile(r"dmesg|journalctl -k"), "kernel"),
-    (re.compile(r"kubelet"), "kubelet"),
-    (re.compile(r"containerd|crictl"), "containerd"),
-    (re.compile(r"docker"), "dockerd"),
-    (re.compile(r"tigerastatus|installation"), "operator"),
-    (re.compile(r"apiservice"), "calico-apiserver"),
+    (lazily(r"calico-apiserver"), "calico-apiserver"),
+    (lazily(r"calico-kube-controllers"), "kube-controllers"),
+    (lazily(r"calico-typha"), "typha"),
+    (lazily(r"tigera-operator"), "operator"),
+    (lazily(r"calico-node|canal|kube-calico"), "calico-node"),
+    (lazily(r"coredns"), "coredns"),
+    (lazily(r"kube-proxy"), "kube-proxy"),
+    (lazily(r"dmesg|journalctl -k"), "kernel"),
+    (lazily(r"kubelet"), "kubelet"),
+    (lazily(r"containerd|crictl"), "containerd"),
+    (lazily(r"docker"), "dockerd"),
+    (lazily(r"tigerastatus|installation"), "operator"),
+    (lazily(r"apiservice"), "calico-apiserver"),
 )
 _IN_LINE: Final = (
-    (re.compile(r"libbpf:|\bbpf\b", re.IGNORECASE), "felix"),
-    (re.compile(r"FailedDiscoveryCheck|projectcalico\.org", re.IGNORECASE), "calico-apiserver"),
-    (re.compile(r"\bcgroup:|\bkernel:|Out of memory: Kill|neighbour: |nf_conntrack", re.IGNORECASE), "kernel"),
-    (re.compile(r"\bbird6?: "), "bird"),
+    (lazily(r"libbpf:|\bbpf\b", re.IGNORECASE), "felix"),
+    (lazily(r"FailedDiscoveryCheck|projectcalico\.org", re.IGNORECASE), "calico-apiserver"),
+    (lazily(r"\bcgroup:|\bkernel:|Out of memory: Kill|neighbour: |nf_conntrack", re.IGNORECASE), "kernel"),
+    (lazily(r"\bbird6?: "), "bird"),
 )
 _ABOVE: Final = 5  # lines
 

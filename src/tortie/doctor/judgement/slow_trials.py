@@ -6,24 +6,24 @@ cluster that is well.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Final
 
 from tortie.doctor.diagnosis import Unexplained
 from tortie.doctor.judgement.components import PATH
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Place
 
-_RATE: Final = re.compile(r"\bsec\s+[\d.]+ [KMGT]?Bytes\s+(?P<rate>\d+(?:\.\d+)?) (?P<unit>[KMG]?)bits/sec")
+_RATE: Final = lazily(r"\bsec\s+[\d.]+ [KMGT]?Bytes\s+(?P<rate>\d+(?:\.\d+)?) (?P<unit>[KMG]?)bits/sec")
 _UNITS: Final = {"": 1e-6, "K": 1e-3, "M": 1.0, "G": 1e3}
 _TIMES: Final = (  # the expression, seconds for a unit, and from how many seconds on it is trouble
-    (re.compile(r"^real\s+(?P<minutes>\d+)m(?P<time>[\d.]+)s"), 1.0, 2.0),
-    (re.compile(r"\btime_total\W{1,4}(?P<time>\d+\.\d+)"), 1.0, 2.0),
-    (re.compile(r"^;; Query time: (?P<time>\d+) msec"), 0.001, 1.0),
-    (re.compile(r"^(?:rtt|round-trip) min/avg/max\S* = [\d.]+/[\d.]+/(?P<time>[\d.]+)"), 0.001, 1.0),
+    (lazily(r"^real\s+(?P<minutes>\d+)m(?P<time>[\d.]+)s"), 1.0, 2.0),
+    (lazily(r"\btime_total\W{1,4}(?P<time>\d+\.\d+)"), 1.0, 2.0),
+    (lazily(r"^;; Query time: (?P<time>\d+) msec"), 0.001, 1.0),
+    (lazily(r"^(?:rtt|round-trip) min/avg/max\S* = [\d.]+/[\d.]+/(?P<time>[\d.]+)"), 0.001, 1.0),
 )
-_TRIED: Final = re.compile(r"\b(?:curl|wget|nslookup|dig|host|getent|ping|nc|iperf3?|telnet)\b")
+_TRIED: Final = lazily(r"\b(?:curl|wget|nslookup|dig|host|getent|ping|nc|iperf3?|telnet)\b")
 _APART: Final = 10.0  # times that the slowest link is below the fastest
 _LOW: Final = 50.0  # Mbit/s; what is asked about is a data centre's network, not a modem's
 _LONG: Final = 400  # lines; what is longer is no trial

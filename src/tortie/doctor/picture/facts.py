@@ -2,8 +2,7 @@
 None mean: not said. Text stays as written; times are seconds since the epoch (UTC) or None.
 """
 
-from __future__ import annotations
-
+# No annotations from __future__: as texts, those of the fields would be compiled one by one at every start.
 from typing import NamedTuple
 
 from tortie.doctor.picture.machine_facts import (

@@ -1,7 +1,6 @@
 """What evidence says of machines, as typed values: links, routes, trials, programs, files, packet filters."""
 
-from __future__ import annotations
-
+# No annotations from __future__: as texts, those of the fields would be compiled one by one at every start.
 from typing import NamedTuple
 
 from tortie.doctor.reading.exhibit import Place

@@ -55,10 +55,10 @@ def chosen(picture: Picture, selector: str) -> list[str] | None:
 
 
 def _chosen(labels: dict[str, dict[str, str]], selector: str) -> list[str] | None:
-    from tortie.model.selector import SelectorError, parse
-
     if not labels:
         return None
+    from tortie.model.selector import SelectorError, parse  # only when there is one
+
     try:
         tree = parse(selector)
     except SelectorError:

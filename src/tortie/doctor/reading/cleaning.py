@@ -5,25 +5,27 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from tortie.doctor.lazily import lazily
+
 LINE_MAX: Final = 16_384  # characters of a line that are read; what is beyond is left out, and said so
 CUT: Final = " …(cut)"
 
 # Sequences that colour, move the cursor, rename windows or hide text: CSI, OSC and friends, single shifts.
-_ESCAPES: Final = re.compile(
+_ESCAPES: Final = lazily(
     r"\x1b\[[0-?]{0,64}[ -/]{0,8}[@-~]|\x1b[\]PX^_][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)?|\x1b[ -/]{0,8}[0-~]"
     r"|\x9b[0-?]{0,64}[@-~]"
 )
 # Control characters except the tab; what turns text around; all that Unicode calls default ignorable, unseen.
-_CONTROLS: Final = re.compile(
+_CONTROLS: Final = lazily(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
     "\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
     "\U000e0000-\U000e0fff\ud800-\udfff]"
 )
 # The same character again and again: a frame, filled columns, or a trap. Expressions take the square of it, or worse.
-_RUN: Final = re.compile(r"([^ ])\1{199}\1++|( )\2{399}\2++")
+_RUN: Final = lazily(r"([^ ])\1{199}\1++|( )\2{399}\2++")
 _RUN_FROM: Final = 200
 _BLANKS: Final = 400
-_BARE: Final = re.compile(r"\[(?:\d{1,3};){0,3}\d{1,3}m")  # colours whose escape character a chat has eaten
+_BARE: Final = lazily(r"\[(?:\d{1,3};){0,3}\d{1,3}m")  # colours whose escape character a chat has eaten
 
 
 def decode(content: bytes) -> str:

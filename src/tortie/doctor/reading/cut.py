@@ -11,7 +11,7 @@ from tortie.doctor.reading.exhibit import Exhibit, Source
 from tortie.doctor.reading.forms import form_of
 from tortie.doctor.reading.long_lines import LONGEST, bounded
 from tortie.doctor.reading.prompts import Prompt, prompt
-from tortie.doctor.reading.prose import FAR_EAST, STAMPED, command_named, host_named, left_out, machine, speaks
+from tortie.doctor.reading.prose import STAMPED, command_named, far_east, host_named, left_out, machine, speaks
 from tortie.doctor.reading.several_hosts import apart, banner_host
 from tortie.doctor.reading.wrapped import clean, joined, width_of
 
@@ -191,7 +191,7 @@ class _Cutter:
         full = bool(self.width) and self.width - 1 <= len(self.lines[index - 1]) <= self.width
         if full and not self.prose and not paragraph:
             return False  # the rest of a long line, however much it reads like a sentence
-        if FAR_EAST.search(line):
+        if far_east(line):
             return speaks(line)
         if self.fence:
             return False

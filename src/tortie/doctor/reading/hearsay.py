@@ -37,6 +37,7 @@ _SOURCES = (
     r"handbooks?\b|faq\b|stack ?overflow\b|forums?\b|knowledge base\b|tutorials?\b|articles?\b|github issues?\b|"
     r"release notes?\b|网上|博客|文档|手册|教程|帖子|论坛|知识库|百度|别人的|issue 里|issue 中)"
 )
+_SOURCE = Pattern(_SOURCES, re.IGNORECASE)  # looked for first: few people cite, and what follows is long
 _SAYING = (
     r"(?:says?|lists?|mentions?|describes?|names?|shows?|gives?|suggests?|recommends?|warns?|explains?|reads?|has)"
 )
@@ -119,10 +120,10 @@ _WHETHER = Pattern(
 _SHOWN_BELOW = Pattern(
     rf"^[#*>\s-]*(?:from |see )?(?:an? |the |our |their |official |calico |kubernetes |官方|calico |k8s )*{_SOURCES}"
     r"(?:[ ,]?(?:\w+ )?(?:examples?|samples?|excerpt|quote|snippet)|(?:里|中|上)?的?(?:示例|例子|样例)"
-    r"|(?:里|中|上)的?(?:内容|日志|报错|答案)?|的(?:内容|日志|报错|答案))?\s*[:：]\**$"
-    r"|^[#*>\s-]*(?:an? |for )?(?:example|sample)[:：]\**$|^[#*>\s-]*(?:示例|例子|样例|举例)[:：]\**$",
+    r"|(?:里|中|上)的?(?:内容|日志|报错|答案)?|的(?:内容|日志|报错|答案))?\s*[:：]\**$",
     re.IGNORECASE,
 )
+_EXAMPLE_BELOW = Pattern(r"^[#*>\s-]*(?:(?:an? |for )?(?:example|sample)|示例|例子|样例|举例)[:：]\**$", re.IGNORECASE)
 _NOT_RUN = Pattern(
     r"(?:尚未|还没有?|暂未|并未)(?:执行|运行|操作|实施)[^。；]{0,200}[:：]$|(?:打算|计划)[^。；]{0,200}[:：]$"
     r"|\b(?:not (?:yet )?(?:been )?(?:run|executed|applied|tried|done)(?: yet)?|to be done|plan(?:ned)? to [^.]{0,200})"
@@ -163,7 +164,7 @@ def spoken_of_in(line: str, message: str) -> bool:
 
 def cites(words: str) -> bool:
     """Do these words give what follows as somebody else's, without a turn to what is seen here?"""
-    for pattern in (_CITED, _FOUND):
+    for pattern in (_CITED, _FOUND) if _SOURCE.search(words) else ():
         matches = list(pattern.finditer(words))
         if matches and not _OWN.search(words, matches[-1].end()):
             return True
@@ -211,7 +212,7 @@ def _mended(words: str) -> bool:
 
 def without_citations(words: str) -> str:
     """The words with what others say blotted out, up to where the person turns to what is seen here."""
-    match = _CITED.search(words)
+    match = _CITED.search(words) if _SOURCE.search(words) else None
     while match:
         own = _OWN.search(words, match.end())
         end = own.start() if own else len(words)
@@ -263,7 +264,11 @@ def _announces(line: str, below: str) -> bool:
     text = line.strip()
     if len(text) > _LONGEST_HEADING:
         return False
-    if _SHOWN_BELOW.match(text) or _NOT_RUN.search(text):
+    if text.rstrip("*").endswith((":", "：")) and (_EXAMPLE_BELOW.match(text) or _NOT_RUN.search(text)):
+        return True
+    if not _SOURCE.search(text):
+        return False
+    if _SHOWN_BELOW.match(text):
         return True
     if text.endswith((":", "：")):
         return cites(text)

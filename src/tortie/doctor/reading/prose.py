@@ -9,7 +9,7 @@ from tortie.doctor.lazily import lazily
 from tortie.doctor.reading.commands import OWN_LINE, plausible, typed_bare, word_set
 
 _LOOKED_AT: Final = 2000  # characters of a line that tell who speaks
-FAR_EAST = lazily(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]")
+_FAR_EAST = lazily(r"[\u3040-\u30ff\u3400-\u9fff]")
 _FAR_EAST_MARK = lazily(r"[，。？！；、]")
 # How lines of logs, tables and documents begin or look.
 STAMPED = lazily(
@@ -112,10 +112,15 @@ def left_out(line: str) -> bool:
     return len(line) < 60 and _LEFT_OUT.search(line) is not None
 
 
+def far_east(text: str) -> bool:
+    """Is there a character of Chinese or Japanese in it?"""
+    return not text.isascii() and _FAR_EAST.search(text) is not None
+
+
 def speaks(line: str) -> bool:
     """Does a person speak in this line?"""
     line = line[:_LOOKED_AT]
-    if FAR_EAST.search(line):
+    if far_east(line):
         return _speaks_chinese(line)
     if _NUMBERED.match(line) or _TITLE.match(line):
         return True
@@ -145,7 +150,7 @@ def speaks(line: str) -> bool:
 def _speaks_chinese(line: str) -> bool:
     if STAMPED.match(line) or _FRAME.match(line) or _TRANSLATED.search(line):
         return False
-    if _MESSAGE.match(line) and len(FAR_EAST.findall(line)) * 5 < len(line):
+    if _MESSAGE.match(line) and len(_FAR_EAST.findall(line)) * 5 < len(line):
         return False  # `Active: active (running) since 二 2022-03-01` is systemd's
     if _COLUMNS.search(line) and not _FAR_EAST_MARK.search(line):
         return False

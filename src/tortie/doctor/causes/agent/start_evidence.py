@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 
 from tortie.doctor.causes.culprits import Culprit
 from tortie.doctor.causes.shared import PROBE_FAILED, STARTED, TERMINATING
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Container, Event, LogLine, Pod, Probe, Workload
 from tortie.doctor.picture.picture import Picture, is_agent
 from tortie.doctor.reading.exhibit import Place
@@ -22,13 +23,9 @@ START_SIGNS: Final = (KILLED, CRASH_LOOP, KEY_READ, NODE_NAMED, PROBE_FAILED, ST
 
 USUAL_WINDOW: Final = ProbeWindow(10.0, 10.0, 6)  # what Calico's manifests carry when nobody shows the probe
 GRACE_S: Final = 35.0  # probe jitter, time-outs and the pod's termination grace come on top of the window
-_CONTINUED: Final = re.compile(
-    r"(?:calico|Get |dial |command|felix|bird|BGP |OCI |rpc |HTTP |Error|error|20\d\d-)", re.I
-)
-_JSON_TEXT: Final = re.compile(r'(?:[^"\\]|\\.)*')  # up to the end of a quoted value
-_POD: Final = re.compile(
-    r"\b((?:calico-node|canal|kube-calico|calico-typha|calico-kube-controllers)-[a-z0-9-]*[a-z0-9])"
-)
+_CONTINUED: Final = lazily(r"(?:calico|Get |dial |command|felix|bird|BGP |OCI |rpc |HTTP |Error|error|20\d\d-)", re.I)
+_JSON_TEXT: Final = lazily(r'(?:[^"\\]|\\.)*')  # up to the end of a quoted value
+_POD: Final = lazily(r"\b((?:calico-node|canal|kube-calico|calico-typha|calico-kube-controllers)-[a-z0-9-]*[a-z0-9])")
 
 
 class ProbeFailure(NamedTuple):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from functools import lru_cache
 from itertools import pairwise
 from typing import Final, NamedTuple
 
 from tortie.doctor.causes.shared import STARTED, TERMINATING
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import LogLine
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Place
@@ -20,9 +20,7 @@ OUTSIDE: Final = ("kubelet", "dockerd", "containerd", "kernel", "systemd", "etcd
 OTHER_PARTS: Final = (*OUTSIDE, "typha", "cni", "cni-installer", "kube-controllers")
 SAME_START_S: Final = 300.0  # lines further apart belong to different starts
 # A start that waits for something does not make progress; "Key not found error" and the like are normal.
-_STALLED: Final = re.compile(
-    r"Hit error connecting|Unable to verify|Failed to |retry|Unable to (?:set|access|get|create)"
-)
+_STALLED: Final = lazily(r"Hit error connecting|Unable to verify|Failed to |retry|Unable to (?:set|access|get|create)")
 
 
 class StartLog(NamedTuple):

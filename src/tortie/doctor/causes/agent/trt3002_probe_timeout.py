@@ -21,6 +21,7 @@ from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, 
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.kubelet.node_evidence import NODE_SIGNS, overload
 from tortie.doctor.causes.surroundings import has_operator
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Probe
 from tortie.doctor.picture.picture import Picture, is_agent
 from tortie.doctor.reading.exhibit import Place
@@ -31,7 +32,7 @@ COMMAND_TIMED_OUT: Final = Sign("probe-timeout-command", "probe failed: command 
 ERRORED: Final = Sign("probe-timeout-errored", "failed to exec in container: timeout <limit> exceeded")
 GENEROUS_S: Final = 10.0  # what manifests carry since v3.20; a check that misses this is not a matter of the limit
 ENFORCED: Final = (1, 20)  # kubelet ignored the limit of exec probes before
-_REAL: Final = re.compile(r"^real\s+(?:(\d+)m)?\s?([\d.]+)s?")
+_REAL: Final = lazily(r"^real\s+(?:(\d+)m)?\s?([\d.]+)s?")
 
 
 class Seen:

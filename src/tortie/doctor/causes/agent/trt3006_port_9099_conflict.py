@@ -19,6 +19,7 @@ from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, 
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.ways import set_agent_env
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Listener, Setting
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Place
@@ -32,7 +33,7 @@ OURS: Final = ("calico", "felix", "tortie")
 # How Felix is told another port; Typha is none of the agent's.
 SETTINGS: Final = {"9099": ("FELIX_HEALTHPORT", "9199"), "9091": ("FELIX_PROMETHEUSMETRICSPORT", "9191")}
 # What Felix never answers on its paths; 503 is its own word for "not ready".
-_FOREIGN_ANSWER: Final = re.compile(r"(?:statuscode:|reporting|returned) ?(?:40[0-5]|50[02])\b|malformed HTTP", re.I)
+_FOREIGN_ANSWER: Final = lazily(r"(?:statuscode:|reporting|returned) ?(?:40[0-5]|50[02])\b|malformed HTTP", re.I)
 
 
 class Owner(NamedTuple):

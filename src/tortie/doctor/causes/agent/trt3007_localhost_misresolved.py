@@ -12,6 +12,7 @@ from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, 
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.ways import restart_agent, set_agent_env
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Listener, PortTest
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Place
@@ -25,8 +26,8 @@ LITERAL: Final = Sign("localhost-literal", '127.0.0.1:<port>/<path>(")?: dial tc
 FELIX, TYPHA = "9099", "9098"
 HEALTH_PORTS: Final = (FELIX, TYPHA)
 READERS: Final = ("cat", "getent", "grep", "head", "less", "more", "ssh")
-_ADDRESS: Final = re.compile(r"^(?:\[(?P<v6>[0-9a-fA-F:.]+)\]|(?P<v4>[\d.]+)):(?P<port>\d+)\b")
-_SERVER: Final = re.compile(r"lookup localhost on \[?([0-9a-fA-F.:]+?)\]?:53", re.I)
+_ADDRESS: Final = lazily(r"^(?:\[(?P<v6>[0-9a-fA-F:.]+)\]|(?P<v4>[\d.]+)):(?P<port>\d+)\b")
+_SERVER: Final = lazily(r"lookup localhost on \[?([0-9a-fA-F.:]+?)\]?:53", re.I)
 
 
 class Seen:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator
 from functools import cached_property
@@ -14,14 +13,15 @@ from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, 
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.ways import restart_agent
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Listener, Process, Setting, Workload
 from tortie.doctor.picture.picture import Picture, is_agent
 from tortie.doctor.signs import Hit
 
 INSTALLS: Final = ("calico-node", "canal", "canal-node", "kube-calico")
 OPERATORS: Final = "calico-system/"  # where the operator puts its own
-_FELIX: Final = re.compile(r"(?:^|/)calico-felix\b|calico-node -felix\b|(?:^|/)felix\b")
-_NO_FELIX: Final = re.compile(r"\b(?:runsv|grep|svlogd|exec|live|ready)\b")
+_FELIX: Final = lazily(r"(?:^|/)calico-felix\b|calico-node -felix\b|(?:^|/)felix\b")
+_NO_FELIX: Final = lazily(r"\b(?:runsv|grep|svlogd|exec|live|ready)\b")
 
 
 class Seen:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Final, NamedTuple
@@ -10,6 +9,7 @@ from typing import Final, NamedTuple
 from tortie.doctor.causes.cause import HINT, LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.recovery import node_of, recovered, sick, writers
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Exhibit, Place
 from tortie.doctor.signs import Hit, Sign
@@ -24,12 +24,12 @@ FORK_ZH: Final = Sign("pids-fork-retry-zh", "fork: (retry: )?资源暂时不可�
 EXEC: Final = Sign("pids-fork-exec", "fork/exec <path>: resource temporarily unavailable")
 NO_MEMORY: Final = "12"  # ENOMEM; EAGAIN is a limit
 FULL: Final = 0.95
-_STATUS: Final = re.compile(r"^\s*Tasks: (?P<current>\d+) \(limit: (?P<most>\d+)\)")  # systemctl status
-_SHOW: Final = re.compile(r"^(?:TasksCurrent=(?P<current>\d+)|TasksMax=(?P<most>\d+))$")
-_FILES: Final = re.compile(r"pids\.(current|max)")
-_THREADS: Final = re.compile(r"\bps\s+(?:-\S*L|\S*H|.*nlwp)")
-_ONE_POD: Final = re.compile(r"pod[0-9a-f]{4,8}[_-]?[0-9a-f_-]*")
-_UNIT: Final = re.compile(r"/system\.slice/(?:system-[\w.@\\-]+\.slice/)?(?P<unit>[\w.@\\-]+\.service)")
+_STATUS: Final = lazily(r"^\s*Tasks: (?P<current>\d+) \(limit: (?P<most>\d+)\)")  # systemctl status
+_SHOW: Final = lazily(r"^(?:TasksCurrent=(?P<current>\d+)|TasksMax=(?P<most>\d+))$")
+_FILES: Final = lazily(r"pids\.(current|max)")
+_THREADS: Final = lazily(r"\bps\s+(?:-\S*L|\S*H|.*nlwp)")
+_ONE_POD: Final = lazily(r"pod[0-9a-f]{4,8}[_-]?[0-9a-f_-]*")
+_UNIT: Final = lazily(r"/system\.slice/(?:system-[\w.@\\-]+\.slice/)?(?P<unit>[\w.@\\-]+\.service)")
 
 
 class Tasks(NamedTuple):

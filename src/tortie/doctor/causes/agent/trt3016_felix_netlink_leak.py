@@ -12,6 +12,7 @@ from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, 
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.recovery import node_of, writers
 from tortie.doctor.causes.steps import Step
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Number, Version
 from tortie.doctor.picture.picture import Picture, version_numbers
 from tortie.doctor.reading.exhibit import Exhibit, Place
@@ -23,10 +24,10 @@ ENDS: Final = ("argument list too long", "参数列表过长")  # nothing before
 LEAKS: Final = ((3, 29, 0), (3, 29, 2))  # from, and the first release that closes them
 MANY, FEW = 1000, 200  # Felix needs a dozen or two
 # ss: `48190 rtnl:calico-node/5127`; lsof: `calico-no 15173 root 5778u netlink 0t0 689245146 ROUTE`
-_COUNTED: Final = re.compile(r"^\s*(?P<count>\d+)\s+(?:\S+\s+)?rtnl:calico-no\w*[-/]")
-_LSOF: Final = re.compile(r"^calico-no\S*\s+\d+\s+\S+\s+(?P<fd>\d+)[urw]\s+netlink\b")
-_FDS: Final = re.compile(r"/proc/(?:\d+|\$\S+)/fd|\blsof\b|\bss\b")
-_IP_IN_PROSE: Final = re.compile(r"\bip (?:-\S+ )*(?:a|addr|address|l|link|r|route|n|neigh|rule)\b")
+_COUNTED: Final = lazily(r"^\s*(?P<count>\d+)\s+(?:\S+\s+)?rtnl:calico-no\w*[-/]")
+_LSOF: Final = lazily(r"^calico-no\S*\s+\d+\s+\S+\s+(?P<fd>\d+)[urw]\s+netlink\b")
+_FDS: Final = lazily(r"/proc/(?:\d+|\$\S+)/fd|\blsof\b|\bss\b")
+_IP_IN_PROSE: Final = lazily(r"\bip (?:-\S+ )*(?:a|addr|address|l|link|r|route|n|neigh|rule)\b")
 
 
 class Sockets(NamedTuple):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Final, NamedTuple
@@ -10,6 +9,7 @@ from typing import Final, NamedTuple
 from tortie.doctor.causes.cause import LIKELY, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.recovery import node_of, sick, writers
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Event, Pod
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Place
@@ -21,7 +21,7 @@ NOT_SHARED: Final = Sign(
 CUT: Final = Sign("mount-not-shared-cut", "but it is not a shared or slave mount")
 # What mounts /sys/fs/bpf has a cause of its own.
 BPF: Final = "/sys"
-_FINDMNT: Final = re.compile(r"^(?:[├└│─\s|`-]*)(?P<target>/\S*)\s+(?:.*\s)?(?P<how>private|shared|slave)(?:,\S+)?\s*$")
+_FINDMNT: Final = lazily(r"^(?:[├└│─\s|`-]*)(?P<target>/\S*)\s+(?:.*\s)?(?P<how>private|shared|slave)(?:,\S+)?\s*$")
 
 
 class Propagation(NamedTuple):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from functools import lru_cache
 from ipaddress import ip_address
 from typing import Final, NamedTuple
 
 from tortie.doctor.causes.shared import API_DEADLINE, DIAL_FAILED
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Number, Ping, Pod, PortTest, Setting, Unit
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Exhibit, Place
@@ -38,9 +38,9 @@ TYPHA_PORT: Final = 5473
 API_PORTS: Final = (6443, 443, 8443, 16443, 7443, 9443, 6444, 5443)
 ANSWERS: Final = ("open", "tls-error")
 UNIT_DEAD: Final = ("inactive", "failed", "activating", "deactivating")
-_SOCKET = re.compile(r"(?<![\d.])((?:\d{1,3}\.){3}\d{1,3}):(\d{2,5})(?!\d)")
-_ADDRESS = re.compile(r"(?:\d{1,3}\.){3}\d{1,3}")
-_ITEM = re.compile(r"\s*+-?\s*+ip:\s*+((?:\d{1,3}\.){3}\d{1,3})")
+_SOCKET = lazily(r"(?<![\d.])((?:\d{1,3}\.){3}\d{1,3}):(\d{2,5})(?!\d)")
+_ADDRESS = lazily(r"(?:\d{1,3}\.){3}\d{1,3}")
+_ITEM = lazily(r"\s*+-?\s*+ip:\s*+((?:\d{1,3}\.){3}\d{1,3})")
 _POD_PROGRAMS: Final = (
     "kube-controllers", "coredns", "metrics-server", "plugin/", "kube-dns", "provisioner",
     "failed to initialize datastore", "failed to verify datastore", "failed to reach apiserver",

@@ -6,6 +6,7 @@ import re
 from typing import Final, NamedTuple
 
 from tortie.doctor.causes.datastore.api_evidence import API_PORTS, ETCD_PORTS, TYPHA_PORT
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Certificate, Clock, LogLine
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Exhibit, Place
@@ -43,13 +44,13 @@ UNSYNCHRONISED: Final = Sign("clock-unsynchronised", "(System clock|NTP) synchro
 CLOCK_SIGNS: Final = (STEPPED, CLOCK_STEP, STEP_TIME_SERVER, NOT_YET, TOKEN_EXPIRED, OFF_BY, UNSYNCHRONISED)
 
 DAY: Final = 86400.0
-_SOCKET = re.compile(
+_SOCKET = lazily(
     r"(?<![\d.])((?:\d{1,3}\.){3}\d{1,3}|(?<![a-z0-9_.-])[a-z][a-z0-9_.-]{0,252}[a-z0-9])"
     r"\]?:(\d{2,5})(?=[/\"' ,;)]|$|: )",
     re.IGNORECASE,
 )
-_LOOP = re.compile(r"for \w+ in ([^;]{1,400}); ?do")
-_LEADING = re.compile(r"\s*((?:\d{1,3}\.){3}\d{1,3}|[a-z][\w.-]*)[\s:]+notAfter", re.IGNORECASE)
+_LOOP = lazily(r"for \w+ in ([^;]{1,400}); ?do")
+_LEADING = lazily(r"\s*((?:\d{1,3}\.){3}\d{1,3}|[a-z][\w.-]*)[\s:]+notAfter", re.IGNORECASE)
 _ELSEWHERE = ("image", "pull", "registry", "/v2/", "webhook", "metrics-server", "helm", "prometheus")
 
 

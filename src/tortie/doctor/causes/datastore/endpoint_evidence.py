@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 
 from tortie.doctor.causes.datastore.api_evidence import ETCD_PORTS, Trouble, troubles
 from tortie.doctor.causes.datastore.etcd_evidence import statuses
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Setting
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Exhibit, Place
@@ -15,11 +16,11 @@ from tortie.doctor.signs import Hit, Sign
 HEALTHY: Final = Sign("trt2002-healthy", "is healthy: (successfully committed proposal|got healthy result)")
 ENDPOINTS: Final = Sign("trt2002-endpoints", 'ETCD_ENDPOINTS(")?(=|:)( )?(")?<value>')
 NAMES: Final = ("ETCD_ENDPOINTS", "etcd_endpoints", "etcdEndpoints")
-URL: Final = re.compile(r"(https?)://(\[?[\w.:-]*[\w\]]):(\d{2,5})")
+URL: Final = lazily(r"(https?)://(\[?[\w.:-]*[\w\]]):(\d{2,5})")
 _CLIENT_PORTS: Final = (*(port for port in ETCD_PORTS if port != 2380), 2378)  # 2380 is what members ask each other
-_BARE = re.compile(r"^(?:\d{1,3}\.){3}\d{1,3}:\d{2,5}$|^[a-z][\w.-]*:\d{2,5}$", re.IGNORECASE)
-_HEALTH = re.compile(r'"health"\s*:\s*"?true')
-_ADDRESS = re.compile(r"[\d.]+")
+_BARE = lazily(r"^(?:\d{1,3}\.){3}\d{1,3}:\d{2,5}$|^[a-z][\w.-]*:\d{2,5}$", re.IGNORECASE)
+_HEALTH = lazily(r'"health"\s*:\s*"?true')
+_ADDRESS = lazily(r"[\d.]+")
 
 
 class Member(NamedTuple):

@@ -6,14 +6,15 @@ import re
 from collections import Counter
 from typing import Final, NamedTuple
 
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Pod, Process, Setting, Unit
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Exhibit, Place
 from tortie.doctor.reading.readers.host_commands import segments
 from tortie.doctor.signs import Hit
 
-_ENDPOINT = re.compile(r"(?<![\w.-])(?:https?://)?([\w.-]{1,253}|\[[0-9a-f:]{2,40}\]):(?:2379|2380|4001)\b")
-_SIZE = re.compile(r"(\d+(?:\.\d+)?) ?([kMG])i?B")
+_ENDPOINT = lazily(r"(?<![\w.-])(?:https?://)?([\w.-]{1,253}|\[[0-9a-f:]{2,40}\]):(?:2379|2380|4001)\b")
+_SIZE = lazily(r"(\d+(?:\.\d+)?) ?([kMG])i?B")
 _SCALE: Final = {"k": 1e-3, "M": 1.0, "G": 1e3}
 _LINES: Final = 200  # of one answer
 _LEADERS: Final = 3  # one after the other: between two elections requests succeed
@@ -136,8 +137,8 @@ class Identity(NamedTuple):
     name: str = ""
 
 
-_IDENTIFIER = re.compile(r"(?<![\w.])([0-9a-f]{12,16})(?![\w.])")
-_STARTED = re.compile(r"\b(?:un)?started[,|\s]+([\w.-]+)|\bname=([\w.-]+)")
+_IDENTIFIER = lazily(r"(?<![\w.])([0-9a-f]{12,16})(?![\w.])")
+_STARTED = lazily(r"\b(?:un)?started[,|\s]+([\w.-]+)|\bname=([\w.-]+)")
 
 
 def identity(picture: Picture, host: str) -> Identity:

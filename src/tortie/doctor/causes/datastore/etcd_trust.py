@@ -7,12 +7,13 @@ from collections.abc import Iterator
 
 from tortie.doctor.causes.datastore.api_evidence import ETCD_PORTS
 from tortie.doctor.causes.datastore.api_trust import Refusal, command_of, shown_by
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Certificate, Setting
 from tortie.doctor.picture.picture import Picture
 
-_CA = re.compile(r"(?:^|[^a-z])ca(?:[^a-z]|$)", re.IGNORECASE)
-_IP = re.compile(r"(?:\d{1,3}\.){3}\d{1,3}")
-_SECRET = re.compile(r"\bsecrets?[ /](?:(?:-n|--namespace)[ =][\w-]+ )?(\w[\w.-]*)")
+_CA = lazily(r"(?:^|[^a-z])ca(?:[^a-z]|$)", re.IGNORECASE)
+_IP = lazily(r"(?:\d{1,3}\.){3}\d{1,3}")
+_SECRET = lazily(r"\bsecrets?[ /](?:(?:-n|--namespace)[ =][\w-]+ )?(\w[\w.-]*)")
 _CALICO = ("calico", "datastore", "startup", "felix", "client.go", "etcd")
 _FILES = ("ETCD_CA_CERT_FILE", "ETCD_CERT_FILE", "ETCD_KEY_FILE", "etcd_ca_cert_file")
 _NOT_TRUSTED = ("18", "19", "20", "21")  # openssl's codes for a chain that does not end at a trusted CA

@@ -25,15 +25,16 @@ from tortie.doctor.causes.datastore.api_trust import (
     unsynchronised,
     where,
 )
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Certificate
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Exhibit, Place
 
-_AGE = re.compile(r"(\d{1,4}) (sec|min|hour|day|week|month|year)\w*(?: ago)?", re.IGNORECASE)
+_AGE = lazily(r"(\d{1,4}) (sec|min|hour|day|week|month|year)\w*(?: ago)?", re.IGNORECASE)
 _UNITS: Final = {"se": 1, "mi": 60, "ho": 3600, "da": 86400, "we": 604800, "mo": 2592000, "ye": 31536000}
-_HOST = re.compile(r"[a-z][\w.-]{0,62}|(?:\d{1,3}\.){3}\d{1,3}", re.IGNORECASE)
-_SERVED_AT = re.compile(rf"({_HOST.pattern})(?::(\d{{2,5}}))?", re.IGNORECASE)
-_ID = re.compile(r"[0-9a-f]{6,}", re.IGNORECASE)
+_HOST = lazily(r"[a-z][\w.-]{0,62}|(?:\d{1,3}\.){3}\d{1,3}", re.IGNORECASE)
+_SERVED_AT = lazily(rf"({_HOST.pattern})(?::(\d{{2,5}}))?", re.IGNORECASE)
+_ID = lazily(r"[0-9a-f]{6,}", re.IGNORECASE)
 _LINES: Final = 100  # of one answer
 _API: Final = ("apiserver", ":6443", ":443", ":8443")
 CERTS_COMMAND: Final = (1, 20)  # since then it is `kubeadm certs`, before `kubeadm alpha certs`

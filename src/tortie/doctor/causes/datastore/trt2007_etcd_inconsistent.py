@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator
 from functools import cached_property
@@ -13,6 +12,7 @@ from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.datastore.endpoint_evidence import members
 from tortie.doctor.causes.datastore.etcd_evidence import identity, odd_reading, odd_size
 from tortie.doctor.causes.shared import TERMINATING
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import LogLine, Unit
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Place
@@ -30,7 +30,7 @@ CHECK_FAILED: Final = Sign("trt2007-check-failed", "checkInitialHashKV failed")
 DIVERGED: Final = (CORRUPT, CORRUPT_ALARM, INCONSISTENT, DIFFERENT_HASH, CHECK_FAILED)
 PERSISTS_S: Final = 30.0  # a race between two writers is over long before
 OFTEN: Final = 3  # conflicts, where nothing tells their times
-_HASH = re.compile(r"(?<![\w.\[\]-])((?:https?://)?[\w.\[\]-]{1,260}:\d{4,5})[,|\s]+(\d{6,12})\b(?:[,|\s]+(\d+))?")
+_HASH = lazily(r"(?<![\w.\[\]-])((?:https?://)?[\w.\[\]-]{1,260}:\d{4,5})[,|\s]+(\d{6,12})\b(?:[,|\s]+(\d+))?")
 _PROGRAM: Final = Culprit("program", "etcd")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Final
@@ -35,12 +34,13 @@ from tortie.doctor.causes.datastore.trt2011_http_proxy_intercepts import INTERCE
 from tortie.doctor.causes.ipam.trt5008_cidr_overlap import overlaps
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.ways import restart_agent
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Pod, Setting, Unit, Workload
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Hit
 
 PROXY: Final = Culprit("program", "kube-proxy")
-_MODULES: Final = re.compile(r"\[([a-z_][\w ]*)\]")
+_MODULES: Final = lazily(r"\[([a-z_][\w ]*)\]")
 _OWN_RUNTIME: Final = ("+k3s", "+rke2")  # which bring kube-proxy along
 
 

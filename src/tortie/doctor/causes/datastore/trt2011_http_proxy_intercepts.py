@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from functools import cached_property
 from ipaddress import ip_address, ip_interface, ip_network
@@ -23,6 +22,7 @@ from tortie.doctor.causes.datastore.api_evidence import (
 )
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.ways import drain_node, set_agent_env
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Setting
 from tortie.doctor.picture.picture import Picture, is_agent
 from tortie.doctor.reading.exhibit import Exhibit
@@ -40,12 +40,10 @@ INTERCEPTED: Final = (PROXY_CONNECT, TUNNEL_FAILED, SERVICE_UNAVAILABLE, FORBIDD
 ELSEWHERE: Final = ("pull", "image", "/v2/", "registry", "helm", "metrics.k8s.io")
 VARIABLES: Final = ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy")
 UNITS: Final = ("containerd", "docker", "kubelet", "crio")
-_ASKED: Final = re.compile(r"https://((?:\d{1,3}\.){3}\d{1,3})[:/]")
-_SHOWN_FILE: Final = re.compile(
-    r"(?:sudo )?(?:cat|grep|tail|head|less|more|egrep)\b.{0,200}? (/[\w./@+-]+)\s*(?:[(#].*)?$"
-)
-_OF_UNIT: Final = re.compile(r"/etc/(?:default|sysconfig)/([\w@.-]+)$|/etc/systemd/system/([\w@-]+)\.service(?:\.d/|$)")
-_ENVIRONMENT: Final = re.compile(r"/etc/(?:default|sysconfig)/[\w@.-]+$|/etc/environment$")
+_ASKED: Final = lazily(r"https://((?:\d{1,3}\.){3}\d{1,3})[:/]")
+_SHOWN_FILE: Final = lazily(r"(?:sudo )?(?:cat|grep|tail|head|less|more|egrep)\b.{0,200}? (/[\w./@+-]+)\s*(?:[(#].*)?$")
+_OF_UNIT: Final = lazily(r"/etc/(?:default|sysconfig)/([\w@.-]+)$|/etc/systemd/system/([\w@-]+)\.service(?:\.d/|$)")
+_ENVIRONMENT: Final = lazily(r"/etc/(?:default|sysconfig)/[\w@.-]+$|/etc/environment$")
 _LONGEST: Final = 60  # of the name of a proxy
 _ALWAYS: Final = ("localhost", "127.0.0.1")
 

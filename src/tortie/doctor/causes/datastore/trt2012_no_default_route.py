@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Final
@@ -18,6 +17,7 @@ from tortie.doctor.causes.datastore.api_evidence import (
     vip_troubles,
     vips,
 )
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Route
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Exhibit
@@ -26,8 +26,8 @@ from tortie.doctor.texts import Text
 
 RTNETLINK: Final = Sign("trt2012-rtnetlink", "RTNETLINK answers: Network is unreachable")
 _TABLES: Final = ("ip route", "ip r", "ip route show", "ip ro", "route -n", "netstat -rn", "ip route list")
-_ASKED: Final = re.compile(r"route get ((?:\d{1,3}\.){3}\d{1,3})")
-_VIRTUAL: Final = re.compile(r"cali|tunl|vxlan|docker|cni|veth|br-|lo$|kube-|flannel|wireguard|wg|virbr")
+_ASKED: Final = lazily(r"route get ((?:\d{1,3}\.){3}\d{1,3})")
+_VIRTUAL: Final = lazily(r"cali|tunl|vxlan|docker|cni|veth|br-|lo$|kube-|flannel|wireguard|wg|virbr")
 
 
 class Seen:

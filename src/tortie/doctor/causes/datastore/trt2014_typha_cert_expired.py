@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Final
@@ -28,13 +27,14 @@ from tortie.doctor.causes.shared import DIAL_FAILED
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.way_table import hands
 from tortie.doctor.causes.ways import restart_agent
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Certificate
 from tortie.doctor.picture.owner import owner
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Sign
 
 SECRETS: Final = named("resource", "typha-certs", "node-certs")
-_SECRET: Final = re.compile(r"\bsecrets?[ /]([a-z0-9][a-z0-9.-]*)")
+_SECRET: Final = lazily(r"\bsecrets?[ /]([a-z0-9][a-z0-9.-]*)")
 
 
 class Seen:

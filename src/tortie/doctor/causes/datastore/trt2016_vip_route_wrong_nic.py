@@ -6,7 +6,6 @@ the packet then goes to the API server with an address that its answer does not 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from functools import cached_property
 from ipaddress import ip_address, ip_interface
@@ -25,10 +24,11 @@ from tortie.doctor.causes.datastore.api_evidence import (
     vip_troubles,
     vips,
 )
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Interface, PortTest, Route
 from tortie.doctor.picture.picture import Picture
 
-_SOURCE: Final = re.compile(r"\bsrc ((?:\d{1,3}\.){3}\d{1,3})\b")
+_SOURCE: Final = lazily(r"\bsrc ((?:\d{1,3}\.){3}\d{1,3})\b")
 _SILENT: Final = ("timeout", "deadline")  # whose answer is lost waits; who is refused got one
 _RANGES: Final = ("serviceSubnet", "service-cluster-ip-range", "--service-cluster-ip-range", "serviceCIDR")
 _TUNNELS: Final = ("tunl", "vxlan", "cali", "docker", "lo", "kube-ipvs", "nodelocaldns", "flannel", "cni", "wireguard")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Final
@@ -14,6 +13,7 @@ from tortie.doctor.causes.shared import DNS_FAILED
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.underlay.traffic_evidence import Row, rows, trouble
 from tortie.doctor.causes.ways import drain_node
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import FilterRule, Interface, Unit, Workload
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Hit, Sign
@@ -34,7 +34,7 @@ FORWARD_DROP: Final = Sign("relic-forward-drop", "-P FORWARD DROP")
 LINKS: Final = {
     "weave": "weave", "flannel.1": "flannel", "cni0": "flannel", "kube-bridge": "kube-router", "cilium_host": "cilium",
 }  # fmt: skip
-CHAIN: Final = re.compile(r"(?P<chain>(?:WEAVE|KUBE-ROUTER|KUBE-NWPLCY|KUBE-POD-FW|CILIUM_|FLANNEL)[\w-]*)")
+CHAIN: Final = lazily(r"(?P<chain>(?:WEAVE|KUBE-ROUTER|KUBE-NWPLCY|KUBE-POD-FW|CILIUM_|FLANNEL)[\w-]*)")
 _BLANKET: Final = (
     r"MASQUERADE\s+all\s+--\s+(?:\S+\s+\S+\s+)?0\.0\.0\.0/0\s+0\.0\.0\.0/0\s*$|-A POSTROUTING -j MASQUERADE\s*$"
 )

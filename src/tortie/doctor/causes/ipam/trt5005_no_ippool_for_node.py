@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Final
@@ -10,6 +9,7 @@ from typing import Final
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.ipam.ipam_evidence import exhaustion
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Node, Pool
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Sign
@@ -18,8 +18,8 @@ NONE_FOR_NODE: Final = Sign("no-ippool-for-node", "no configured Calico pools fo
 NONE: Final = Sign("no-ippool-none", "no configured Calico pools")
 GIVEN_GONE: Final = Sign("no-ippool-given", "the given pool \\(<cidr>\\) does not exist")
 NOT_QUALIFIED: Final = Sign("no-ippool-qualified", "cannot find a qualified ippool")
-_EQUAL: Final = re.compile(r"\s*([\w./-]+)\s*==\s*['\"]([\w.-]*)['\"]\s*")
-_HAS: Final = re.compile(r"\s*has\(\s*([\w./-]+)\s*\)\s*")
+_EQUAL: Final = lazily(r"\s*([\w./-]+)\s*==\s*['\"]([\w.-]*)['\"]\s*")
+_HAS: Final = lazily(r"\s*has\(\s*([\w./-]+)\s*\)\s*")
 
 
 class Seen:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from functools import cached_property
 from ipaddress import IPv4Network, ip_address, ip_network
@@ -14,6 +13,7 @@ from tortie.doctor.causes.datastore.api_evidence import RULE_SIGNS, VIP_SIGNS, t
 from tortie.doctor.causes.ipam.further_pool import like_the_first
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.ways import set_agent_env
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Interface, Ping, Pod, Pool, Route, Session
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Place
@@ -28,10 +28,10 @@ OWN_ADDRESS: Final = Sign("trt5008-own-address", "lies in the pool <cidr>, where
 POOL_NAMES: Final = ("CALICO_IPV4POOL_CIDR", "podSubnet", "cluster-cidr", "clusterCIDR", "podCIDR")
 SERVICE_NAMES: Final = ("serviceSubnet", "service-cluster-ip-range", "serviceCIDR", "serviceClusterIPRange")
 # Links that never carry the node's own network.
-VIRTUAL: Final = re.compile(
+VIRTUAL: Final = lazily(
     r"^(lo|cali|tunl|vxlan|docker|br-|veth|kube-ipvs|nodelocaldns|flannel|cni|dummy|virbr|wireguard|ipvl|kube-bridge|weave)"
 )
-_CIDR: Final = re.compile(r"(?<![\d.])(?:\d{1,3}\.){3}\d{1,3}/\d{1,2}(?!\d)")
+_CIDR: Final = lazily(r"(?<![\d.])(?:\d{1,3}\.){3}\d{1,3}/\d{1,2}(?!\d)")
 _PORTS: Final = (443, 6443, 53)  # the API and DNS
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Final, NamedTuple
@@ -18,6 +17,7 @@ from tortie.doctor.causes.ipam.ipam_evidence import (
 )
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.ways import restart_agent
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Interface, Pod
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Place
@@ -32,8 +32,8 @@ ANNOTATIONS: Final = {
     "projectcalico.org/IPv4VXLANTunnelAddr": "vxlan.calico",
 }
 GONE: Final = ("Completed", "Evicted", "Succeeded", "Failed", "Terminating", "Error")
-_IPV4: Final = re.compile(r"(?:\d{1,3}\.){3}\d{1,3}")
-_LISTED: Final = re.compile(r"\s++((?:\d{1,3}\.){3}\d{1,3})\s")  # an address that begins a line of the check
+_IPV4: Final = lazily(r"(?:\d{1,3}\.){3}\d{1,3}")
+_LISTED: Final = lazily(r"\s++((?:\d{1,3}\.){3}\d{1,3})\s")  # an address that begins a line of the check
 
 
 class Tunnel(NamedTuple):

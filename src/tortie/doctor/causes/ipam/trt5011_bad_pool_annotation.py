@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Final, NamedTuple
 
 from tortie.doctor.causes.cause import POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Exhibit, Place
 from tortie.doctor.signs import Hit, Sign
@@ -26,17 +26,17 @@ JSON: Final = (BEGINNING, LITERAL, AFTER, NO_LIST)
 NOBODY_ELSE: Final = (LOGGED, ADDRESSES)
 KEY: Final = "cni.projectcalico.org/ipv4pools"
 # The error has to be Calico's own answer; one inside of a file that a runtime parses stands behind other words.
-_ANSWER: Final = re.compile(
+_ANSWER: Final = lazily(
     r"(?:type=\\*\"calico\\*\"(?: name=\S+)? failed \(add\): |set ?up pod \S+ network: )(?:json: )?"
     r"(?:invalid character|cannot unmarshal)"
 )
-_SHOWN: Final = re.compile(
+_SHOWN: Final = lazily(
     r"cni\.projectcalico\.org/(ipv[46]pools|ipAddrs|ipAddrsNoIpam|ipFamilies)\\{0,4}[\"']?\s{0,9}[:=]\s{0,9}(\S.{0,2000})"
 )
-_NAMESPACE: Final = re.compile(
+_NAMESPACE: Final = lazily(
     r"\bannotate (?:ns|namespaces?)[ /]+([a-z0-9-]+)|\b(?:ns|namespaces?)[ /]+([a-z0-9-]+)(?= |$)|\"?kind\"?: Namespace"
 )
-_NAME: Final = re.compile(r"[a-z0-9][a-z0-9.-]*")
+_NAME: Final = lazily(r"[a-z0-9][a-z0-9.-]*")
 _LINES: Final = 400
 _LONGEST: Final = 300
 

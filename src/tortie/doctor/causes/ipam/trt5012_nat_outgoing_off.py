@@ -17,6 +17,7 @@ from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.datastore.api_evidence import Trouble, bpf_on, kubernetes_endpoints, vip_troubles, vips
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.ways import patch_pool
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Ping, Pod, Pool, PortTest, Setting, Statement
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Place
@@ -26,12 +27,12 @@ UPSTREAM: Final = Sign("nat-upstream", "read udp <ip_pod>:<port_pod>-><ip_server
 FIELD: Final = "natOutgoing"
 _NAMES: Final = (FIELD, "CALICO_IPV4POOL_NAT_OUTGOING", "nat-outgoing")
 _OFF: Final = ("false", "disabled")
-_OUTSIDE: Final = re.compile(
+_OUTSIDE: Final = lazily(
     r"internet|outside|external (?:hosts?|networks?|address|ips?|services?|world)|egress"
     r"|外网|公网|互联网|集群外|出网|上网",
     re.IGNORECASE,
 )
-_PODS: Final = re.compile(r"\bpods?\b|containers?|workloads?|容器|业务", re.IGNORECASE)
+_PODS: Final = lazily(r"\bpods?\b|containers?|workloads?|容器|业务", re.IGNORECASE)
 _UNRESOLVED: Final = ("bad address", "unknown host", "not known", "resolve", "resolution")
 _INSIDE: Final = (".svc", ".cluster.local", "localhost")
 _SILENT: Final = ("timeout", "unreachable")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -12,6 +11,7 @@ from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.kernel.mtu_evidence import LARGE, TOO_LONG, conflict, pings_by_size
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.underlay.traffic_evidence import host_of
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Ping
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Sign
@@ -23,7 +23,7 @@ CLIENT_HELLO = Sign("mtu-client-hello", "TLS handshake, Client hello")
 SERVER_HELLO = Sign("mtu-server-hello", "TLS handshake, Server hello")
 HEADERS: Final = 28  # of IP and ICMP, before the payload of a ping
 AUTOMATIC: Final = (3, 17)  # from here on Calico finds the MTU by itself, by links of these names
-FOUND_LINKS: Final = re.compile(r"(?:en|wl|ww|sl|ib)[Pcopsvx]|eth|wlan|wwan")
+FOUND_LINKS: Final = lazily(r"(?:en|wl|ww|sl|ib)[Pcopsvx]|eth|wlan|wwan")
 
 
 class Seen:

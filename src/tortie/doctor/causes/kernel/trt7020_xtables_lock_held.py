@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Final, NamedTuple
@@ -12,6 +11,7 @@ from tortie.doctor.causes.cause import HINT, LIKELY, PROVEN, STRONG, Cause, Do, 
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.recovery import node_of, recovered, sick, writers
 from tortie.doctor.causes.steps import Step
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import LogLine
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Place
@@ -30,8 +30,8 @@ OFTEN: Final = 3
 RETRY_S: Final = 90.0  # Felix and kube-proxy try again within that time
 LOCK: Final = "xtables.lock"
 # lsof: `iptables 2311 root 3rW REG …`; fuser -v: `root 2311 F.... iptables`; lslocks: `iptables 2311 FLOCK …`
-_LSOF: Final = re.compile(r"^(?P<program>[a-zA-Z][\w.-]+)\s+(?P<pid>\d{2,7})\s+(?:\S+\s+\d+[rwu]W?\s|FLOCK\b)")
-_FUSER: Final = re.compile(r"\s(?P<pid>\d{2,7})\s+[Ff.]\S*\s+(?P<program>[a-zA-Z][\w.-]+)\s*$")
+_LSOF: Final = lazily(r"^(?P<program>[a-zA-Z][\w.-]+)\s+(?P<pid>\d{2,7})\s+(?:\S+\s+\d+[rwu]W?\s|FLOCK\b)")
+_FUSER: Final = lazily(r"\s(?P<pid>\d{2,7})\s+[Ff.]\S*\s+(?P<program>[a-zA-Z][\w.-]+)\s*$")
 
 
 class Holder(NamedTuple):

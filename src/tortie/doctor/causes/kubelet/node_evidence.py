@@ -6,6 +6,7 @@ import re
 from typing import Final, NamedTuple
 
 from tortie.doctor.causes.nodes.failing_nodes import elsewhere, failing
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Condition, Load, Node, Ping, PortTest, Process, Setting, Statement
 from tortie.doctor.picture.picture import Picture, remembered
 from tortie.doctor.reading.exhibit import Place
@@ -26,7 +27,7 @@ HOG_M: Final = 1000.0  # millicores from which a pod is worth naming
 SSH: Final = 22
 REACHED: Final = ("open", "refused", "http", "tls")
 UNREACHED: Final = ("timeout", "unreachable")
-_LOADED: Final = re.compile(r"load|cpu|\bi/?o\b|disk|负载|磁盘|空闲|idle", re.I)
+_LOADED: Final = lazily(r"load|cpu|\bi/?o\b|disk|负载|磁盘|空闲|idle", re.I)
 
 
 class Strain(NamedTuple):

@@ -22,6 +22,7 @@ from tortie.doctor.causes.cause import (
 )  # fmt: skip
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.kubelet.node_evidence import NODE_SIGNS, known_as, not_ready, silent
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Condition, Node, Unit
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Place
@@ -30,11 +31,11 @@ from tortie.doctor.signs import Hit, Sign
 SWAP_ON: Final = Sign("swap-on", "running with swap on is not")  # screens cut the rest
 ACCEPTED: Final = Sign("swap-accepted", "failSwapOn: false")
 ACCEPTED_FLAG: Final = Sign("swap-accepted-flag", "--fail-swap-on=false")
-_DEVICE: Final = re.compile(
+_DEVICE: Final = lazily(
     r"(/(?:dev|swap|var|mnt|home)[\w./-]{0,100}|/swap\w{0,60})\s+(?:partition|file)\b|\bswap\S{0,60}\s+(/dev/[\w./-]+)"
 )
-_ANY_DEVICE: Final = re.compile(r"(/dev/(?:sd|vd|xvd|nvme|dm-|mapper/|zram)[\w./-]*|/swap[\w.]*)")
-_FREE: Final = re.compile(r"^Swap:\s+([\d.]+)", re.M)
+_ANY_DEVICE: Final = lazily(r"(/dev/(?:sd|vd|xvd|nvme|dm-|mapper/|zram)[\w./-]*|/swap[\w.]*)")
+_FREE: Final = lazily(r"^Swap:\s+([\d.]+)", re.M)
 
 
 class Seen:

@@ -9,6 +9,7 @@ from typing import Final
 from tortie.doctor.causes.agent.start_evidence import lines_before
 from tortie.doctor.causes.cause import POSSIBLE, PROVEN, STRONG, Cause, Finding, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Workload
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Hit, Sign
@@ -17,8 +18,8 @@ FAILED: Final = Sign("webhook-failed", 'failed calling webhook "<webhook>": <res
 ADMISSION: Final = Sign("webhook-failed-admission", 'failed calling admission webhook "<webhook>": <rest>')
 POLICY: Final = Sign("webhook-failure-policy", "failurePolicy: Fail")
 OURS: Final = ("calico", "tigera", "canal", "typha", "controller_installation")
-_SERVICE: Final = re.compile(r"https?://([a-z0-9-]+)\.([a-z0-9-]+)\.svc")
-_UNREACHABLE: Final = re.compile(
+_SERVICE: Final = lazily(r"https?://([a-z0-9-]+)\.([a-z0-9-]+)\.svc")
+_UNREACHABLE: Final = lazily(
     r"no endpoints available|deadline exceeded|connection refused|i/o timeout|no route to host|no such host|"
     r"Client\.Timeout|EOF|service \\?\"[\w-]+\\?\" not found|x509|unreachable|timed out",
     re.I,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Final
@@ -12,6 +11,7 @@ from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, 
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.ways import restart_agent
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Workload
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Hit, Sign
@@ -24,7 +24,7 @@ SCC: Final = Sign("scc-unable-to-validate", "unable to validate against any secu
 WEBHOOK: Final = Sign("psp-webhook", "failed calling webhook")
 OURS: Final = ("calico", "tigera", "canal", "typha", "goldmane", "whisker")
 LABEL: Final = "pod-security.kubernetes.io/enforce"
-_POD: Final = re.compile(r"pods \\?\"?([a-z0-9.-]+)\\?\"? is forbidden")
+_POD: Final = lazily(r"pods \\?\"?([a-z0-9.-]+)\\?\"? is forbidden")
 
 
 class Seen:

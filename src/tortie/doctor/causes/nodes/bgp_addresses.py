@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final, NamedTuple
 
 from tortie.doctor.causes.nodes.bgp_evidence import (
@@ -13,6 +12,7 @@ from tortie.doctor.causes.nodes.bgp_evidence import (
     same_host,
 )
 from tortie.doctor.causes.shared import AUTODETECTED, AUTODETECTED_MATCHING, AUTODETECTED_REACHING
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Interface, Registered
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Place
@@ -24,13 +24,13 @@ IN_CIDRS: Final = Sign(
 ADDRESS_SIGNS: Final = (AUTODETECTED, AUTODETECTED_MATCHING, AUTODETECTED_REACHING, IN_CIDRS)
 
 # Links that programs make for themselves; no network between machines ever hangs on them.
-_INNER = re.compile(
+_INNER = lazily(
     r"(br-[0-9a-f]{6,12}$|docker|virbr|lxcbr|lxdbr|incusbr|podman|cni\d|cni-|cbr\d|flannel|kube-ipvs|kube-bridge|kube-dummy"
     r"|nodelocaldns|dummy|vboxnet|vmnet|weave|cilium|veth|cali|tunl\d|vxlan|mpqemubr|k3d-|kind)"
 )
-_SESSION = re.compile(r"(tun\d|tap\d|ppp\d|wg\d|wg-|utun|tailscale|zt[0-9a-z]{6}|ipsec|cscotun|vpn)")
+_SESSION = lazily(r"(tun\d|tap\d|ppp\d|wg\d|wg-|utun|tailscale|zt[0-9a-z]{6}|ipsec|cscotun|vpn)")
 # Where docker, libvirt, podman and VirtualBox put themselves on every machine.
-_GATEWAY = re.compile(
+_GATEWAY = lazily(
     r"(172\.(1[7-9]|2\d|3[01])\.0\.1|192\.168\.122\.1|10\.88\.0\.1|10\.0\.2\.15|192\.168\.(16|32|48|64|80|96)\.1)"
 )
 

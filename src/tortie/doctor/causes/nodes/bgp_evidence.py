@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable
 from functools import wraps
@@ -11,6 +10,7 @@ from weakref import WeakKeyDictionary
 
 from tortie.doctor.causes.cause import Finding, ruled_out
 from tortie.doctor.causes.shared import ADDRESS_IN_USE_BY, BGP_NOT_ESTABLISHED, STARTED
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Event, Node, Ping, Pod, Pool, PortTest, Session
 from tortie.doctor.picture.picture import Picture, is_agent
 from tortie.doctor.reading.exhibit import Exhibit, Place
@@ -42,8 +42,8 @@ SHARED_SIGNS: Final = (
     MD5_COUNTED, SECRET_REF,
 )  # fmt: skip
 
-_IPV4 = re.compile(r"(?:\d{1,3}\.){3}\d{1,3}")
-_POD_NAME = re.compile(r"[a-z-]+-[a-z0-9]{5}")
+_IPV4 = lazily(r"(?:\d{1,3}\.){3}\d{1,3}")
+_POD_NAME = lazily(r"[a-z-]+-[a-z0-9]{5}")
 _FILTERED = ("timed out", "host is unreachable", "no route to host")
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.picture import Picture, remembered
 
-_TROUBLE: Final = re.compile(
+_TROUBLE: Final = lazily(
     r"CrashLoop|\b0/1\b|not ready|unready|NotReady|restart|crash|kill|down\b|fail|重启|崩溃|未就绪|起不来|异常|被杀",
     re.I,
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Final
@@ -28,10 +27,11 @@ from tortie.doctor.causes.nodes.bgp_evidence import (
 from tortie.doctor.causes.nodes.installations import restarted
 from tortie.doctor.causes.nodes.wrong_addresses import Suspect, suspects
 from tortie.doctor.causes.steps import Step
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.texts import Text, Value
 
-_DOCKER: Final = re.compile(r"br-([0-9a-f]{12})")  # docker calls the bridge after the network's id
+_DOCKER: Final = lazily(r"br-([0-9a-f]{12})")  # docker calls the bridge after the network's id
 
 
 class Seen:

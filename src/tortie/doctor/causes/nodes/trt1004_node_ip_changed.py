@@ -44,6 +44,7 @@ from tortie.doctor.causes.nodes.bgp_evidence import (
 from tortie.doctor.causes.nodes.installations import restarted, uses_etcd
 from tortie.doctor.causes.nodes.wrong_addresses import is_network
 from tortie.doctor.causes.steps import Step
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Interface
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Sign
@@ -54,7 +55,7 @@ LEASE: Final = Sign("trt1004-new-lease", "new lease, address=<ip>")
 LEASED: Final = Sign("trt1004-leased", "DHCPv4 address <cidr>")
 ANNOTATION: Final = "projectcalico.org/IPv4Address"
 _RECORD: Final = Culprit("setting", ANNOTATION)
-_LEASES: Final = re.compile(r"dhcp|lease|租约", re.IGNORECASE)
+_LEASES: Final = lazily(r"dhcp|lease|租约", re.IGNORECASE)
 
 
 class Seen:

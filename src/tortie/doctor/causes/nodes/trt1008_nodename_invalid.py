@@ -14,6 +14,7 @@ from tortie.doctor.causes.nodes.node_names import NAME_SIGNS, NODENAME_FILE, STO
 from tortie.doctor.causes.shared import STARTED, TERMINATING
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.surroundings import has_operator
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Sign
 from tortie.doctor.texts import Text
@@ -23,7 +24,7 @@ RULE: Final = Sign("trt1008-rule", "name must consist of lower case alphanumeric
 SUBDOMAIN: Final = Sign("trt1008-subdomain", "a lowercase RFC 1123 subdomain must consist of")
 LINE_BREAK: Final = Sign("trt1008-line-break", 'nodes "<name>\\n" not found')
 NAMES: Final = (NODE_NAME, NODE_BUILT, NODE_USED)
-_VALID: Final = re.compile(r"[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?", re.ASCII)
+_VALID: Final = lazily(r"[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?", re.ASCII)
 
 
 class Seen:

@@ -16,10 +16,11 @@ from tortie.doctor.causes.nodes.node_names import NAME_SIGNS, NODENAME_FILE, STO
 from tortie.doctor.causes.nodes.trt1004_node_ip_changed import CHANGED
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.surroundings import has_operator
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import CalicoNode, Interface
 from tortie.doctor.picture.picture import Picture
 
-_SEVERAL: Final = re.compile(
+_SEVERAL: Final = lazily(
     r"\b(?:two|both|2) (?:\w+ )?(?:hosts|machines|nodes|vms|servers)|in turns?\b|take turns|alternat|"
     r"(?:两|2) ?(?:台|个)|轮流|交替",
     re.I,

@@ -12,6 +12,7 @@ from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, 
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.nodes.bgp_evidence import agent_asked, exhibit_at, node_at
 from tortie.doctor.causes.steps import Step
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Load, Number, Process, Setting, Statement
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Sign
@@ -30,8 +31,8 @@ SLOW_ANSWER_S: Final = 2.0
 IGNORES_SINCE: Final = (3, 25)
 BIRD: Final = Culprit("program", "bird")
 SOCKET: Final = Culprit("file", "bird.ctl")
-_LINKS = re.compile(r"\bip\s{1,8}(?:-\S{1,30}\s{1,8}){0,8}(?:a|ad|addr|address|l|li|link)\b|/sys/class/net")
-_LINK_NAMED = re.compile(r"\b(?:dev|show|sh|s)\s+([a-z][\w.-]*\d)\b")
+_LINKS = lazily(r"\bip\s{1,8}(?:-\S{1,30}\s{1,8}){0,8}(?:a|ad|addr|address|l|li|link)\b|/sys/class/net")
+_LINK_NAMED = lazily(r"\b(?:dev|show|sh|s)\s+([a-z][\w.-]*\d)\b")
 
 
 class Seen:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Final
 
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import ResourceCondition, Setting
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Hit
 
 _OF_OPERATOR: Final = ("TigeraStatus", "Installation", "")  # a fragment does not say of what it is
-_ERROR: Final = re.compile(r'"error": ?"((?:[^"\\]|\\.)+)"')
-_END: Final = re.compile(r'["\']?\s*(?:,\s*"|$)')
+_ERROR: Final = lazily(r'"error": ?"((?:[^"\\]|\\.)+)"')
+_END: Final = lazily(r'["\']?\s*(?:,\s*"|$)')
 _LONGEST: Final = 300
 
 

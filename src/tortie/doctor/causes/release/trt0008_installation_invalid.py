@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Final
@@ -12,6 +11,7 @@ from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.release.operator_evidence import degraded, reason_in, well_now
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.way_table import choose
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Setting
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Sign
@@ -24,7 +24,7 @@ _WORDS: Final = ("Invalid Installation provided", "Invalid computed config", "er
 # The operator's own class of reasons; it has it for a few things that end by themselves, too.
 _CLASS: Final = "InvalidConfigurationError"
 _OUTSIDE: Final = "is not within the platform"
-_PATH: Final = re.compile(r"\bspec\.[A-Za-z][\w.]*\w|\b(?:nodeSelector|natOutgoing|ipPool\.encapsulation|HostPorts)\b")
+_PATH: Final = lazily(r"\bspec\.[A-Za-z][\w.]*\w|\b(?:nodeSelector|natOutgoing|ipPool\.encapsulation|HostPorts)\b")
 _PARTS: Final = ("calico", "ippools", "default")
 
 

@@ -10,6 +10,7 @@ from typing import Final
 from tortie.doctor.causes.cause import POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.release.operator_evidence import degraded, states, well_now
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import ResourceCondition
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Hit, Sign
@@ -36,7 +37,7 @@ UNABLE: Final = (LIST, GROUPS, STALE, AGGREGATOR, CHECK)
 WAITS: Final = (POOLS, WAITING)
 _POD: Final = "calico-apiserver"
 _NAMED: Final = "requestheader-allowed-names"
-_UNREACHABLE: Final = re.compile(
+_UNREACHABLE: Final = lazily(
     r"i/o timeout|deadline exceeded|Client\.Timeout|connection refused|no route to host|Service Unavailable", re.I
 )
 _WAITS: Final = ("API server is unavailable", "Waiting for Tigera API server")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -16,6 +15,7 @@ from tortie.doctor.causes.nodes.bgp_evidence import (
     all_established,
     port_tests,
 )
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Pool
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Place
@@ -25,7 +25,7 @@ PUSHED: Final = Sign("trt9003-pushed", "Flags [P.], (cksum <list_sum>, )?seq <se
 OPEN_SENT: Final = Sign("trt9003-open-sent", "(OpenSent|OpenConfirm) … Hold timer expired")
 HOLD_EXPIRED: Final = Sign("trt9003-hold", "Error: Hold timer expired")
 STATES: Final = ("opensent", "openconfirm")
-RESENT: Final = re.compile(r"ESTAB\s+\d+\s+[1-9]\d*\s.*timer:\(on,[^,]+,[1-9]\d*\)")
+RESENT: Final = lazily(r"ESTAB\s+\d+\s+[1-9]\d*\s.*timer:\(on,[^,]+,[1-9]\d*\)")
 
 
 class Seen:

@@ -14,7 +14,7 @@ from tortie.doctor.reading.lexicon import (
     relief,
     traffic,
 )
-from tortie.doctor.reading.lexicon.rule import Rule
+from tortie.doctor.reading.lexicon.rule import ANY_CHINESE, Rule, lowered, simple
 
 RULES: Final[tuple[Rule, ...]] = (
     *machines.RULES,
@@ -36,4 +36,4 @@ ALIASES: Final = {
     "new-nodes-only": ("new-nodes-fail",),
 }
 
-__all__ = ["ALIASES", "RULES", "Rule"]
+__all__ = ["ALIASES", "ANY_CHINESE", "RULES", "Rule", "lowered", "simple"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tortie.doctor.reading.lexicon.rule import Rule
+from tortie.doctor.reading.lexicon.rule import ANY_CHINESE, Rule
 
 _CANNOT = (
     r"(?:can ?not|can't|could not|couldn't|unable to|no longer|never|won't|fails? to|failing to|do(?:es)? not|doesn't|"
@@ -53,7 +53,7 @@ RULES: Final = (
     ),
     Rule(
         "suffers",
-        "",
+        ANY_CHINESE,
         r"不通(?!过)|(?:访问|连接|解析|启动|创建|ping|联系|拉取|分配)不(?:了|到|上|通|成功)|连不上|起不来|上不去|用不了|"
         r"(?:无法|不能|没法)(?:正常)?(?:访问|连接|通信|解析|启动|ping|联通|互通|创建|加入|拉取|使用|工作|就绪|ready)|"
         r"(?:解析|访问|连接|请求|创建|启动|安装|升级|迁移)(?:一直|总是|全部|都|经常|偶尔)?(?:失败|超时|报错)|"
@@ -65,7 +65,7 @@ RULES: Final = (
     ),
     Rule(
         "suffers",
-        "",
+        ANY_CHINESE,
         r"丢包|偶发|(?:很|太|变|特别|非常|越来越)慢|延迟(?:很|特别|非常)?(?:高|大)|(?:报|返回|出现|大量|偶尔)[^，。；,;]{0,4}50[234]|"
         r"(?:连接|会话)(?:被|经常|频繁)?(?:重置|断开|中断)|(?:没有?|不|未)(?:生效|起作用)|被(?:拦截|丢弃|拒绝|阻断)|"
         r"只(?:有|在|能)[^，。；,;]{0,12}(?:能通|才通|可以访问|能访问)",

@@ -38,32 +38,29 @@ from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Statement
 from tortie.doctor.reading.exhibit import Exhibit
 from tortie.doctor.reading.hearsay import long_mended, without_citations, without_questions
-from tortie.doctor.reading.lexicon import ALIASES, RULES, Rule
-from tortie.doctor.reading.prose import FAR_EAST, hosts_in
+from tortie.doctor.reading.lexicon import ALIASES, ANY_CHINESE, RULES, Rule, lowered, simple
+from tortie.doctor.reading.prose import far_east, hosts_in
 
 LONGEST: Final = 600  # characters of one sentence that are looked at
 _END = lazily(r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)(?<!vs\.)(?<!etc\.)\s+|(?<=[。！？；])|;\s+")
+# These look at sentences in lower case.
 _GUESS = lazily(
     r"\b(?:maybe|perhaps|probably|possibly|presumably|i (?:think|guess|suspect|assume|believe|suppose)|we "
     r"(?:think|suspect|assume)|"
     r"my guess|might be|may be|could be (?:a|an|the|due|because|that|related|caused)|not sure|wonder|seems? to "
     r"be caused|suspect)\b"
     r"|怀疑|可能|也许|或许|应该是|估计|猜测|是不是|会不会|感觉是|难道|猜想",
-    re.IGNORECASE,
 )
 _CONDITION = lazily(
     r"\b(?:if|whether|unless|in case|do you|did you|have you|please (?:check|try|make sure)|make sure|try to)\b|"
     r"如果|假如|是否|请(?:检查|确认)|建议|要是",
-    re.IGNORECASE,
 )
 _NEGATED_BEFORE = lazily(
     r"(?:\b(?:no|not|never|without|neither|nor|cannot|nothing|none|nobody)|n't|没有?|未|并未|不是?|无|并非|并不)\s*(?:\w+\s+)?$",
-    re.IGNORECASE,
 )
 _NEGATION = lazily(
     r"\b(?:not|never|no|without|isn't|wasn't|aren't|weren't|didn't|hasn't)\b|没(?!问题|事)|未|不(?!到|断|久|仅|"
     r"少)|并非",
-    re.IGNORECASE,
 )
 # A trouble that is denied in so many words: "did not crash", "is never full", 没有卡住. Rules that carry a negation of
 # their own ("does not start") would take it for the trouble.
@@ -72,16 +69,14 @@ _NO_TROUBLE = lazily(
     r"ever|really|once|anymore|at all))? (?:crash|stuck|hang|hung|dead\b|down\b|fail|stopp|full\b|lost\b|"
     r"los(?:e|ing)\b|missing|broken|blocked|unreachable|tim(?:e|ed|ing) ?out|dropp|wrong|swapp|off by|slow)"
     r"|(?:没有?|未|并未|不再|不会|从未)(?:出现)?(?:过)?(?:挂|卡|超时|失败|断|中断|重启|报错|异常|丢包|宕|掉线|满))",
-    re.IGNORECASE,
 )
 # A machine from which people work is none of the cluster's, however slow it is.
 _DESK = lazily(
     r"\b(?:bastion|jump ?(?:box|host|server)|laptop|workstation|my (?:pc|desktop|terminal|browser|wifi)|vpn)\b"
     r"[^.,;，。；]{0,30}?\b(?:slow|laggy|lagging|busy|overloaded|load(?:ed)?)\b[^.,;，。；)）]*"
     r"|(?:跳板机|堡垒机|笔记本|我的电脑|办公网|vpn)[^，。；,;]{0,12}?(?:慢|卡|负载)[^，。；,;）)]*",
-    re.IGNORECASE,
 )
-_TURN = lazily(r"[,;] ?(?:but|however|yet)\b|，?但|不过", re.IGNORECASE)
+_TURN = lazily(r"[,;] ?(?:but|however|yet)\b|，?但|不过")
 _CERTAIN = ("asks-if-normal", "complains", "firewalld-stop-helps", "says-well")  # said in questions and conditions, too
 # States that a sentence may tell to be over: "last week swap was on, that is solved".
 _STATES = ("load-high", "swap-on", "disk-full", "clock-wrong", "runtime-broken", "kubelet-stopped", "network-dead",
@@ -93,16 +88,16 @@ _FROM_TO = lazily(
 )
 _TO = lazily(r"(?:to|到|至|成)\s*(?:version |版本 ?|calico |kubernetes |k8s )?v?(\d+(?:\.\d+){0,2})", re.IGNORECASE)
 _WHAT = (
-    ("kernel", re.compile(r"kernel|内核", re.IGNORECASE)),
-    ("calico", re.compile(r"calico|tigera|canal|felix", re.IGNORECASE)),
+    ("kernel", lazily(r"kernel|内核", re.IGNORECASE)),
+    ("calico", lazily(r"calico|tigera|canal|felix", re.IGNORECASE)),
     (
         "kubernetes",
-        re.compile(
+        lazily(
             r"kubernetes|k8s|\beks\b|\brke2?\b|kubeadm|\bgke\b|\baks\b|microk8s|k3s|openshift|cluster|集群",
             re.IGNORECASE,
         ),
     ),
-    ("os", re.compile(r"fedora|centos|ubuntu|coreos|rhel|debian|rocky|suse|flatcar", re.IGNORECASE)),
+    ("os", lazily(r"fedora|centos|ubuntu|coreos|rhel|debian|rocky|suse|flatcar", re.IGNORECASE)),
 )
 _PREFIX = lazily(
     r"(?<![\d.])((?:\d{1,3}\.){1,3})(?:x|\*|0)?(?:\.(?:x|\*|0))?(/\d{1,2})?(?![\d])|(\d{1,3}) ?开头|with (\d{1,3})\b"
@@ -142,7 +137,7 @@ def sentences(lines: tuple[str, ...]) -> Iterator[Sentence]:
     pending: list[tuple[int, str]] = []
     for index, line in enumerate((*lines, "")):
         text = line.strip()
-        alone = bool(FAR_EAST.search(text)) or text.startswith(("-", "*", "#", ">", "•"))
+        alone = far_east(text) or text.startswith(("-", "*", "#", ">", "•"))
         if pending and (not text or alone):
             yield from _split(pending)
             pending = []
@@ -182,15 +177,17 @@ def _said(text: str, asks: bool) -> tuple[tuple[str, tuple[str, ...]], ...]:
 
 
 def _all_said(text: str, asks: bool) -> Iterator[tuple[str, tuple[str, ...]]]:
-    low = text.lower()
-    certain = without_citations(_certain(_DESK.sub(lambda match: "." * len(match.group()), text)))
+    low = lowered(text)
+    rules = _with_a_key_in(low)
+    certain = without_citations(_certain(_DESK.sub(lambda match: "." * len(match.group()), low)))
     told = without_questions(certain, asks)
-    over = long_mended(text)
+    over = long_mended(low)
+    low, certain, told = simple(low), simple(certain), simple(told)
     found: dict[str, tuple[str, ...]] = {}
-    for rule in _with_a_key_in(low):
+    for rule in rules:
         if rule.kind in found or (asks and rule.kind not in (*_ASKING, "suffers")):
             continue
-        shown = text if rule.kind in _CERTAIN else told if rule.kind == "suffers" else certain
+        shown = low if rule.kind in _CERTAIN else told if rule.kind == "suffers" else certain
         if _holds(rule, shown[over:] if rule.kind in _STATES else shown):
             found[rule.kind] = _values(rule.kind, text)
     if found.keys() & {"ping-works-tcp-not", "large-packets-stall"}:
@@ -206,7 +203,7 @@ def _all_said(text: str, asks: bool) -> Iterator[tuple[str, tuple[str, ...]]]:
 def _with_a_key_in(low: str) -> list[Rule]:
     """Rules that may hold, in their order. Rules share keys: each key is looked for once."""
     always, by_key = _keys()
-    places = set(always)
+    places = set(always) if low.isascii() else {*always, *by_key[ANY_CHINESE]}
     for key, of_rules in by_key.items():
         if key in low:
             places.update(of_rules)
@@ -222,26 +219,26 @@ def _keys() -> tuple[tuple[int, ...], dict[str, list[int]]]:
     return tuple(place for place, rule in enumerate(RULES) if not rule.keys), by_key
 
 
-def _certain(text: str) -> str:
+def _certain(low: str) -> str:
     """The sentence with the stretches blotted out in which a person guesses or supposes: up to the next "but"."""
     for pattern in (_GUESS, _CONDITION):
-        match = pattern.search(text)
+        match = pattern.search(low)
         while match:
-            turn = _TURN.search(text, match.end())
-            end = turn.start() if turn else len(text)
-            text = text[: match.start()] + "." * (end - match.start()) + text[end:]
-            match = pattern.search(text, end)
-    return text
+            turn = _TURN.search(low, match.end())
+            end = turn.start() if turn else len(low)
+            low = low[: match.start()] + "." * (end - match.start()) + low[end:]
+            match = pattern.search(low, end)
+    return low
 
 
-def _holds(rule: Rule, text: str) -> bool:
-    for match in rule.pattern.finditer(text):
+def _holds(rule: Rule, low: str) -> bool:
+    for match in rule.pattern.finditer(low):
         if not rule.plain:
-            denied = _NO_TROUBLE.search(text, match.start(), match.end() + 24)
+            denied = _NO_TROUBLE.search(low, match.start(), match.end() + 24)
             if denied and denied.start() < match.end():
                 continue
             return True
-        negated = _NEGATED_BEFORE.search(text[max(0, match.start() - 24) : match.start()])
+        negated = _NEGATED_BEFORE.search(low[max(0, match.start() - 24) : match.start()])
         if not negated and not _NEGATION.search(match.group()):
             return True
     return False
