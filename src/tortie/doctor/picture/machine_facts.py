@@ -53,6 +53,7 @@ class PortTest(NamedTuple):
     tool: str = ""
     text: str = ""
     pod: str = ""  # tried inside of this pod; the host is then only where kubectl was typed
+    source: str = ""  # the address or link that it was told to leave by, whatever the routes say
 
 
 class Ping(NamedTuple):

@@ -79,3 +79,10 @@ def test_the_route_goes_over_the_nodes_own_card() -> None:
     assert cause is not None
     commands = [step.command for step in cause.fix(seen, cause.judge(seen))]
     assert "ip route add 10.96.0.1/32 dev enp0s8" in commands
+
+
+def test_an_answer_to_another_source_address_is_no_answer_to_the_node() -> None:
+    pinned = "root@oak2:~# curl -sk -m4 {}https://10.96.0.1/healthz; echo\nok\n"
+    seen = NODES + LOG + GET + LINKS + RULES + DIRECT
+    assert finding(ID, seen + pinned.format("--interface 192.168.61.12 ")).strength >= PROVEN
+    assert finding(ID, seen + pinned.format("")).state == "ruled-out"

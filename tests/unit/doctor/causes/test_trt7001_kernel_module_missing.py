@@ -84,3 +84,13 @@ def test_a_chain_that_is_gone_is_no_module() -> None:
     line = "iptables-restore v1.8.9 (nf_tables): Couldn't load target `%s':No such file or directory"
     assert finding("kernel-module-missing", line % "KUBE-SVC-TCOU7JCQXEZGVUNU").state == "cannot-tell"
     assert "xt_MASQUERADE" in finding("kernel-module-missing", line % "MASQUERADE").objects
+
+
+def test_kube_proxy_is_named_where_it_is_kube_proxy_that_asks() -> None:
+    text = """
+    root@n2:~# docker logs --tail 3 kube-proxy
+    modprobe: FATAL: Module ip_tables not found in directory /lib/modules/4.4.0-119-generic
+    iptables v1.6.0: can't initialize iptables table `nat': Table does not exist (do you need to insmod?)
+    """
+    assert "kube-proxy" in finding("kernel-module-missing", text).objects
+    assert "kube-proxy" not in finding("kernel-module-missing", NO_SESSION + MODPROBE).objects

@@ -179,3 +179,17 @@ def test_errors_of_a_chinese_machine() -> None:
     curl: (7) Failed connect to 172.30.8.4:6443; 没有到主机的路由
     """
     assert _trials(text) == [("172.30.8.4", 6443, "unreachable")]
+
+
+@pytest.mark.parametrize(
+    ("command", "printed", "source"),
+    [
+        ("curl -sk --interface 10.0.0.2 https://10.96.0.1/healthz", "ok", "10.0.0.2"),
+        ("curl -sk --interface=eth1 https://10.96.0.1/healthz", "ok", "eth1"),
+        ("nc -zv -s 10.0.0.2 10.96.0.1 443", "Connection to 10.96.0.1 443 port [tcp/https] succeeded!", "10.0.0.2"),
+        ("curl -sk https://10.96.0.1/healthz", "ok", ""),
+    ],
+)
+def test_the_address_that_a_trial_left_by(command: str, printed: str, source: str) -> None:
+    (test,) = [fact for fact in facts(printed, command) if isinstance(fact, PortTest)]
+    assert (test.address, test.port, test.source) == ("10.96.0.1", 443, source)

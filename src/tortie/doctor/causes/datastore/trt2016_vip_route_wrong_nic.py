@@ -164,9 +164,10 @@ def not_translated(seen: Seen) -> Finding | None:
 
 
 def answers_now(seen: Seen) -> Finding | None:
-    """The service address was tried from that machine, and answered."""
+    """The service address was tried from that machine, and answered without being told by which address to leave."""
     hosts = {route.host for route in seen.asked}
     tests = [test for test in seen.picture.of(PortTest) if test.address in seen.vips and answered(test)]
+    tests = [test for test in tests if not test.source]
     there = [test for test in tests if test.host in hosts and not test.pod]
     return ruled_out(there[-1:]) if there else None
 

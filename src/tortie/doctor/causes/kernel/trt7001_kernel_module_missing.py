@@ -95,7 +95,14 @@ class Seen:
             named("setting", *options[:3]),
             named("node", self.node),
             named("version", *kernels),
+            named("program", *(["kube-proxy"] if self.asker == "kube-proxy" else [])),
         )
+
+    @property
+    def asker(self) -> str:
+        """Who needs the modules: kube-proxy asks for some of them, too, and its log says so."""
+        asked = [hit.command for hit in (*self.proofs, *self.complaints)]
+        return "kube-proxy" if asked and all("kube-proxy" in command for command in asked) else "Felix"
 
     @property
     def strength(self) -> float:
@@ -153,7 +160,7 @@ def cannot_provide(seen: Seen) -> Finding | None:
     if seen.silent:
         return None
     evidence = (*seen.shown[:2], *seen.complaints[:2], seen.panic)
-    return found(seen.strength, seen.culprits, evidence, modules=seen.modules[:4], node=seen.node)
+    return found(seen.strength, seen.culprits, evidence, modules=seen.modules[:4], node=seen.node, program=seen.asker)
 
 
 def missing(picture: Picture) -> tuple[tuple[str, ...], tuple[object, ...]]:

@@ -85,6 +85,7 @@ class Target(NamedTuple):
     address: str
     port: int
     tool: str
+    source: str = ""  # an address or a link
 
 
 def read(exhibit: Exhibit) -> Iterator[Fact]:
@@ -109,23 +110,27 @@ def targets(command: str) -> list[Target]:
             found.append(Target(device[1], int(device[2]), "/dev/tcp"))
             continue
         for tool in ("curl", "wget"):
-            for url in _URL.finditer(" ".join(words_after(segment, tool))):
-                found.append(Target(url[2].strip("[]"), int(url[3] or _PORTS[url[1]]), tool))
+            words = words_after(segment, tool)
+            source = option(words, "--interface") or option(words, "--bind-address")
+            for url in _URL.finditer(" ".join(words)):
+                found.append(Target(url[2].strip("[]"), int(url[3] or _PORTS[url[1]]), tool, source))
                 break
             else:
-                words = [word for word in words_after(segment, tool) if re.fullmatch(rf"{IP}:\d+(/\S*)?", word)]
-                if words:
-                    address, _, port = words[0].split("/")[0].rpartition(":")
-                    found.append(Target(address, int(port), tool))
+                ends = [word for word in words if re.fullmatch(rf"{IP}:\d+(/\S*)?", word)]
+                if ends:
+                    address, _, port = ends[0].split("/")[0].rpartition(":")
+                    found.append(Target(address, int(port), tool, source))
         words = words_after(segment, "openssl")
         where = option(words, "-connect") if "s_client" in words else ""
         if ":" in where and where.rpartition(":")[2].isdecimal():
             found.append(Target(where.rpartition(":")[0].strip("[]"), int(where.rpartition(":")[2]), "openssl"))
         words = words_after(segment, "nc", "ncat", "netcat", "telnet")
-        plain = [word for word in words if not word.startswith("-")]
+        tool = "telnet" if "telnet" in segment else "nc"
+        source = option(words, "-b" if tool == "telnet" else "-s")
+        plain = [word for word in words if not word.startswith("-") and word != source]
         for address, port in pairwise(plain):
             if port.isdecimal() and not address.isdecimal():
-                found.append(Target(address, int(port), "telnet" if "telnet" in segment else "nc"))
+                found.append(Target(address, int(port), tool, source))
                 break
     return found
 
@@ -157,30 +162,36 @@ def _ports(exhibit: Exhibit, asked: list[Target]) -> Iterator[Fact]:
         placed = _placed(line)
         if placed and (asked or not line[0].isalnum() or ":" in line or "port" in line):
             address, port, words = placed
-            tool = asked[min(turn, len(asked) - 1)].tool if asked else line.split(":")[0].split()[0].lower()
+            target = asked[min(turn, len(asked) - 1)] if asked else Target("", 0, line.split(":")[0].split()[0].lower())
             curl = re.match(r"curl: \((\d+)\)", line)
             result = meaning(words) or (_CURL.get(curl[1], "closed") if curl else "")
             if not result:
                 continue
-            address = address or (asked[min(turn, len(asked) - 1)].address if asked else "")
-            port = port or (asked[min(turn, len(asked) - 1)].port if asked else 0)
-            if port:
-                yield PortTest(exhibit.place(index), address.strip("[]"), port, result, exhibit.host, tool, line)
+            target = target._replace(address=(address or target.address).strip("[]"), port=port or target.port)
+            if target.port:
+                yield _tried(exhibit, index, target, result, line)
                 turn, answered = turn + (not line.startswith("*")), True
             continue
         bare = _bare(line)
         if bare:
             result, said = bare
-            target = next((t for t in asked if said and str(t.port) == said), None)
-            target = target or (asked[min(turn, len(asked) - 1)] if asked else None)
-            if target and (target.tool != "curl" or not line.startswith("CONNECTED")):
-                port = int(said) if said.isdecimal() and said else target.port
-                yield PortTest(exhibit.place(index), target.address, port, result, exhibit.host, target.tool, line)
+            meant = next((t for t in asked if said and str(t.port) == said), None)
+            meant = meant or (asked[min(turn, len(asked) - 1)] if asked else None)
+            if meant and (meant.tool != "curl" or not line.startswith("CONNECTED")):
+                port = int(said) if said.isdecimal() else meant.port
+                yield _tried(exhibit, index, meant._replace(port=port), result, line)
                 turn, answered = turn + 1, True
     if not answered and (web or ("$?" in exhibit.command and asked)):
         yield from _http(exhibit, web or asked)
     elif asked and not answered:
         yield from _silent(exhibit, asked)
+
+
+def _tried(exhibit: Exhibit, index: int, target: Target, result: str, line: str) -> PortTest:
+    return PortTest(
+        exhibit.place(index), target.address, target.port, result, exhibit.host, target.tool, line,
+        source=target.source,
+    )  # fmt: skip
 
 
 def _placed(line: str) -> tuple[str, int, str] | None:
@@ -225,8 +236,7 @@ def _http(exhibit: Exhibit, asked: list[Target]) -> Iterator[Fact]:
         if not got:
             continue
         if turn not in done or not got.exit:
-            place = exhibit.place(index)
-            yield PortTest(place, target.address, target.port, got.result, exhibit.host, target.tool, line)
+            yield _tried(exhibit, index, target, got.result, line)
         done.add(turn)
         turn += got.exit or not form.exits
     web = asked[0].tool in ("curl", "wget")
@@ -234,9 +244,7 @@ def _http(exhibit: Exhibit, asked: list[Target]) -> Iterator[Fact]:
         index, line = lines[0]
         if not line.startswith(("^C", "bash:", "-bash:", "sh:", "Error", "error", "command terminated")):
             ok = line.startswith(("ok", '{"health"'))
-            result = "http-200" if ok else "open"
-            target = asked[0]
-            yield PortTest(exhibit.place(index), target.address, target.port, result, exhibit.host, target.tool, line)
+            yield _tried(exhibit, index, asked[0], "http-200" if ok else "open", line)
 
 
 def _loud(said: str) -> Answer | None:
@@ -252,10 +260,7 @@ def _silent(exhibit: Exhibit, asked: list[Target]) -> Iterator[Fact]:
     """`Trying 10.0.0.1...` and then only ^C: nothing came back."""
     for index, line in rows(exhibit):
         if line.startswith("Trying ") and asked[0].tool == "telnet":
-            target = asked[0]
-            yield PortTest(
-                exhibit.place(index), target.address, target.port, "timeout", exhibit.host, target.tool, line
-            )
+            yield _tried(exhibit, index, asked[0], "timeout", line)
             return
 
 
