@@ -30,3 +30,16 @@ def test_the_file_that_sets_it_is_named() -> None:
     answer = finding("rpf-loose", text)
     assert answer.strength >= 0.95
     assert "/etc/sysctl.d/60-site.conf" in answer.objects
+
+
+def test_where_kubectl_was_typed_is_not_where_it_happened() -> None:
+    text = """
+    [root@m1 ~]# kubectl get pods -n kube-system -o wide | grep calico-node
+    calico-node-4kd7x   1/1   Running            0              3d   10.32.0.1   m1   <none>   <none>
+    calico-node-zq8vp   0/1   CrashLoopBackOff   31 (2m ago)    3d   10.32.0.2   w1   <none>   <none>
+    [root@m1 ~]# kubectl -n kube-system logs calico-node-zq8vp --tail=1
+    2026-04-01 10:59:59.000 [FATAL][98] felix/int_dataplane.go 1035: Kernel's RPF check is set to 'loose'.  This would allow endpoints to spoof their IP address.
+    """  # noqa: E501
+    objects = finding("rpf-loose", text).objects
+    assert "w1" in objects
+    assert "m1" not in objects

@@ -260,7 +260,7 @@ def failing(picture: Picture) -> bool:
 
 def node_of(hits: list[Hit], picture: Picture) -> str:
     """The node a symptom was seen on: the host of the hit, or the kubelet that reported."""
-    named = [hit.host for hit in hits if hit.host]
+    named = [hit.host for hit in hits if hit.host and "kubectl" not in hit.command]
     named += [event.host for event in sandbox_events(picture) if event.host]
     return named[0] if named else ""
 

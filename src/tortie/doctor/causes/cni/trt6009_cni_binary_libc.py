@@ -63,7 +63,8 @@ class Seen:
     @cached_property
     def node(self) -> str:
         hits = [*self.libraries, *self.no_loader]
-        hosts = [hit.host for hit in hits] + [event.host for event in self.picture.events("FailedCreatePodSandBox")]
+        hosts = [hit.host for hit in hits if "kubectl" not in hit.command]
+        hosts += [event.host for event in self.picture.events("FailedCreatePodSandBox")]
         return next((host for host in hosts if host), "")
 
 

@@ -57,7 +57,7 @@ class Seen:
             Culprit("program", "ipset"),
             named("rule", *foreign[:8]),
             named("version", self.own, *(row["version"] for row in self.installed[:1])),
-            named("node", self.node, *(hit.host for hit in self.hits)),
+            named("node", self.node),
             named("version", *kernels),
         )
 

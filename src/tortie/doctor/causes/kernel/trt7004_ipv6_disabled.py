@@ -40,7 +40,7 @@ class Seen:
             named("setting", "ipv6.disable=1" if self.boot else ""),
             Culprit("module", "ip6_tables"),
             Culprit("program", "ip6tables"),
-            named("node", self.node, *(hit.host for hit in self.failing[:1])),
+            named("node", self.node),
         )
 
 

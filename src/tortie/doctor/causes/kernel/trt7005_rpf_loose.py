@@ -34,7 +34,7 @@ def refused(seen: Seen) -> Finding | None:
     file = setting.owner if setting and setting.scope == "sysctl-file" else ""
     hosts = [said_on(seen.picture, hit).strip("?") for hit in seen.hits[:1]]
     node = node_of(seen.picture, *hosts, setting.host if setting else "")
-    who = culprits(Culprit("setting", KEY), named("node", node, seen.hits[0].host), named("file", file))
+    who = culprits(Culprit("setting", KEY), named("node", node), named("file", file))
     strength = PROVEN if setting else STRONG
     return found(strength, who, (seen.setting, *seen.hits[:2]), setting=KEY, node=node, file=file)
 

@@ -19,7 +19,7 @@ from tortie.doctor.causes.cause import (
     ruled_out,
 )
 from tortie.doctor.causes.culprits import Culprit, culprits, named
-from tortie.doctor.causes.kernel.whose_node import elsewhere, node_of
+from tortie.doctor.causes.kernel.whose_node import elsewhere, node_of, said_on
 from tortie.doctor.causes.underlay.traffic_evidence import Row, rows, trouble
 from tortie.doctor.picture.facts import Setting
 from tortie.doctor.picture.picture import Picture
@@ -83,7 +83,8 @@ def preflight(seen: Seen) -> Finding | None:
     hit = seen.picture.hit(PREFLIGHT)
     if hit is None:
         return None
-    return found(LIKELY, culprits(Culprit("setting", KEY), named("node", hit.host)), (hit,), node=hit.host)
+    node = said_on(seen.picture, hit).strip("?")
+    return found(LIKELY, culprits(Culprit("setting", KEY), named("node", node)), (hit,), node=node)
 
 
 def off_on_a_link(seen: Seen) -> Finding | None:
