@@ -207,7 +207,7 @@ def test_an_unknown_host_name_is_said_to_be_unknown() -> None:
         store = opened("http://no-such-host.invalid:2379")
         try:
             with pytest.raises(Unreachable, match=r"host name no-such-host\.invalid is not known"):
-                await store.get("/a", timeout_s=1)
+                await store.get("/a", timeout_s=30)
         finally:
             await store.close()
 

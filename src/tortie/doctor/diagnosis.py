@@ -100,6 +100,7 @@ class Diagnosis(NamedTuple):
     not_shown: tuple[Area, ...] = ()  # what nobody looked at
     unexplained: tuple[Unexplained, ...] = ()  # the worst first
     remark: Words | None = None  # why nothing is claimed: none of the known causes, or too little was shown
+    of_cluster: bool = True  # whether anything in it comes from a cluster
 
     @property
     def exit_code(self) -> int:

@@ -17,6 +17,8 @@ from tortie.host.netlink import Message, Netlink, attribute, attributes_in, numb
 from tortie.model.network import CIDR, IP, Address, HostNetwork, Interface, Network, Route
 
 TIMEOUT_S: Final = 2.0
+# Of whoever makes and removes many namespaces: while the kernel ends one, nobody on the machine gets an answer.
+PATIENCE_S: Final = 20.0
 
 NEW_LINK, DELETED_LINK, _GET_LINK = 16, 17, 18
 NEW_ADDRESS, DELETED_ADDRESS, _GET_ADDRESS = 20, 21, 22

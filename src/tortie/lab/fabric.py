@@ -14,7 +14,7 @@ from ipaddress import IPv4Address, IPv6Address
 from typing import Final, NamedTuple
 
 from tortie.host import wiring
-from tortie.host.links import links, observe
+from tortie.host.links import PATIENCE_S, links, observe
 from tortie.host.namespaces import (
     Inside,
     Mark,
@@ -179,12 +179,12 @@ class Fabric:
     def _door(self, machine: str) -> tuple[Netlink, dict[str, int]]:
         """A socket in the machine, and the indexes of its links."""
         with Inside(self.places[machine].namespaces):
-            return Netlink(), {link.name: link.index for link in links()}
+            return Netlink(), {link.name: link.index for link in links(PATIENCE_S)}
 
     def _connect(self, cables: Iterable[tuple[str, Cable]], switches: Netlink, deadline: float) -> None:
         assert self._switches
         with Inside(self._switches.namespaces):
-            indexes = {link.name: link.index for link in links()}
+            indexes = {link.name: link.index for link in links(PATIENCE_S)}
         requests: list[Request] = []
         for machine, cable in cables:
             port = port_name(machine, cable.nic)

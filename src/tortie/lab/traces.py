@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import Final, NamedTuple
 from zlib import crc32
 
-from tortie.host.links import links
+from tortie.host.links import PATIENCE_S, links
 from tortie.host.namespaces import Mark, mark
 from tortie.model.errors import TortieError
 
@@ -47,7 +47,7 @@ def remains(folder: str, marks: Collection[Mark] = (), link_names: Collection[st
         tuple(processes),
         tuple(holders),
         tuple(_mounts(wanted, folder)),
-        tuple(link.name for link in links() if link.name in link_names) if link_names else (),
+        tuple(link.name for link in links(PATIENCE_S) if link.name in link_names) if link_names else (),
         tuple(_cgroups(cgroup_name(folder))),
         tuple(_files(folder)),
     )

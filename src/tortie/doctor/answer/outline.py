@@ -69,8 +69,7 @@ class _Parts:
         if diagnosis.verdict == "undetermined":
             if diagnosis.remark:
                 return self._sentence(diagnosis.remark.to(self._language))
-            seen = diagnosis.causes or diagnosis.symptoms or diagnosis.checked
-            return self._label("no-claim" if seen else "no-evidence")
+            return self._label("no-claim" if diagnosis.of_cluster else "no-evidence")
         first = diagnosis.causes[0]
         return f"{first.cause.code} {first.cause.id}{self._colon}{first.cause.name.to(self._language)}"
 

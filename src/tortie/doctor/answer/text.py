@@ -56,7 +56,12 @@ class _Text:
     def _line(self, line: Line, number: int) -> list[str]:
         if line.kind == "command":
             # A command is one to be copied: it is never broken, however long.
-            return [f"     {self._in('$', 'dim')} {self._in(row, 'command')}" for row in line.text.splitlines()]
+            first, *rest = line.text.splitlines()
+            # What is copied must still be what was meant: a document begins at the left, and so does its end.
+            return [
+                f"     {self._in('$', 'dim')} {self._in(first, 'command')}",
+                *(self._in(r, "command") for r in rest),
+            ]
         if line.kind == "quote":
             return self._quote(line, _DEEP if line.deep else "")
         if line.kind == "number":

@@ -42,6 +42,11 @@ def standing_complaints(picture: Picture) -> list[Statement]:
     return [one for one in picture.said("suffers") if not _repaired(one, picture) and not _denied(one, picture)]
 
 
+def is_over(complaint: Statement, picture: Picture) -> bool:
+    """Told in the past tense, and behind it that all is well; for a cluster that is shown to be so."""
+    return _in_the_past_tense(complaint.text) and bool(_later(complaint, picture.said("says-well")))
+
+
 def _repaired(complaint: Statement, picture: Picture) -> bool:
     past = of_the_past(complaint.text)
     if not past and not _in_the_past_tense(complaint.text):

@@ -31,9 +31,9 @@ class Doubts:
         self._left = unexplained(picture, now, accounted) if about_a_cluster(picture) else ()
         self._covers, self._missing = looked_at(picture, now)
         self._picture, self._candidates, self._seen, self._known = picture, candidates, seen, known
-        self._quiet = not candidates and now.well and not any(s.current and s.kind != ELSEWHERE for s in seen)
+        self._quiet = not candidates and not any(s.current and s.kind != ELSEWHERE for s in seen)
         self._fits = any(finding.strength > HINT for _, finding in candidates)
-        self.healthy = self._quiet and not self._left and broad(picture, now, self._covers)
+        self.healthy = self._quiet and now.well and not self._left and broad(picture, now, self._covers)
 
     def added(self, diagnosis: Diagnosis, quotes: Quotes) -> Diagnosis:
         for line in self._left:
@@ -43,6 +43,7 @@ class Doubts:
             not_shown=self._missing,
             unexplained=self._left,
             remark=self._remark(),
+            of_cluster=about_a_cluster(self._picture),
             next=() if self.healthy else (self._ask(),),
             evidence=quotes.all(),
         )
@@ -51,7 +52,7 @@ class Doubts:
         return next_question(self._candidates, self._seen, self._picture, self._covers, self._left)
 
     def _remark(self) -> Words | None:
-        if self._quiet and not self._left and not self.healthy:
+        if self._quiet and not self._left and not self.healthy and about_a_cluster(self._picture):
             return Words(
                 "what is shown is well, but it is too little to call the cluster healthy",
                 "所示部分均正常，但覆盖面太小，不足以判定集群健康",

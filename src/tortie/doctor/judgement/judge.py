@@ -10,6 +10,7 @@ from tortie.doctor.causes.cause import LIKELY, PROVEN, Cause, Finding
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.diagnosis import Answer, Diagnosis, Excluded, Question, Symptom, Verdict
 from tortie.doctor.judgement.answered import left_of
+from tortie.doctor.judgement.complaints import is_over
 from tortie.doctor.judgement.doubts import Doubts
 from tortie.doctor.judgement.evidence import Quotes, not_understood
 from tortie.doctor.judgement.filling import asked, common_values
@@ -52,7 +53,7 @@ def judge(picture: Picture, causes: Iterable[Cause] | None = None) -> Diagnosis:
     found = [pair for pair in findings if pair[1].state == "found"] if about_a_cluster(picture) else []
     asides = [pair for pair in found if pair[1].aside]
     claims = [pair for pair in found if pair[1].strength >= LIKELY and not pair[1].aside]
-    claims = _without_consequences(claims if _complaint(picture) else _fitting(claims, seen, now))
+    claims = _without_consequences(claims if _complaint(picture, now) else _fitting(claims, seen, now))
     claims = _on_a_sound_machine(claims, picture)
     claims.sort(key=lambda pair: _rank(pair, seen))
     quotes = Quotes(picture)
@@ -93,12 +94,13 @@ def _on_a_sound_machine(claims: list[Found], picture: Picture) -> list[Found]:
     ]
 
 
-def _complaint(picture: Picture) -> bool:
+def _complaint(picture: Picture, now: Standing) -> bool:
     """Somebody says that something is broken, and does not only ask whether it is."""
     told = [
         said
         for said in picture.said(*_BROKEN)
         if not said.text.rstrip().endswith(_ASKING) and not asks_inside(said.text)
+        if not (now.well and is_over(said, picture))
     ]
     return bool(told) and not picture.said("asks-if-normal")
 

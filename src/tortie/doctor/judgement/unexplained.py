@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from tortie.doctor.diagnosis import Unexplained
-from tortie.doctor.judgement.complaints import standing_complaints
+from tortie.doctor.judgement.complaints import is_over, standing_complaints
 from tortie.doctor.judgement.components import NODE, PATH, PERSON, POD, POOLS, Owners, look_at
 from tortie.doctor.judgement.grave_lines import HARMLESS, grave_lines
 from tortie.doctor.judgement.passing import Passing, is_settled
@@ -248,5 +248,5 @@ def _complaints(picture: Picture, now: Standing) -> Iterator[Unexplained]:
     """What people say to be broken now, unless it is about a pod whose trouble is its own."""
     own = {_BASE.sub("", name).lower() for name in elsewhere(picture, now)}
     for said in standing_complaints(picture):
-        if not any(name in said.text.lower() for name in own):
+        if not any(name in said.text.lower() for name in own) and not (now.well and is_over(said, picture)):
             yield Unexplained("complaint", said.text, said.place, "", PERSON)

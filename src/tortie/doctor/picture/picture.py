@@ -123,9 +123,14 @@ class Picture:
     @remembered
     def commands(self, *words: str) -> list[Exhibit]:
         """Exhibits whose command contains all of these words, as the command line has them. Where none is shown, the
-        form of the output stands for it."""
+        form of the output stands for it. What does not count is not among them."""
         shown = ((exhibit, exhibit.command or exhibit.form) for exhibit in self.exhibits)
-        return [exhibit for exhibit, command in shown if command and all(word in command for word in words)]
+        asked = [exhibit for exhibit, command in shown if command and all(word in command for word in words)]
+        return [exhibit for exhibit in asked if self._counts(exhibit)]
+
+    def _counts(self, exhibit: Exhibit) -> bool:
+        out = self.left_out.get(exhibit.source)
+        return not out or not exhibit.lines or any(exhibit.number(i) not in out for i in range(len(exhibit.lines)))
 
     @remembered
     def numbers(self, *words: str) -> list[Number]:

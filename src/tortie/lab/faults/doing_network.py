@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from tortie.host import wiring
 from tortie.host.kernel_settings import read_setting, write_setting
-from tortie.host.links import links
+from tortie.host.links import PATIENCE_S, links
 from tortie.host.netlink import Netlink
 from tortie.lab.failures import Phrase, at, phrase
 from tortie.lab.faults.deed_forms import touched
@@ -204,7 +204,7 @@ def nft_tables() -> list[str]:
 
 def link_state(link: str) -> dict[str, Any] | None:
     """All that can be put back, as `ip` tells it. None when there is no such link."""
-    there = {each.name: each for each in links()}
+    there = {each.name: each for each in links(PATIENCE_S)}
     if link not in there:
         return None
     found = there[link]
@@ -267,7 +267,7 @@ def _told(*words: str) -> list[dict[str, Any]]:
 
 
 def _names() -> set[str]:
-    return {link.name for link in links()}
+    return {link.name for link in links(PATIENCE_S)}
 
 
 def _soon() -> float:

@@ -161,3 +161,16 @@ def test_what_the_question_asks_for_is_understood() -> None:
     answer = finding(ID, f"$ {command}\nm1\nm1\nw1\nw1\nw2\nw1\n")
     assert answer.strength >= LIKELY
     assert {"w1", "w2"} <= set(answer.objects)
+
+
+def test_the_name_in_a_template_is_nobodys_name() -> None:
+    text = """
+    VMs that are rolled out from a template.
+    $ kubectl get nodes
+    NAME   STATUS   ROLES    AGE     VERSION
+    w105   Ready    <none>   3h24m   v1.30.4
+    w21    Ready    <none>   188d    v1.30.4
+    root@builder:/mnt# cat var/lib/calico/nodename
+    w21
+    """
+    assert finding("duplicate-nodename", text).state != "found"

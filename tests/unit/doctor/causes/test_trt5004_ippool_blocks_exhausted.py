@@ -137,3 +137,25 @@ def test_a_block_of_a_node_that_is_not_there_may_be_a_leak() -> None:
     text = LOG + OWNED.replace("{second}", "gw7")
     assert finding("ippool-blocks-exhausted", text).strength < 0.8
     assert finding("ipam-leak", text).state != "ruled-out"
+
+
+def test_with_strict_affinity_nobody_borrows_from_the_only_block() -> None:
+    text = """
+    $ kubectl describe pod -n telco sbc-0 | tail -1
+      Warning  FailedCreatePodSandBox  2s (x55 over 12m)  kubelet  Failed to create pod sandbox: rpc error: code = Unknown desc = failed to setup network for sandbox "5a0c": plugin type="calico" failed (add): failed to request IPv4 addresses: Assigned 0 out of 1 requested IPv4 addresses; No more free affine blocks and strict affinity enabled
+    $ calicoctl ipam show --show-blocks
+    +----------+----------------+-----------+------------+--------------+
+    | GROUPING |      CIDR      | IPS TOTAL | IPS IN USE |   IPS FREE   |
+    +----------+----------------+-----------+------------+--------------+
+    | IP Pool  | 10.42.0.0/16   |     65536 | 61 (0%)    | 65475 (100%) |
+    | Block    | 10.42.17.0/26  |        64 | 19 (30%)   | 45 (70%)     |
+    | IP Pool  | 172.29.60.0/26 |        64 | 2 (3%)     | 62 (97%)     |
+    | Block    | 172.29.60.0/26 |        64 | 2 (3%)     | 62 (97%)     |
+    +----------+----------------+-----------+------------+--------------+
+    """
+    answer = finding("ippool-blocks-exhausted", text)
+    assert answer.strength >= 0.9
+    assert answer.objects[0] == "172.29.60.0/26"
+    assert (
+        finding("ippool-blocks-exhausted", text.replace("2 (3%)     | 62 (97%)", "64 (100%)  | 0 (0%) ")).strength < 0.9
+    )

@@ -101,3 +101,19 @@ def test_either_of_them_is_strong() -> None:
 def test_without_trouble_it_stays_an_aside() -> None:
     answer = finding("cidr-overlap", NODES + pool("10.244.0.0/16") + BLACKHOLE)
     assert (answer.state, answer.aside) == ("found", True)
+
+
+def test_a_name_server_inside_of_the_pool_never_answers_pods() -> None:
+    text = """
+    [root@m1 ~]# cat /etc/resolv.conf
+    nameserver 100.100.2.136
+    [root@m1 ~]# kubectl -n kube-system logs coredns-66bff467f8-7hx2m --tail=1
+    [ERROR] plugin/errors: 2 example.com. A: read udp 100.112.61.199:60114->100.100.2.136:53: i/o timeout
+    [root@m1 ~]# calicoctl get ippool -o wide
+    NAME                  CIDR            NAT    IPIPMODE   VXLANMODE   DISABLED   SELECTOR
+    default-ipv4-ippool   100.64.0.0/10   true   Always     Never       false      all()
+    """
+    answer = finding("cidr-overlap", text)
+    assert answer.strength >= 0.9
+    assert {"100.64.0.0/10", "100.100.2.136"} <= set(answer.objects)
+    assert finding("cidr-overlap", text.replace("100.64.0.0/10", "10.20.0.0/16")).state != "found"

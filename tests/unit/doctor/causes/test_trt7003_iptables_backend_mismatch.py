@@ -80,3 +80,23 @@ def test_felix_has_changed_sides_and_left_rules_behind() -> None:
     answer = finding("iptables-backend-mismatch", text.format(legacy=890, nft=4))
     assert answer.strength >= 0.9
     assert finding("iptables-backend-mismatch", text.format(legacy=4, nft=890)).state == "ruled-out"
+
+
+def test_rules_of_a_node_shown_for_comparison_are_not_counted_with_them() -> None:
+    text = """
+    root@w5:~# iptables --version
+    iptables v1.8.7 (nf_tables)
+    root@w5:~# iptables-save | grep -c cali
+    0
+    root@w5:~# iptables-save | grep -c KUBE-
+    611
+    root@w5:~# iptables-save | tail -1
+    # Warning: iptables-legacy tables present, use iptables-legacy-save to see them
+    root@w1:~# iptables --version
+    iptables v1.8.4 (legacy)
+    root@w1:~# iptables-save | grep -c cali
+    498
+    """
+    answer = finding("iptables-backend-mismatch", text)
+    assert answer.strength >= 0.95
+    assert "w5" in answer.objects

@@ -66,3 +66,18 @@ core@fl-3 ~ $ networkctl status cali0a1b2c3d4e5
                  State: routable (configured)
 """
     assert "/run/systemd/network/zz-default.network" in finding("networkmanager-interference", text).objects
+
+
+def test_any_service_that_takes_the_links_down() -> None:
+    text = """
+    root@wk-21:~# ip -br link | grep cali
+    cali5c6f0e2b971@if4 DOWN           ee:ee:ee:ee:ee:ee <BROADCAST,MULTICAST>
+    root@wk-21:~# journalctl -u netscript | tail -1
+    May 28 06:22:10 wk-21 netscript[40213]: Interface cali5c6f0e2b971 not configured, taking it down.
+    """
+    answer = finding("networkmanager-interference", text)
+    assert answer.strength >= 0.95
+    assert answer.objects[0] == "netscript"
+    gone = text.replace("netscript[40213]: Interface cali5c6f0e2b971 not configured, taking it down.",
+                        "dhcpcd[812]: cali5c6f0e2b971: removing interface")  # fmt: skip
+    assert finding("networkmanager-interference", gone).state != "found"

@@ -84,3 +84,19 @@ real    0m0.021s
     answer = finding("vxlan-checksum-offload", text)
     assert answer.strength >= 0.9
     assert "vxlan.calico" in answer.objects
+
+
+def test_sums_inside_of_the_tunnel_that_the_receiver_refuses() -> None:
+    text = """
+    # tcpdump -ni ens1f0 -vv 'udp port 4789 and host 10.80.2.18'
+        10.80.2.18.47213 > 10.80.2.13.4789: [udp sum ok] VXLAN, flags [I] (0x08), vni 4096
+    IP (tos 0x0, ttl 63, id 50122, offset 0, flags [DF], proto TCP (6), length 1109)
+        10.42.140.77.41522 > 10.42.91.14.50051: Flags [P.], cksum 0x3a41 (incorrect -> 0xc19e), seq 1:1058, ack 1, win 502, length 1057
+    # kubectl exec srv -- nstat -az TcpInCsumErrors
+    TcpInCsumErrors                 18834              0.0
+    # ethtool -i ens1f0
+    driver: i40e
+    """  # noqa: E501
+    assert finding("vxlan-checksum-offload", text).strength >= 0.9
+    counted_none = text.replace("18834", "0")
+    assert finding("vxlan-checksum-offload", counted_none).strength < 0.8  # a sender sees the same

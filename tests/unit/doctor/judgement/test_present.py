@@ -113,3 +113,23 @@ def test_an_internal_ip_is_the_entry_of_that_type() -> None:
     )
     pods = PODS.replace("0/1", "1/1")
     assert picture(first + pods).internal_ips()["n1"] == "10.0.0.1"
+
+
+def test_what_people_tell_of_then_beside_a_cluster_that_is_well_is_over() -> None:
+    then = (
+        "To recall, all calico-node pods had been stuck at 0/1 on\n\n"
+        "> felix/ipsets.go 569: Bad return code from 'ipset list'. stderr=\"ipset v7.11: Kernel and userspace "
+        'incompatible: settype hash:ip,port with revision 7 not supported by userspace.\\n"\n\n'
+        "This is how it looks today:\n\n"
+    )
+    content = "\nIngress and everything else: all good.\n"
+    assert verdict(then + WELL + content) == "healthy"
+    assert verdict(then.replace("had been stuck", "are stuck") + WELL + content) != "healthy"
+
+
+def test_a_little_that_is_well_is_called_so() -> None:
+    answer = judge(picture("$ calicoctl ipam check | tail -1\nCheck complete; found 0 problems.\n"))
+    assert answer.verdict == "undetermined"
+    assert answer.remark is not None
+    assert "too little" in answer.remark.en
+    assert not judge(picture("Dear all, lunch is at noon.\n")).of_cluster

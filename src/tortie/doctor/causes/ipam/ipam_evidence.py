@@ -29,6 +29,7 @@ NO_IPS_IN_POOLS: Final = Sign("ipam-no-ips-in-pools", "No IPs available in pools
 NO_FREE_POOL_BLOCKS: Final = Sign("ipam-no-free-pool-blocks", "No free IP pool blocks")
 NO_FREE_BLOCKS: Final = Sign("ipam-no-free-blocks", "No free blocks available for allocation")
 RAN_OUT_OF_AFFINE: Final = Sign("ipam-ran-out-of-affine", "Ran out of existing affine blocks for host")
+STRICT: Final = Sign("ipam-strict-affinity", "No more free affine blocks and strict affinity enabled")
 BLOCK_LIMIT: Final = Sign("ipam-block-limit", "cannot allocate new block due to per host block limit")
 BLOCK_LIMIT_REACHED: Final = Sign("ipam-block-limit-reached", "limit of <n> blocks reached for this node")
 
@@ -53,7 +54,7 @@ RELEASE_NOT_EMPTY: Final = Sign(
 
 EXHAUSTION: Final = (
     AUTOASSIGN_FAILED, ALLOCATED_ONLY, ASSIGNED_OUT_OF, NO_IPS_IN_POOLS, NO_FREE_POOL_BLOCKS, NO_FREE_BLOCKS,
-    RAN_OUT_OF_AFFINE, BLOCK_LIMIT, BLOCK_LIMIT_REACHED,
+    RAN_OUT_OF_AFFINE, STRICT, BLOCK_LIMIT, BLOCK_LIMIT_REACHED,
 )  # fmt: skip
 NUMBERS: Final = (
     CHECK_LEAKED, CHECK_UNALLOCATED, CHECK_OUTSIDE, CHECK_HANDLES, CHECK_DONE, CHECK_BLOCKS, CHECK_USING,
@@ -150,7 +151,7 @@ def numbers(picture: Picture) -> Numbers:
     cidr = use.cidr if use else pool.cidr if pool else _pool_named(picture)
     dead_owners = _dead_owners(picture)
     return Numbers(
-        pool, use, cidr, capacity(pool, cidr, picture), _blocks(picture), counted(picture, "blockaffinit"),
+        pool, use, cidr, capacity(pool, cidr, picture), _blocks(picture, cidr), counted(picture, "blockaffinit"),
         _nodes(picture), _pods(picture, cidr, use), _from(picture, CHECK_LEAKED), _from(picture, CHECK_DONE),
         dead_owners, _dead(picture),
     )  # fmt: skip
@@ -186,7 +187,8 @@ def _from(picture: Picture, sign: Sign) -> Count | None:
     return Count(int(float(hits[-1].value("n"))), hits[-1].place) if hits else None
 
 
-def _blocks(picture: Picture) -> Count | None:
+def _blocks(picture: Picture, pool: str) -> Count | None:
+    """Of that pool, where they are listed one by one."""
     numbered = [
         count
         for command, count in answers(picture)
@@ -194,6 +196,7 @@ def _blocks(picture: Picture) -> Count | None:
         if "comm " not in command
     ]
     rows = [use for use in picture.of(PoolUse) if use.grouping.lower().startswith("block")]
+    rows = [row for row in rows if not pool or within(row.cidr, pool)]
     if numbered:
         return numbered[-1]
     return Count(len(rows), rows[0].place) if rows else _from(picture, CHECK_BLOCKS)

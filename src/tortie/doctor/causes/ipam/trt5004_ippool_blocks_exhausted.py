@@ -15,6 +15,7 @@ from tortie.doctor.causes.ipam.ipam_evidence import (
     NO_FREE_POOL_BLOCKS,
     NUMBERS,
     RAN_OUT_OF_AFFINE,
+    STRICT,
     exhaustion,
     numbers,
     owners_alive,
@@ -35,6 +36,7 @@ class Seen:
         self.taken = self.known.blocks or self.known.affinities
         self.limit = picture.hits(BLOCK_LIMIT, BLOCK_LIMIT_REACHED)
         self.blocks = picture.hits(NO_FREE_POOL_BLOCKS, NO_FREE_BLOCKS, RAN_OUT_OF_AFFINE)
+        self.strict = picture.hits(STRICT)
         self.culprits = culprits(self.known.culprits, BLOCK_SIZE)
         self.alive = owners_alive(picture)
         self.evidence = (*self.known.places, *self.alive[:1], *self.hits[:2])
@@ -82,6 +84,15 @@ def all_taken(seen: Seen) -> Finding | None:
     )  # fmt: skip
 
 
+def none_to_borrow(seen: Seen) -> Finding | None:
+    """IPAM says so itself, and addresses are free: they lie in blocks of other nodes."""
+    known = seen.known
+    if not seen.strict or not known.roomy or known.use is None:
+        return None
+    evidence = (*seen.strict[:1], *known.places, *seen.alive[:1])
+    return found(STRONG, seen.culprits, evidence, cidr=known.cidr, used=known.use.used, total=known.use.total)
+
+
 def many_free(seen: Seen) -> Finding | None:
     capacity, taken = seen.known.capacity, seen.taken
     free = capacity and taken and taken.value < capacity // 2
@@ -120,7 +131,8 @@ CAUSE = Cause(
     signs=(*EXHAUSTION, *NUMBERS),
     look=Seen,
     rules=(
-        held_by_the_gone, host_limit, addresses_used_up, fewer_blocks_than_nodes, all_taken, many_free, no_block,
+        held_by_the_gone, host_limit, addresses_used_up, fewer_blocks_than_nodes, none_to_borrow, all_taken,
+        many_free, no_block,
     ),
     fix=fix,
 )  # fmt: skip

@@ -11,6 +11,7 @@ from tortie.doctor.causes.cause import LIKELY, PROVEN, STRONG, Cause, Do, Findin
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.datastore.api_evidence import RULE_SIGNS, VIP_SIGNS, troubles, vip_rules, vips
 from tortie.doctor.causes.ipam.further_pool import like_the_first
+from tortie.doctor.causes.ipam.trt5012_nat_outgoing_off import UPSTREAM
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.ways import set_agent_env
 from tortie.doctor.lazily import lazily
@@ -42,7 +43,7 @@ class Range(NamedTuple):
 
 
 class Overlap(NamedTuple):
-    kind: str  # pods-nodes, services-nodes, services-pods, pods-service
+    kind: str  # pods-nodes, pods-outside, services-nodes, services-pods, pods-service
     range: str
     other: str  # address or range inside it
     places: tuple[Place, ...]
@@ -107,6 +108,12 @@ def _host_addresses(picture: Picture) -> list[tuple[str, str, Place]]:
     return [*nodes, *agents, *links]
 
 
+def _name_servers(picture: Picture) -> list[tuple[str, str, Place]]:
+    """Those that machines are told to ask; clouds have them in ranges that look free, like 100.64.0.0/10."""
+    pods = {pod.ip for pod in picture.of(Pod)}
+    return [(s.value, "", s.place) for s in picture.settings("nameserver", "resolv.conf") if s.value not in pods]
+
+
 def _inside(address: str, network: IPv4Network) -> bool:
     try:
         return ip_address(address) in network
@@ -118,6 +125,7 @@ def overlaps(picture: Picture) -> list[Overlap]:
     pods, services, hosts = pod_ranges(picture), service_ranges(picture), _host_addresses(picture)
     return [
         *_over_nodes("pods-nodes", pods, hosts),
+        *_over_nodes("pods-outside", pods, _name_servers(picture)),
         *_over_nodes("services-nodes", services, hosts),
         *_over_services(picture, pods, services),
         *_pods_in_services(picture, services, {address for address, _, _ in hosts}),
@@ -200,9 +208,24 @@ class Seen:
         silent = [trouble for trouble in self.troubles if trouble.how != "refused"]
         return [*(ping for ping in self.picture.of(Ping) if not ping.ok), *silent]
 
+    @cached_property
+    def unanswered(self) -> list[object]:
+        """Trials of the address from pods, or from nobody knows where."""
+        asked = [hit for hit in self.picture.hits(UPSTREAM) if hit.value("ip_server") == self.clash.other]
+        pings = [ping for ping in self.picture.of(Ping) if not ping.ok and ping.address == self.clash.other]
+        return [*asked, *(ping for ping in pings if ping.pod or not ping.host)]
+
     @property
     def evidence(self) -> tuple[object, ...]:
-        shown = (*self.clash.places, *self.claimed[:1], *self.avoided[:1], *self.from_pods[:2], *self.failing[:1])
+        silent = self.unanswered[:2] if self.clash.kind == "pods-outside" else ()
+        shown = (
+            *self.clash.places,
+            *silent,
+            *self.claimed[:1],
+            *self.avoided[:1],
+            *self.from_pods[:2],
+            *self.failing[:1],
+        )
         return (*shown, *self.tried[:1], *self.stuck[:2])
 
     @property
@@ -226,6 +249,13 @@ def disjoint(seen: Seen) -> Finding | None:
 def pods_fail(seen: Seen) -> Finding | None:
     fits = seen.clashes and seen.from_pods and seen.served
     return _overlap(seen, PROVEN if seen.healthy else STRONG) if fits else None
+
+
+def name_server_silent(seen: Seen) -> Finding | None:
+    """What lies in a pool is looked for among pods, and leaves without NAT: it never answers."""
+    if not seen.clashes or seen.clash.kind != "pods-outside" or not seen.unanswered:
+        return None
+    return _overlap(seen, PROVEN if seen.healthy else STRONG)
 
 
 def address_in_block(seen: Seen) -> Finding | None:
@@ -267,7 +297,7 @@ def _overlap(seen: Seen, strength: float) -> Finding:
 
 
 def fix(picture: Picture, finding: Finding) -> Iterator[Do | Step]:
-    if finding.value("kind") != "pods-nodes":
+    if finding.value("kind") not in ("pods-nodes", "pods-outside"):
         yield do("rebuild")
         yield do("pools")
         return
@@ -288,10 +318,11 @@ CAUSE = Cause(
         "controllers-failing", "api-unreachable", "service-dead", "traffic-dead", "crash-loop", "datastore-error",
         "not-ready", "bgp-down",
     ),
-    signs=(*VIP_SIGNS, *RULE_SIGNS, POD_SUBNET, SERVICE_SUBNET, SERVICE_FLAG, CLUSTER_FLAG, OWN_ADDRESS),
+    signs=(*VIP_SIGNS, *RULE_SIGNS, POD_SUBNET, SERVICE_SUBNET, SERVICE_FLAG, CLUSTER_FLAG, OWN_ADDRESS, UPSTREAM),
     look=Seen,
     rules=(
-        disjoint, pods_fail, address_in_block, address_avoided, service_fails, traffic_fails, nothing_fails,
+        disjoint, pods_fail, name_server_silent, address_in_block, address_avoided, service_fails, traffic_fails,
+        nothing_fails,
     ),
     fix=fix,
 )  # fmt: skip

@@ -44,7 +44,7 @@ class Seen:
     def __init__(self, picture: Picture) -> None:
         self.picture = picture
         self.felix, self.host = _felix(picture), _host(picture)
-        self.cali, self.kube = _rules(picture, "cali", self.host.backend), _rules(picture, "KUBE", self.host.backend)
+        self.cali, self.kube = _rules(picture, "cali", self.host), _rules(picture, "KUBE", self.host)
         self.warning = picture.hits(LEGACY_PRESENT, INCOMPATIBLE)
         self.trouble = trouble(picture)
 
@@ -132,12 +132,13 @@ def _host(picture: Picture) -> Side:
     return Side("", ())
 
 
-def _rules(picture: Picture, word: str, host: str) -> Rules:
+def _rules(picture: Picture, word: str, host: Side) -> Rules:
     """The backend in which such rules were counted and the other one has none, or next to none."""
     counts: dict[str, tuple[int, object]] = {}
     for command, number, exhibit in counted(picture, word):
-        backend = _counted_in(command, host)
-        if backend and "exec" not in exhibit.command:
+        backend = _counted_in(command, host.backend)
+        here = not (host.host and exhibit.host) or exhibit.host == host.host  # another node is shown to compare
+        if backend and here and "exec" not in exhibit.command:
             counts[backend] = (number, exhibit.place(0))
     places = tuple(place for _, place in counts.values())
     full = sorted(((number, backend) for backend, (number, _) in counts.items() if number > 0), reverse=True)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.underlay.traffic_evidence import compiled, rows
+from tortie.doctor.picture.facts import LogLine
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Place
 from tortie.doctor.signs import Hit, Sign
@@ -30,6 +31,22 @@ _NETWORKCTL = (
 _STATUS = r"^\s*State:\s+\S+\s+\((?P<state>configuring|configured|unmanaged)\)"
 _FILE = r"^\s*Network File:\s+(?P<file>/\S+)"
 _DEVICE = r"\b(?P<device>cali[0-9a-f]{11}|cali[\w-]+|tunl0|vxlan(?:-v6)?\.calico)\b"
+
+
+# Programs that look after links of their own, or only tell what became of one.
+_OTHERS = (
+    "kernel",
+    "felix",
+    "calico",
+    "kube",
+    "containerd",
+    "dockerd",
+    "crio",
+    "systemd",
+    "NetworkManager",
+    "audit",
+)
+_DOWN = r"\b(?:tak|bring|shut|put|sett?)(?:e|ing)?s?\b[^.]{0,40}\bdown\b|\bifdown\b"
 
 
 class Link(NamedTuple):
@@ -63,6 +80,13 @@ class Seen:
         changed = [hit.value("device") for hit in self.changes]
         return list(dict.fromkeys([*changed, *(link.device for link in (*self.listed, *self.busy))]))
 
+    @cached_property
+    def taken_down(self) -> list[LogLine]:
+        """What another service of the host says to do with Calico's links: scripts, agents, older managers."""
+        lines = [line for line in self.picture.of(LogLine) if line.program and not line.program.startswith(_OTHERS)]
+        about = [line for line in lines if compiled(_DEVICE).search(line.message)]
+        return [line for line in about if compiled(_DOWN).search(line.message)]
+
     @property
     def culprits(self) -> tuple[Culprit, ...]:
         files = [row["file"] for row in rows(self.picture, _FILE, "networkctl", needle="Network File")]
@@ -82,6 +106,19 @@ def managed(seen: Seen) -> Finding | None:
     strength = PROVEN if seen.lost else STRONG if seen.connecting or seen.changes or seen.said else LIKELY
     evidence = (*seen.hands_on[:2], *seen.lost[:2], *seen.said[:1])
     return found(strength, seen.culprits, evidence, manager=seen.manager, devices=seen.devices[:2], node=seen.host)
+
+
+def other_service(seen: Seen) -> Finding | None:
+    if not seen.taken_down:
+        return None
+    line = seen.taken_down[0]
+    down = [link for link in seen.picture.interfaces() if link.name.startswith("cali") and link.state == "DOWN"]
+    told = (compiled(_DEVICE).search(one.message) for one in seen.taken_down)
+    devices = list(dict.fromkeys(match["device"] for match in told if match))
+    who = culprits(named("program", line.program), named("interface", *devices[:4]), named("node", line.host))
+    evidence = (*seen.taken_down[:2], *down[:1])
+    strength = PROVEN if down else STRONG
+    return found(strength, who, evidence, manager=line.program, devices=devices[:2], node=line.host)
 
 
 def unmanaged(seen: Seen) -> Finding | None:
@@ -118,6 +155,9 @@ def _host(*groups: Sequence[object]) -> str:
 
 
 def fix(_picture: Picture, finding: Finding) -> Iterator[Do]:
+    if finding.rule == "other-service":
+        yield do("other-service")
+        return
     if finding.value("manager") == "systemd-networkd":
         yield do("networkd")
         yield do("networkd-reload")
@@ -136,6 +176,6 @@ CAUSE = Cause(
     explains=("traffic-dead", "service-dead", "log-errors", "restarts"),
     signs=(CONNECTING, STATE_CHANGE, ROUTE_DELETED, ROUTE_REFUSED),
     look=Seen,
-    rules=(managed, unmanaged, routes_deleted),
+    rules=(managed, other_service, unmanaged, routes_deleted),
     fix=fix,
 )

@@ -37,6 +37,9 @@ from tortie.doctor.signs import Hit, Sign
 
 BAD_SUM = Sign("offload-bad-cksum", "[bad udp cksum <seen> -> <wanted>] VXLAN")
 SUM_ERRORS = Sign("offload-udp-csum-errors", "UdpInCsumErrors <n>")
+# Of what was inside of the tunnel: the outer sum is right, and the receiver's TCP finds out.
+INNER_SUM = Sign("offload-inner-cksum", "cksum <seen> \\(incorrect -> <wanted>\\)")
+TCP_ERRORS = Sign("offload-tcp-csum-errors", "TcpInCsumErrors <n>")
 FEATURE = "tx-checksum-ip-generic"
 _DRIVER = r"^\s*driver:\s*(?P<driver>\S+)"
 _OFFLOAD = r"(?P<feature>tx-checksum-ip-generic|tx-checksumming|tx-udp_tnl-segmentation):\s*(?P<value>on|off)"
@@ -55,6 +58,8 @@ class Seen:
         counted = [hit for hit in picture.hits(SUM_ERRORS) if hit.value("n").isdecimal()]
         self.errors = [hit for hit in counted if int(hit.value("n")) > 0]
         self.clean = [hit for hit in counted if hit.value("n") == "0"]
+        self.inner = [hit for hit in picture.hits(INNER_SUM) if not hit.prose]
+        self.refused = [hit for hit in picture.hits(TCP_ERRORS) if hit.value("n").isdecimal() and int(hit.value("n"))]
         self.growing, self.cured = _growing(picture), _cured(picture)
         self.told = picture.said("offload-off-helps")
         self.helps: list[object] = [*self.cured, *self.told]
@@ -85,7 +90,15 @@ class Seen:
         )
         counters = self.growing or self.errors[:1]
         card = (*self.drivers[:1], *self.on[:1])
-        evidence = (*self.bad[:1], *counters, *card, *self.one_sided[:2], *self.helps[:1])
+        evidence = (
+            *self.bad[:1],
+            *self.inner[:1],
+            *self.refused[:1],
+            *counters,
+            *card,
+            *self.one_sided[:2],
+            *self.helps[:1],
+        )
         return found(strength, who, evidence, say=say, device=self.device)
 
 
@@ -104,6 +117,13 @@ def bad_on_arrival(seen: Seen) -> Finding | None:
         strength = PROVEN if seen.one_sided else STRONG if seen.supported else LIKELY
         return seen.found(strength, "bad-on-arrival")
     return None
+
+
+def bad_inside(seen: Seen) -> Finding | None:
+    """A sender sees wrong sums of its own, which the card is to fill in; a receiver that counts them does not."""
+    if not (seen.inner and seen.refused and (seen.vxlan or "vxlan" in _captured(seen.picture))):
+        return None
+    return seen.found(STRONG if seen.drivers or seen.on else LIKELY, "bad-inside")
 
 
 def off_helps(seen: Seen) -> Finding | None:
@@ -202,6 +222,10 @@ def _timed(picture: Picture) -> list[Setting]:
     ]
 
 
+def _captured(picture: Picture) -> set[str]:
+    return {kind for capture in captures(picture) for kind in capture.kinds}
+
+
 def _device(picture: Picture) -> str:
     """Where VXLAN was captured, else what ethtool was asked about."""
     for capture in captures(picture):
@@ -228,11 +252,11 @@ CAUSE = Cause(
     code="TRT7011",
     severity="high",
     explains=("traffic-dead", "service-dead"),
-    signs=(BAD_SUM, SUM_ERRORS),
+    signs=(BAD_SUM, SUM_ERRORS, INNER_SUM, TCP_ERRORS),
     look=Seen,
     rules=(
-        nothing_arrives, pings_fail_too, bad_on_arrival, off_helps, errors_counted, pings_only, arrival_not_shown,
-        receiver_counts_none, sender_only,
+        nothing_arrives, pings_fail_too, bad_on_arrival, bad_inside, off_helps, errors_counted, pings_only,
+        arrival_not_shown, receiver_counts_none, sender_only,
     ),
     fix=fix,
 )  # fmt: skip

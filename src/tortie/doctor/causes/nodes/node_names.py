@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 from tortie.doctor.causes.nodes.bgp_evidence import exhibit_at
 from tortie.doctor.picture.facts import Setting
 from tortie.doctor.picture.picture import Picture
+from tortie.doctor.picture.whose import foreign_hosts
 from tortie.doctor.signs import Sign
 
 CNI_NODENAME: Final = Sign("cni-nodename", '"nodename":( )?"<name>"')
@@ -54,7 +55,8 @@ def by_file(picture: Picture) -> list[Called]:
     """Answers of `cat /var/lib/calico/nodename`, also of several hosts in one loop."""
     names = []
     for exhibit in picture.commands("calico/nodename"):
-        if "od -c" in exhibit.command or "ls " in exhibit.command:
+        elsewhere = exhibit.host in foreign_hosts(picture)  # of a template that is mounted there, or of a backup
+        if "od -c" in exhibit.command or "ls " in exhibit.command or elsewhere:
             continue
         answers = [
             (index, line.strip())
