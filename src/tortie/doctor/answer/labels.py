@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from tortie.doctor.lazily import lazily
 from tortie.doctor.words import Language, Words
 
 LABELS: Final = {
@@ -99,6 +100,10 @@ _SURE: Final = (
 )
 
 
+_LASTING: Final = lazily(r"\d+[dhms]")
+_ZH_UNITS: Final = {"d": "天", "h": "小时", "m": "分钟", "s": "秒"}
+
+
 def sure_label(confidence: float, language: Language) -> str:
     words = next(words for least, words in _SURE if confidence >= least)
     return label("sure", language, number=f"{confidence:.2f}", words=words.to(language))
@@ -106,7 +111,16 @@ def sure_label(confidence: float, language: Language) -> str:
 
 def since_label(since: str, language: str) -> str:
     """What stands before a symptom's `since`: it is a time, or how long it has lasted (6d2h)."""
-    return label("lasting" if re.match(r"\d+[dhms]", since) else "since", language)
+    return label("lasting" if _LASTING.match(since) else "since", language)
+
+
+def since_words(since: str, language: str) -> str:
+    """How long it has lasted in the reader's units; kubectl's own (6d2h) are English."""
+    if language != "zh" or not _LASTING.match(since):
+        return since
+    lasting, _, times = since.partition(" ")
+    spelled = " ".join(f"{number} {_ZH_UNITS[unit]}" for number, unit in re.findall(r"(\d+)([dhms])", lasting))
+    return spelled + (f"（{times.strip('(x)')} 次）" if times else "")
 
 
 def label(key: str, language: str, **values: object) -> str:

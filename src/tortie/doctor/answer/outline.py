@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final, Literal, NamedTuple
 
 from tortie.doctor.answer.holes import OpenHole, holes_of
-from tortie.doctor.answer.labels import label, since_label, sure_label
+from tortie.doctor.answer.labels import label, since_label, since_words, sure_label
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.diagnosis import Answer, Diagnosis, Quote, Symptom
 from tortie.doctor.judgement.quoting import Span
@@ -105,7 +105,7 @@ class _Parts:
             head.append(Line("plain", ", ".join(names), self._label("objects")))
         since = next((s.since for s in self._explained(answer) if s.since), "")
         if since:
-            head.append(Line("plain", since, since_label(since, self._language)))
+            head.append(Line("plain", since_words(since, language), since_label(since, language)))
         sure = f"{sure_label(answer.confidence, language)}{self._label('comma')}{self._label('severity')}"
         rule = f"{self._label('comma')}{self._label('rule')} {finding.rule}" if finding.rule else ""
         head.append(Line("plain", f"{sure} {self._label(cause.severity)}{rule}", tone="dim"))

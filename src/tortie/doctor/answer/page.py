@@ -9,7 +9,7 @@ from typing import Final
 from tortie import __version__
 from tortie.doctor.answer import outline, records
 from tortie.doctor.answer.holes import holes_of
-from tortie.doctor.answer.labels import label, since_label, sure_label
+from tortie.doctor.answer.labels import label, since_label, since_words, sure_label
 from tortie.doctor.answer.markup import command, escaped, listed, quoted, section, table
 from tortie.doctor.answer.pictures import draw_topology, draw_window
 from tortie.doctor.causes.cause import Cause
@@ -93,7 +93,9 @@ class Page:
         severity = f"{self.say('severity')} {self.say(answer.cause.severity)}"
         since = next((s.since for s in self._symptoms_of(answer) if s.since), "")
         parts = [answer.cause.id, sure_label(answer.confidence, self._language), severity]
-        return " · ".join([*parts, f"{since_label(since, self._language)} {since}"] if since else parts)
+        if since:
+            parts.append(f"{since_label(since, self._language)} {since_words(since, self._language)}")
+        return " · ".join(parts)
 
     def _code(self, cause: Cause) -> str:
         return f'<a href="#{escaped(cause.code)}">{escaped(cause.code)}</a>'

@@ -10,7 +10,7 @@ import pytest
 from tests.support.doctor import picture
 
 from tortie.doctor.answer import forms
-from tortie.doctor.answer.labels import since_label, sure_label
+from tortie.doctor.answer.labels import since_label, since_words, sure_label
 from tortie.doctor.judgement.judge import judge
 from tortie.doctor.words import Language
 
@@ -45,6 +45,13 @@ def rendered(form: str, text: str, language: Language = "en") -> str:
 @pytest.mark.parametrize("since", ["6d2h (x52551)", "112s", "1h9m (x412)"])
 def test_a_duration_is_said_to_last(since: str) -> None:
     assert (since_label(since, "en"), since_label(since, "zh")) == ("For", "持续")
+
+
+def test_a_duration_is_told_in_the_readers_units() -> None:
+    assert since_words("1h9m (x412)", "en") == "1h9m (x412)"
+    assert since_words("1h9m (x412)", "zh") == "1 小时 9 分钟（412 次）"
+    assert since_words("112s", "zh") == "112 秒"
+    assert since_words("2020-11-03", "zh") == "2020-11-03"
 
 
 @pytest.mark.parametrize("since", ["2021-01-21 10:08:55", "10:08:55", "2020-11-03"])
