@@ -1,13 +1,14 @@
-"""TRT4006: a fail-closed admission webhook that cannot be reached rejects Calico's own pods."""
+"""TRT4006: an admission webhook rejects Calico's own pods: it cannot be reached and fails closed, or it denies them."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Final
 
 from tortie.doctor.causes.agent.start_evidence import lines_before
-from tortie.doctor.causes.cause import POSSIBLE, PROVEN, STRONG, Cause, Finding, found, ruled_out
+from tortie.doctor.causes.cause import POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Workload
@@ -16,6 +17,7 @@ from tortie.doctor.signs import Hit, Sign
 
 FAILED: Final = Sign("webhook-failed", 'failed calling webhook "<webhook>": <rest>')
 ADMISSION: Final = Sign("webhook-failed-admission", 'failed calling admission webhook "<webhook>": <rest>')
+DENIED: Final = Sign("webhook-denied", 'admission webhook "<webhook>" denied the request')
 POLICY: Final = Sign("webhook-failure-policy", "failurePolicy: Fail")
 OURS: Final = ("calico", "tigera", "canal", "typha", "controller_installation")
 _SERVICE: Final = lazily(r"https?://([a-z0-9-]+)\.([a-z0-9-]+)\.svc")
@@ -30,6 +32,7 @@ class Seen:
     def __init__(self, picture: Picture) -> None:
         self.failed = picture.hits(FAILED, ADMISSION)
         self.ours = [hit for hit in self.failed if _about_ours(picture, hit)]
+        self.denied = [hit for hit in picture.hits(DENIED) if _about_ours(picture, hit)]
         self.policy = picture.hits(POLICY)
         rows = (row for row in picture.of(Workload) if row.desired and (row.current or 0) < row.desired)
         self.short = [row for row in rows if _is_ours(row.name)]
@@ -65,6 +68,14 @@ def denied(seen: Seen) -> Finding | None:
     return ruled_out((first,)) if "denied the request" in first.line else None
 
 
+def denies_calico(seen: Seen) -> Finding | None:
+    """It works, and has a rule that what Calico or its operator makes does not fit."""
+    if seen.failed or not seen.denied:
+        return None
+    webhook = seen.denied[0].value("webhook")
+    return found(STRONG, named("webhook", webhook), (*seen.denied[:2], *seen.short[:1]), webhook=webhook)
+
+
 def rejects_calico(seen: Seen) -> Finding | None:
     if not (seen.failed and (seen.ours or seen.short)):
         return None
@@ -95,13 +106,23 @@ def _about_ours(picture: Picture, hit: Hit) -> bool:
     return any(_is_ours(event.object) for event in events) or ("Error creating:" in line and not hit.command)
 
 
+def fix(_picture: Picture, finding: Finding) -> Iterator[Do]:
+    yield do("find")
+    if finding.rule == "denies-calico":
+        yield do("exempt")
+        return
+    yield do("ignore")
+    yield do("exclude")
+
+
 CAUSE = Cause(
     module=__name__,
     id="webhook-blocking",
     code="TRT4006",
     severity="critical",
     explains=("pod-not-created", "operator-degraded", "not-ready", "node-not-ready", "pod-pending"),
-    signs=(FAILED, ADMISSION, POLICY),
+    signs=(FAILED, ADMISSION, DENIED, POLICY),
     look=Seen,
-    rules=(denied, rejects_calico, unreachable),
+    rules=(denied, denies_calico, rejects_calico, unreachable),
+    fix=fix,
 )
