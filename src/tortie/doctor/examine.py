@@ -21,5 +21,7 @@ def picture_of(sources: Iterable[Source]) -> Picture:
         picture.add_hits(part.hits)
         picture.inputs.append(part.input)
         left_out.extend(part.left_out)
+        if part.told:
+            picture.left_out.setdefault(part.input.name, set()).update(part.told)
     picture.skipped = (*getattr(sources, "skipped", ()), *left_out)
     return only_of_nodes(only_what_counts(picture))

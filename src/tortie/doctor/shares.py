@@ -43,6 +43,7 @@ class Understood(NamedTuple):
     hits: list[Hit]
     input: Input
     left_out: tuple[Skipped, ...] = ()
+    told: frozenset[int] = frozenset()  # lines that are only spoken of, or about something else
 
 
 class Range(NamedTuple):
@@ -73,7 +74,7 @@ def understood(source: Source) -> Understood:
     facts = [fact for exhibit in read_by_readers for fact in read(exhibit) if fact.place.first not in told]
     searchable = Searchable(exhibits)
     hits = list(searchable.hits(_likely(searchable.low)))
-    return Understood(exhibits, facts, _seen(hits, exhibits, told), input_of(source), left_out)
+    return Understood(exhibits, facts, _seen(hits, exhibits, told), input_of(source), left_out, told)
 
 
 def _of_bearable_length(source: Source, exhibits: list[Exhibit]) -> tuple[list[Exhibit], tuple[Skipped, ...]]:

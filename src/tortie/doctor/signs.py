@@ -127,7 +127,8 @@ def _hole(name: str, names: dict[str, int]) -> str:
     names[name] = 1
     for start, pattern in _HOLES:
         if name.startswith(start):
-            return f"(?P<{name}>{pattern})"
+            # The plugins write https://[10.96.0.1]:443, too.
+            return rf"\[?(?P<{name}>{pattern})\]?" if start == "ip" else f"(?P<{name}>{pattern})"
     if re.fullmatch(r"n\d*|n_[a-z]+", name):
         return rf"(?P<{name}>\d+(?:\.\d+)?)"
     return f"(?P<{name}>{_WORD})"

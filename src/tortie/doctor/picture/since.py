@@ -52,6 +52,7 @@ def _since(picture: Picture, note: Exhibit, moment: datetime) -> Picture:
     left.inputs = picture.inputs
     left.add(fact for fact in picture.facts() if not _stands_on(fact.place, old | noted))
     left.add_hits(hit for hit in picture.all_hits() if not _stands_on(hit.place, old | noted))
+    left.left_out = {source: set(lines) for source, lines in picture.left_out.items()}
     for source, number in old | noted:
         left.left_out.setdefault(source, set()).add(number)
     left.skipped = (*picture.skipped, Skipped(note.source, _why(since))) if old else picture.skipped

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from itertools import pairwise
 from typing import Final
 
 from tortie.doctor.reading.exhibit import Exhibit
@@ -36,14 +35,19 @@ _BACK: Final = Pattern(
     re.IGNORECASE,
 )
 
+_GOES_ON: Final = (" with", " on", " and", ", and", " was", " were")
 _PAST: Final = Pattern(
     r"\bbefore (?:the |that |my |our )?(?:fix|repair|change|reboot)|\bat (?:that|the) time\b"
     r"|\bback then\b|\bused to look\b"
+    r"|\b(?:yesterday|last (?:night|week|month|year|\w{3,6}day)|(?:\w+) (?:days?|weeks?|months?) ago)\b"
+    r"|\b(?:crashed|failed|hung|died|had been|was stuck|were stuck|kept \w+ing)\b"
+    r"|昨天|前天|昨晚|前几天|上周|上个?月|上次"
     r"|当时的?(?:现象|报错|状态|日志|情况|输出)|修复前|处理前|解决前|过去式|故障时|出问题时",
     re.IGNORECASE,
 )
 _PRESENT: Final = Pattern(
-    r"\bnow\b|\bafter (?:the |that |my |our )?(?:fix|repair|change|reboot)|\bcurrent(?:ly)?\b|\btoday\b"
+    r"\bnow\b|\blooks? like this\b|\bafter (?:the |that |my |our )?(?:fix|repair|change|reboot)|\bcurrent(?:ly)?\b"
+    r"|\btoday\b"
     r"|现在|目前|修复后|处理后|解决后|恢复后|今天",
     re.IGNORECASE,
 )
@@ -60,16 +64,18 @@ def lines_of_the_past(exhibits: tuple[Exhibit, ...]) -> set[int]:
     heads = [(at, _tense(*row)) for at, row in enumerate(rows) if row[0].prose]
     heads = [(at, tense) for at, tense in heads if tense]
     lines: set[int] = set()
-    for (at, tense), (end, then) in pairwise(heads):
-        if (tense, then) == ("past", "present"):
+    for at, tense in heads:
+        end = next((later for later, then in heads if later > at and then == "present"), 0)
+        if tense == "past" and end:
             lines.update(exhibit.number(index) for exhibit, index in rows[at + 1 : end])
     return lines
 
 
 def _tense(exhibit: Exhibit, index: int) -> str:
-    """Of a heading, a line that ends in a colon."""
+    """Of a heading, a line that ends in a colon, or in the middle of a sentence that what is below goes on with."""
     line = exhibit.lines[index].strip()
-    if not line.endswith((":", "：")) or len(line) > _LONGEST:
+    ends = index + 1 == len(exhibit.lines) or not exhibit.lines[index + 1].strip()
+    if not line.endswith((":", "：", *_GOES_ON)[: None if ends else 2]) or len(line) > _LONGEST:
         return ""
     last = _SENTENCE.split(line)[-1]
     return "past" if _PAST.search(last) else "present" if _PRESENT.search(last) else ""

@@ -121,3 +121,16 @@ $ for m in ctrl-a ctrl-b; do echo "== $m"; ssh $m docker ps --filter name=kube-a
     told = commands(f"$ crictl logs 3f1c\n{AFTER}\n{aged}")
     assert "renew" not in told
     assert "ssh ctrl-a 'mv /etc/kubernetes/manifests/kube-apiserver.yaml" in told
+
+
+def test_the_certificate_of_calicos_own_api_server_is_another() -> None:
+    text = """
+    $ date -u
+    Fri Sep 13 02:31:44 UTC 2024
+    $ timedatectl | grep sync
+    System clock synchronized: yes
+    $ kubectl get secret -n calico-apiserver calico-apiserver-certs -o jsonpath='{.data.tls\\.crt}' | base64 -d | openssl x509 -noout -enddate
+    notAfter=Aug 29 01:48:02 2024 GMT
+    """  # noqa: E501
+    assert finding("apiserver-certs-expired", text).state != "found"
+    assert finding("apiserver-certs-expired", text.replace("calico-apiserver", "kube-apiserver")).state == "found"

@@ -101,3 +101,14 @@ NO_PROXY=localhost,127.0.0.0/8,172.16.0.0/12
     commands = fixes("http-proxy-intercepts", text)
     assert any(command.startswith("sed -i") and "/etc/sysconfig/k3s-agent" in command for command in commands)
     assert any("restart k3s-agent" in command for command in commands)
+
+
+def test_the_plugin_puts_the_address_into_brackets() -> None:
+    text = """
+      Warning  FailedCreatePodSandBox  11s  kubelet, w4   Failed create pod sandbox: rpc error: code = Unknown desc = failed to setup network for sandbox "7d6d": error getting ClusterInformation: Get https://[10.96.0.1]:443/apis/crd.projectcalico.org/v1/clusterinformations/default: Service Unavailable
+    w4:~$ systemctl show containerd --property=Environment
+    Environment=HTTPS_PROXY=http://10.1.4.80:3128 NO_PROXY=localhost,127.0.0.1
+    """  # noqa: E501
+    answer = finding("http-proxy-intercepts", text)
+    assert answer.strength >= 0.95
+    assert "10.1.4.80:3128" in answer.objects

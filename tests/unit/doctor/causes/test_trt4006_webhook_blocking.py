@@ -54,7 +54,7 @@ def test_a_webhook_that_denies_what_the_operator_makes() -> None:
     text = """
     $ kubectl -n tigera-operator logs deploy/tigera-operator | tail -1
     {"level":"error","ts":"2025-04-08T11:27:55Z","logger":"controller_apiserver","msg":"Error creating / updating resource","error":"admission webhook \\"validate.kyverno.svc-fail\\" denied the request: \\n\\nresource ClusterRole//calico-tiered-policy-passthrough was blocked due to the following policies"}
-    """  # noqa: E501
+    """
     answer = finding("webhook-blocking", text)
     assert answer.strength >= 0.9
     assert answer.objects == ("validate.kyverno.svc-fail",)

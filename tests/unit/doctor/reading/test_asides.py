@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from tests.support.doctor import picture
+from tests.support.doctor import picture, source
 
 from tortie.doctor.picture.facts import Pod, Session
+from tortie.doctor.reading.asides import lines_aside
+from tortie.doctor.reading.cut import cut
 
 OWN = """
 [root@prod-1 ~]# kubectl get pods -n kube-system
@@ -67,3 +69,13 @@ def test_what_was_before_a_repair_does_not_count(past: str, present: str) -> Non
 
 def test_the_past_counts_where_nothing_shows_the_present() -> None:
     assert picture(f"At that time:\n{OTHER}").of(Session)
+
+
+def test_what_crashed_then_is_past_where_it_looks_well_below() -> None:
+    text = (
+        "The agent crashed every 30 s with\n\npanic: runtime error\n\nand\n\n$ sudo modprobe vxlan\nmodprobe: FATAL: "
+        "Module vxlan not found\n\nAfter installing the package it looks like this:\n\n$ lsmod | grep vxlan\n"
+        "vxlan 77824 0\n"
+    )
+    assert lines_aside(tuple(cut(source(text)))) >= {3, 8}
+    assert not lines_aside(tuple(cut(source(text.replace("crashed", "crashes"))))) & {3, 8}

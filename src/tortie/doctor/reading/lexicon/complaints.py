@@ -15,7 +15,8 @@ RULES: Final = (
     Rule(
         "suffers",
         "not|n't|unable|no |never|fail|only|stopped|back|again|occur|appear|thing",
-        rf"{_CANNOT} (?:\w+ ){{0,3}}?(?:reach(?:able)?|talk|connect|ping|resolve|access|communicate|be reached|start|"
+        rf"(?<!anything that )(?<!nothing that ){_CANNOT} (?:\w+ ){{0,3}}?(?:reach(?:able)?|talk|"
+        r"connect|ping|resolve|access|communicate|be reached|start|"
         r"come up|proceed|progress|continue|respond|answer|work|join|finish|complete|recover|"
         r"get (?:an? )?(?:ip|address)|pull|schedule|leave|converge)\b|"
         r"\b(?:is|are|was|were|stays?|remains?|still) (?:\w+ )?not (?:reachable|"
@@ -28,7 +29,7 @@ RULES: Final = (
         r"okay|well|healthy|normal)\b|\b(?:some)?thing(?:s| is|s are)? (?:\w+ )?(?:wrong|odd|off|fishy|broken)\b|"
         r"\b(?:it|this|that|problem|issue|trouble|error|outage|symptom)s? (?:is|are|"
         r"was|has come|have come|came|comes?) "
-        r"back\b(?! (?:to|up|on|in|again and works))|\b(?:happen|occur|appear)(?:s|ed)? again\b|"
+        r"back\b(?! (?:to|up|on|in|after|again and works))|\b(?:happen|occur|appear)(?:s|ed)? again\b|"
         r"\bre-?(?:occur|appear)(?:s|ed)\b|"
         r"\bonly (?:works?|reachable|answers?|responds?)\b~\b(?:on|from|within|inside)\b",
         False,
@@ -57,7 +58,8 @@ RULES: Final = (
         r"不通(?!过)|(?:访问|连接|解析|启动|创建|ping|联系|拉取|分配)不(?:了|到|上|通|成功)|连不上|起不来|上不去|用不了|"
         r"(?:无法|不能|没法)(?:正常)?(?:访问|连接|通信|解析|启动|ping|联通|互通|创建|加入|拉取|使用|工作|就绪|ready)|"
         r"(?:解析|访问|连接|请求|创建|启动|安装|升级|迁移)(?:一直|总是|全部|都|经常|偶尔)?(?:失败|超时|报错)|"
-        r"(?:一直|总是|全部|都|还是|经常|老是|反复|不停地?)[^，。；,;]{0,6}(?:超时|失败|报错|重启|卡住|卡在|掉线|挂掉)|卡住|卡在|卡死|"
+        r"(?:一直|总是|全部|都|还是|经常|老是|反复|不停地?)[^，。；,;]{0,6}(?:超时|失败|报错|(?<!滚动)重启(?!了?[一过遍次])|卡住|"
+        r"卡在|掉线|挂掉)|(?:卡住|卡在|卡死)(?![^，。；,;]{0,20}(?:清掉|恢复|好|消失|删掉|起来)了)|"
         r"(?:访问|连接|请求|解析|ping|curl|telnet|调用|拉取|登录)[^，。；,;]{0,14}?(?:超时|失败|不通|报错|不了|被拒|连不上)|"
         r"(?:今天|刚才|刚刚|现在|早上|下午|晚上|然后|结果)[^，。；,;]{0,4}又(?:不|挂|断|开始|出现|复发|来|坏|卡|报|掉|重启)|又(?:不行|不通|挂)了|"
         r"没有(?:任何)?进展|不可达|不可用|断网|时通时不通|时断时续|频繁(?:重启|掉线|断开)|(?:业务|服务|网络)(?:都|全)?(?:中断|断了|挂了|受影响)",
