@@ -1,7 +1,8 @@
 """The doctor's answer as values: what is wrong, why, what was excluded, what to do. Forms are made of it in answer/."""
 
-# No annotations from __future__: as texts, those of the fields would be compiled one by one at every start.
-from typing import Literal, NamedTuple
+from __future__ import annotations
+
+from typing import Literal
 
 from tortie.doctor.causes.cause import Cause, Finding
 from tortie.doctor.causes.steps import Step
@@ -9,6 +10,7 @@ from tortie.doctor.reading.archives import Skipped
 from tortie.doctor.reading.exhibit import Place
 from tortie.doctor.texts import Told
 from tortie.doctor.words import Words
+from tortie.model.tuples import NamedTuple
 
 Verdict = Literal["cause-found", "healthy", "undetermined"]
 

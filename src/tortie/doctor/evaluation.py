@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal
 
 from tortie.doctor.diagnosis import Diagnosis
 from tortie.doctor.words import Language, Words
 from tortie.model.errors import UsageError
 from tortie.model.measure import columns, wrapped
+from tortie.model.tuples import NamedTuple
 
 Result = Literal["right", "candidate", "silent", "missed", "wrong", "alarm"]  # missed: healthy was said of a sick one
 RESULTS: Final = ("right", "candidate", "silent", "missed", "wrong", "alarm")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import cache, partial
 from itertools import accumulate
-from typing import Final, NamedTuple
+from typing import Final
 
 from tortie.doctor.causes.catalogue import all_signs
 from tortie.doctor.picture.facts import Fact
@@ -23,6 +23,7 @@ from tortie.doctor.reading.sieve import Sieve
 from tortie.doctor.reading.sources import File, Opened, long_log, node_of
 from tortie.doctor.signs import Hit, Searchable, Sign
 from tortie.doctor.words import Words
+from tortie.model.tuples import NamedTuple
 
 PAYS_FROM: Final = 1 << 20  # bytes in all
 _BATCH: Final = 4 << 20  # bytes of small files that are one job

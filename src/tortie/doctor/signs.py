@@ -16,11 +16,11 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from functools import cache
-from typing import NamedTuple
 
 from tortie.doctor.lazily import lazily
 from tortie.doctor.reading.exhibit import Exhibit, Place
 from tortie.doctor.reading.long_lines import Long, pieces
+from tortie.model.tuples import NamedTuple
 
 ADDRESS = r"(?:(?:\d{1,3}\.){3}\d{1,3}(?!\d)|(?:[0-9a-f]{0,4}:){2,7}[0-9a-f]{0,4})"
 _HOLES = (

@@ -20,10 +20,11 @@ import re
 import sys
 from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, TypeAlias
 
 from tortie.doctor.lazily import lazily
 from tortie.doctor.words import Language, Words
+from tortie.model.tuples import NamedTuple
 
 _OPTIONAL: Final = lazily(r"\[([^][]*)\]")
 _VALUE: Final = lazily(r"\{(\w+)\}")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
 
 from tortie.doctor.diagnosis import Quote
 from tortie.doctor.picture.picture import Picture
+from tortie.model.tuples import NamedTuple
 
 AROUND: Final = 2
 ROWS_SHOWN: Final = 400  # of one source

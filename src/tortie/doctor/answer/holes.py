@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
 
 from tortie.doctor.answer.labels import label
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.commands.kinds import KINDS
 from tortie.doctor.words import Language
+from tortie.model.tuples import NamedTuple
 
 SHOWN: Final = 60  # letters of a value that was not let in
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from tortie.doctor.judgement.quoting import Span, place_of
 from tortie.model.measure import indented
+from tortie.model.tuples import NamedTuple
 
 
 class Shown(NamedTuple):

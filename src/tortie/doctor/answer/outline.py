@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
 
 from tortie.doctor.answer.holes import OpenHole, holes_of
 from tortie.doctor.answer.labels import label, since_label, since_words, sure_label
@@ -12,6 +12,7 @@ from tortie.doctor.diagnosis import Answer, Diagnosis, Quote, Symptom
 from tortie.doctor.judgement.quoting import Span
 from tortie.doctor.reading.exhibit import Place
 from tortie.doctor.words import Language
+from tortie.model.tuples import NamedTuple
 
 Kind = Literal["plain", "item", "number", "quote", "command"]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal
 
 from tortie.doctor.causes.culprits import Culprit, objects
 from tortie.doctor.causes.steps import Ask, Step, plain, step_of
@@ -19,6 +19,7 @@ from tortie.doctor.reading.exhibit import Place
 from tortie.doctor.signs import Hit, Sign
 from tortie.doctor.texts import Section, Text, Told, Value, sections
 from tortie.doctor.words import Words
+from tortie.model.tuples import NamedTuple
 
 State = Literal["found", "ruled-out", "cannot-tell"]
 Severity = Literal["critical", "high", "medium", "low"]

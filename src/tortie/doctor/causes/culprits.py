@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
 
 from tortie.doctor.lazily import lazily
+from tortie.model.tuples import NamedTuple
 
 Kind = Literal[
     "node", "pod", "container", "address", "cidr", "interface", "port", "file", "unit", "program", "setting",

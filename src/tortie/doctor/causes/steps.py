@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, NamedTuple
+from typing import Final
 
 from tortie.doctor.commands.risk import Risk, risk_of
 from tortie.doctor.commands.shell import Refused, Shell
 from tortie.doctor.texts import Text, Told, Value, sections
+from tortie.model.tuples import NamedTuple
 
 # What is done by hand, without a command of ours.
 _BY_HAND: Final[Mapping[str, Risk]] = {"look": "safe", "": "safe", "change": "disruptive", "interrupt": "disruptive"}

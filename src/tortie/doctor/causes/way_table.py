@@ -6,10 +6,11 @@ What no row names is done as for the hand behind it, and what the platform would
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
 
 from tortie.doctor.picture.owner import Owner, owner
 from tortie.doctor.picture.picture import Picture, version_numbers
+from tortie.model.tuples import NamedTuple
 
 Release = tuple[int, ...]
 

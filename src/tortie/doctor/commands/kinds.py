@@ -10,10 +10,11 @@ import re
 from collections.abc import Callable
 from functools import partial
 from ipaddress import ip_address, ip_interface, ip_network
-from typing import Final, NamedTuple
+from typing import Final
 
 from tortie.doctor.lazily import lazily
 from tortie.doctor.words import Words
+from tortie.model.tuples import NamedTuple
 
 LONGEST: Final = 253  # a DNS name; a path may be longer
 LONGEST_PATH: Final = 1024

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Final, NamedTuple
+from typing import Final
 
 from tortie.doctor.lazily import lazily
+from tortie.model.tuples import NamedTuple
 
 _OPERATOR: Final = lazily(r"&&|\|\||;;?|\|&?|&(?!>)|\n|\)")
 _REDIRECT: Final = lazily(r"(?:&>>?|<<<|<>|<<-?|>>|>\||>&|<&|<(?!\()|>(?!\())(?:[0-9-](?=\s|$|[;|&)]))? *")

@@ -9,11 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import Final, NamedTuple
+from typing import Final
 
 from tortie.doctor.commands.kinds import KINDS, let_in
 from tortie.doctor.commands.programs import HEREDOC, Simple, UnreadableError, closing, programs
 from tortie.doctor.lazily import lazily
+from tortie.model.tuples import NamedTuple
 
 HOLE: Final = lazily(r"<(?P<label>[a-z][a-z0-9-]*)(?::(?P<kind>[a-z-]+))?>")
 # Where a hole may stand: among words, in quotes, or among the words of a script that stands in quotes itself.

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import Final
 
 from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Exhibit, Place
+from tortie.model.tuples import NamedTuple
 
 _FATAL: Final = lazily(
     r"(?:^|[\s:|])panic: |^\s*fatal error: |\[(?:FATAL|PANIC)\]|\blevel=(?:fatal|panic)\b"

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Final, NamedTuple
+from typing import Final
 
 from tortie.doctor.lazily import lazily
 from tortie.model.measure import ELLIPSIS, columns
+from tortie.model.tuples import NamedTuple
 
 Span = tuple[int, int]  # begin and end in a text, the end not included
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
 
 from tortie.doctor.causes.cause import STRONG, Cause, Finding
 from tortie.doctor.diagnosis import Symptom
 from tortie.doctor.reading.exhibit import Place
+from tortie.model.tuples import NamedTuple
 
 Found = tuple[Cause, Finding]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import Final
 
 from tortie.doctor.causes.shared import STARTED
 from tortie.doctor.diagnosis import Checked
@@ -27,6 +27,7 @@ from tortie.doctor.picture.facts import (
 )
 from tortie.doctor.picture.picture import Picture, is_agent
 from tortie.doctor.words import Words
+from tortie.model.tuples import NamedTuple
 
 _REMAINS: Final = ("Evicted", "Failed", "Completed", "OutOfcpu", "OutOfmemory", "NodeLost", "Shutdown", "Terminated")
 

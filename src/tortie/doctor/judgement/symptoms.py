@@ -59,6 +59,9 @@ def _operator(picture: Picture) -> Iterator[Symptom]:
                 f"tigerastatus {setting.name}: {setting.value}", f"tigerastatus {setting.name}：{setting.value}"
             )
             yield Symptom("operator-degraded", text, (setting.place,), (setting.name,))
+        elif setting.scope == "apiservice" and setting.value.startswith("False"):
+            text = Words(f"APIService {setting.name}: {setting.value}", f"APIService {setting.name}：{setting.value}")
+            yield Symptom("operator-degraded", text, (setting.place,), (setting.name,))
 
 
 def _nodes(picture: Picture) -> Iterator[Symptom]:

@@ -2,8 +2,7 @@
 None mean: not said. Text stays as written; times are seconds since the epoch (UTC) or None.
 """
 
-# No annotations from __future__: as texts, those of the fields would be compiled one by one at every start.
-from typing import NamedTuple
+from __future__ import annotations
 
 from tortie.doctor.picture.machine_facts import (
     Action,
@@ -25,6 +24,7 @@ from tortie.doctor.picture.machine_facts import (
     Unit,
 )
 from tortie.doctor.reading.exhibit import Place
+from tortie.model.tuples import NamedTuple
 
 __all__ = [
     "Action", "CalicoNode", "Certificate", "Clock", "Condition", "Container", "Disk", "Document", "Event", "Fact",

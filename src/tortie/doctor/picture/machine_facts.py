@@ -1,9 +1,9 @@
 """What evidence says of machines, as typed values: links, routes, trials, programs, files, packet filters."""
 
-# No annotations from __future__: as texts, those of the fields would be compiled one by one at every start.
-from typing import NamedTuple
+from __future__ import annotations
 
 from tortie.doctor.reading.exhibit import Place
+from tortie.model.tuples import NamedTuple
 
 
 class Interface(NamedTuple):

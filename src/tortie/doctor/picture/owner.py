@@ -9,12 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache
-from typing import Final, NamedTuple
+from typing import Final
 
 from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Document, HostFile, Node, Pod, ResourceCondition, Setting, Unit, Workload
 from tortie.doctor.picture.picture import Picture, is_agent, remembered
 from tortie.doctor.reading.exhibit import Place
+from tortie.model.tuples import NamedTuple
 
 # Platforms that install Calico themselves: the way of installing is theirs, and a change has to be made with them.
 KEEPS: Final = ("rke", "rke2", "microk8s", "kops", "kubespray", "kubekey", "openshift", "eks", "aks", "gke")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from tortie.doctor.picture.facts import CalicoNode, Setting
 from tortie.doctor.picture.picture import Picture
+from tortie.model.tuples import NamedTuple
 
 
 class Peer(NamedTuple):

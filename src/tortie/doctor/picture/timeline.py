@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
 
 from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Certificate, Clock, Condition, Container, Event, HostFile, LogLine, Probe
@@ -13,6 +13,7 @@ from tortie.doctor.reading.exhibit import Place
 from tortie.doctor.reading.moments import MONTHS, clock_of, days, full, month_of
 from tortie.doctor.reading.moments import Moment as Day
 from tortie.health.window import ProbeWindow
+from tortie.model.tuples import NamedTuple
 
 _WORTH: Final = ("WARNING", "ERROR", "FATAL", "PANIC")
 MOST: Final = 40

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from tortie.doctor.picture.picture import Picture
+from tortie.model.tuples import NamedTuple
 
 
 class Member(NamedTuple):

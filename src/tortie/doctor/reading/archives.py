@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
-from typing import BinaryIO, Final, NamedTuple
+from typing import BinaryIO, Final
 
 from tortie.doctor.words import Words
+from tortie.model.tuples import NamedTuple
 
 BYTES_MAX: Final = 8 << 30  # all archives of one run may unpack to this much
 MEMBERS_MAX: Final = 200_000

@@ -41,14 +41,14 @@ _PAST: Final = Pattern(
     r"|\bback then\b|\bused to look\b"
     r"|\b(?:yesterday|last (?:night|week|month|year|\w{3,6}day)|(?:\w+) (?:days?|weeks?|months?) ago)\b"
     r"|\b(?:crashed|failed|hung|died|had been|was stuck|were stuck|kept \w+ing)\b"
-    r"|昨天|前天|昨晚|前几天|上周|上个?月|上次"
+    r"|\b(?:i|we) (?:had|got|saw)\b|^当时[:：，,]|昨天|前天|昨晚|前几天|上周|上个?月|上次"
     r"|当时的?(?:现象|报错|状态|日志|情况|输出)|修复前|处理前|解决前|过去式|故障时|出问题时",
     re.IGNORECASE,
 )
 _PRESENT: Final = Pattern(
     r"\bnow\b|\blooks? like this\b|\bafter (?:the |that |my |our )?(?:fix|repair|change|reboot)|\bcurrent(?:ly)?\b"
     r"|\btoday\b"
-    r"|现在|目前|修复后|处理后|解决后|恢复后|今天",
+    r"|现在|目前|状态如下|情况如下|修复后|处理后|解决后|恢复后|今天",
     re.IGNORECASE,
 )
 
@@ -67,7 +67,7 @@ def lines_of_the_past(exhibits: tuple[Exhibit, ...]) -> set[int]:
     for at, tense in heads:
         end = next((later for later, then in heads if later > at and then == "present"), 0)
         if tense == "past" and end:
-            lines.update(exhibit.number(index) for exhibit, index in rows[at + 1 : end])
+            lines.update(exhibit.number(index) for exhibit, index in rows[at:end])
     return lines
 
 

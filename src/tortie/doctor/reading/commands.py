@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from itertools import islice, pairwise
-from typing import Final, NamedTuple
+from typing import Final
 
 from tortie.doctor.lazily import lazily
+from tortie.model.tuples import NamedTuple
 
 
 def word_set(text: str) -> frozenset[str]:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Final, NamedTuple
+from typing import Final
 
 from tortie.doctor.lazily import lazily
 from tortie.doctor.reading.exhibit import Exhibit
+from tortie.model.tuples import NamedTuple
 
 _LOOKED_AT: Final = 60  # lines
 _WIDTH: Final = 400  # characters of a line

@@ -10,12 +10,13 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator
-from typing import BinaryIO, Final, NamedTuple, Protocol
+from typing import BinaryIO, Final, Protocol
 
 from tortie.doctor.reading.cleaning import clean, decode
 from tortie.doctor.reading.exhibit import Source
 from tortie.doctor.reading.redaction import redacted
 from tortie.doctor.reading.sieve import Sieve
+from tortie.model.tuples import NamedTuple
 
 HEAD: Final = 64 << 10  # what is looked at to know a log
 RANGE: Final = 16 << 20  # bytes that one process reads at a time

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import Final, NamedTuple
+from typing import Final
 
 from tortie.doctor.lazily import lazily
 from tortie.doctor.reading.moments import MONTHS, Moment, clock_of, full, month_of
+from tortie.model.tuples import NamedTuple
 
 
 class Parsed(NamedTuple):

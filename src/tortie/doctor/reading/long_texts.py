@@ -10,13 +10,14 @@ import re
 from collections import deque
 from collections.abc import Iterable
 from io import BytesIO
-from typing import Final, NamedTuple
+from typing import Final
 
 from tortie.doctor.reading import large
 from tortie.doctor.reading.cleaning import clean, decode
 from tortie.doctor.reading.exhibit import Source
 from tortie.doctor.reading.redaction import redacted
 from tortie.doctor.reading.sieve import Sieve
+from tortie.model.tuples import NamedTuple
 
 LONG: Final = 1 << 20  # bytes from which a text is long
 WHOLE: Final = 4 << 20  # bytes of what is left that are read line by line

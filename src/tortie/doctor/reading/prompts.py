@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from tortie.doctor.lazily import lazily
 from tortie.doctor.reading.commands import plausible, program_of, spoken
+from tortie.model.tuples import NamedTuple
 
 _ENVIRONMENT = lazily(r"^\([\w.-]{1,30}\) ")
 _NAME = r"[A-Za-z0-9][\w.-]{0,80}"
@@ -32,6 +32,12 @@ _CLIENT = lazily(r"^\((?P<client>openstack|neutron|nova)\) (?P<command>[a-z]\S*(
 # What people write behind a command: `   (as root)`, `   <- on the sender`, ` # the other node`.
 _REMARK = lazily(r"(?:(?<!\s)\s{2,}(?:\(|（|<-|←|//)|（).*$|\s#\s[^'\"]*$")
 _SHELLS = ("bash", "sh", "zsh", "dash", "ksh", "mysql", "sqlite")
+# How people call kubectl in their shells.
+_SHORT = lazily(
+    r"(?:^|(?<=[;|&(])|(?<=[;|&(] )|(?<=sudo )|(?<=do ))(?:k|kc|kubecolor)(?=\s+(?:-n\s*\S+\s+)?"
+    r"(?:get|describe|logs?|exec|apply|delete|edit|patch|rollout|top|version|cluster-info|drain|cordon|uncordon|label"
+    r"|annotate|create|scale|set|debug|run|config|api-resources)\b)"
+)
 _STARTS = frozenset("[$#~/(%❯»λ➜→╰└ ")
 
 
@@ -82,11 +88,11 @@ def _folder(match: re.Match[str]) -> str:
 
 
 def _clean(command: str) -> str:
-    """Without a person's remark behind it. A line that was given up with ^C was not run."""
+    """Without a person's remark behind it, and with kubectl spelled out. A line given up with ^C was not run."""
     if command.endswith(("^C", "^D", "^Z")):
         return ""
     remark = _REMARK.search(command)
     before = command[: remark.start()] if remark else ""
     if before and before.count("'") % 2 == 0 and not before.endswith((";", "|", "&", " do", " then")):
         command = before
-    return command.strip()
+    return _SHORT.sub("kubectl", command.strip())

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from typing import Final
 
 from tortie.doctor.reading.readers.host_patterns import Pattern
+from tortie.model.tuples import NamedTuple
 
 _WORD: Final = r"""(?P<v>"[^"]{1,400}"|'[^']{1,400}'|[^\s"'|;]{1,400})"""
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from functools import cache
-from typing import Final, NamedTuple
+from typing import Final
 
 from tortie.doctor.reading.exhibit import Exhibit
 from tortie.doctor.reading.prose import hosts_in
+from tortie.model.tuples import NamedTuple
 
 _LONGEST: Final = 5_000  # lines; an answer of several hosts is not longer
 _MOST: Final = 64  # turns of a loop

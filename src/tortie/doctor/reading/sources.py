@@ -10,7 +10,7 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Iterator
-from typing import BinaryIO, Final, NamedTuple
+from typing import BinaryIO, Final
 
 from tortie.doctor.reading import large, long_texts
 from tortie.doctor.reading.archives import Budget, Skipped, kind_of_archive, members, skipped
@@ -21,6 +21,7 @@ from tortie.doctor.reading.special_files import open_pipe, refuse_special
 from tortie.doctor.words import Words
 from tortie.model.errors import UsageError
 from tortie.model.measure import plain
+from tortie.model.tuples import NamedTuple
 
 WHOLE_MAX: Final = 64 << 20  # bytes of a text of another kind than a log that are held at a time
 HEAD: Final = large.HEAD

@@ -64,3 +64,15 @@ def test_apparmor_is_not_mended_by_labels() -> None:
     )
     assert commands
     assert not any("semanage" in command for command in commands)
+
+
+def test_a_file_of_the_pod_before_cannot_be_replaced() -> None:
+    text = """
+    $ kubectl logs -n kube-system calico-node-hd9zl -c install-cni
+    mv: inter-device move failed: '/calico.conf.tmp' to '/host/etc/cni/net.d/10-calico.conflist'; unable to remove target: Permission denied
+    core@node2 ~ $ sudo journalctl -t audit | tail -1
+    May 09 16:40:02 node2 audit[51877]: AVC avc:  denied  { unlink } for  pid=51877 comm="mv" name="10-calico.conflist" dev="sda4" ino=25166033 scontext=system_u:system_r:container_t:s0:c102,c744 tcontext=system_u:object_r:container_file_t:s0:c341,c899 tclass=file permissive=0
+    """
+    answer = finding("selinux-denied", text)
+    assert answer.strength >= 0.95
+    assert "/etc/cni/net.d/10-calico.conflist" in answer.objects

@@ -94,3 +94,18 @@ def test_kube_proxy_is_named_where_it_is_kube_proxy_that_asks() -> None:
     """
     assert "kube-proxy" in finding("kernel-module-missing", text).objects
     assert "kube-proxy" not in finding("kernel-module-missing", NO_SESSION + MODPROBE).objects
+
+
+READY = """
+$ kubectl -n kube-system get pods
+NAME                READY   STATUS    RESTARTS   AGE
+calico-node-5tvjn   1/1     Running   0          103m
+"""
+NO_TUNNEL = "2020-07-10 08:01:12.671 [WARNING][53] felix/ipip_mgr.go 111: Failed to add IPIP tunnel device\n"
+
+
+def test_a_tunnel_that_was_made_at_the_second_attempt() -> None:
+    there = "$ ip -br a show tunl0\ntunl0@NONE       UNKNOWN        10.42.154.0/32\n"
+    assert finding("kernel-module-missing", NO_TUNNEL + NO_TUNNEL).state == "found"
+    assert finding("kernel-module-missing", NO_TUNNEL + NO_TUNNEL + there).state == "ruled-out"
+    assert finding("kernel-module-missing", NO_TUNNEL + READY).state == "ruled-out"

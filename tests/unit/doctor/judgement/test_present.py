@@ -133,3 +133,11 @@ def test_a_little_that_is_well_is_called_so() -> None:
     assert answer.remark is not None
     assert "too little" in answer.remark.en
     assert not judge(picture("Dear all, lunch is at noon.\n")).of_cluster
+
+
+def test_an_api_that_fails_now_is_a_symptom_though_the_agents_are_well() -> None:
+    service = (
+        "$ kubectl get apiservice v3.projectcalico.org\nNAME   SERVICE   AVAILABLE   AGE\n"
+        "v3.projectcalico.org   calico-apiserver/calico-api   False (FailedDiscoveryCheck)   411d\n"
+    )
+    assert [answer.cause.id for answer in judge(picture(WELL + service)).causes] == ["calico-apiserver-unavailable"]

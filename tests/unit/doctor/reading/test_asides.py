@@ -79,3 +79,11 @@ def test_what_crashed_then_is_past_where_it_looks_well_below() -> None:
     )
     assert lines_aside(tuple(cut(source(text)))) >= {3, 8}
     assert not lines_aside(tuple(cut(source(text.replace("crashed", "crashes"))))) & {3, 8}
+
+
+def test_then_and_now_in_chinese() -> None:
+    text = (
+        "当时：这台的 calico-node 起不来：\n2022-01-08 15:02:11.310 [ERROR][52] felix/daemon.go 491: Failed\n\n"
+        "现在：把 typha 整个删掉了。跑了三天了，状态如下：\n\n$ kubectl get node\nNAME   STATUS\nm1     Ready\n"
+    )
+    assert lines_aside(tuple(cut(source(text)))) >= {1, 2}

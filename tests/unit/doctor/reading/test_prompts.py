@@ -88,3 +88,19 @@ def test_a_prompt_tells_the_folder(line: str, folder: str) -> None:
     shown = prompt(line)
     assert shown is not None
     assert shown.folder == folder
+
+
+@pytest.mark.parametrize(
+    ("line", "command"),
+    [
+        ("❯ k get po -n calico-system; k logs x", "kubectl get po -n calico-system; kubectl logs x"),
+        ("$ k -n kube-system describe ds calico-node", "kubectl -n kube-system describe ds calico-node"),
+        ("$ kc get nodes", "kubectl get nodes"),
+        ("$ sudo k get nodes | grep k", "sudo kubectl get nodes | grep k"),
+        ("$ grep k get.txt", "grep k get.txt"),
+    ],
+)
+def test_kubectl_by_its_short_names(line: str, command: str) -> None:
+    found = prompt(line)
+    assert found is not None
+    assert found.command == command

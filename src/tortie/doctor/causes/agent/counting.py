@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache
-from typing import Final, NamedTuple
+from typing import Final
 
 from tortie.doctor.picture.picture import Picture, remembered
 from tortie.doctor.reading.exhibit import Exhibit, Place
+from tortie.model.tuples import NamedTuple
 
 _LONG: Final = 400  # lines; longer exhibits are logs, no answers of a counting command
 _ALL_BEFORE: Final = r"\b(?:only|about|around|roughly|total(?: of)?|just|have|has|run|runs)\b|有|共|只|约|不到|才"

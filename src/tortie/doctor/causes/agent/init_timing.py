@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from tortie.doctor.picture.facts import Container, Event, Pod
 from tortie.doctor.picture.picture import Picture
+from tortie.model.tuples import NamedTuple
 
 MINUTES_S = 120.0  # ages of events are whole minutes: a smaller difference means nothing
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Final, NamedTuple
+from typing import Final
 
 from tortie.doctor.causes.culprits import Culprit
 from tortie.doctor.causes.shared import PROBE_FAILED, STARTED, TERMINATING
@@ -14,6 +14,7 @@ from tortie.doctor.picture.picture import Picture, is_agent
 from tortie.doctor.reading.exhibit import Place
 from tortie.doctor.signs import Hit, Sign
 from tortie.health.window import ProbeWindow
+from tortie.model.tuples import NamedTuple
 
 KILLED: Final = Sign("start-liveness-killed", "failed liveness probe")  # both wordings of kubelet's event
 CRASH_LOOP: Final = Sign("start-crash-loop", "CrashLoopBackOff")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import lru_cache
 from itertools import pairwise
-from typing import Final, NamedTuple
+from typing import Final
 
 from tortie.doctor.causes.shared import STARTED, TERMINATING
 from tortie.doctor.lazily import lazily
@@ -13,6 +13,7 @@ from tortie.doctor.picture.facts import LogLine
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Place
 from tortie.doctor.signs import Hit
+from tortie.model.tuples import NamedTuple
 
 BEGINS: Final = "Early log level"
 AFTER_START: Final = ("felix", "confd", "bird", "bird6")  # run only when the start is over

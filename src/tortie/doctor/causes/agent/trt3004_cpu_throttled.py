@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Final, NamedTuple
+from typing import Final
 
 from tortie.doctor.causes.agent.start_evidence import (
     START_SIGNS,
@@ -35,6 +35,7 @@ from tortie.doctor.picture.facts import Setting
 from tortie.doctor.picture.picture import Picture, is_agent
 from tortie.doctor.reading.exhibit import Place
 from tortie.doctor.signs import Sign
+from tortie.model.tuples import NamedTuple
 
 THROTTLED: Final = Sign("cpu-nr-throttled", "nr_throttled <n_count>")
 PERIODS: Final = Sign("cpu-nr-periods", "nr_periods <n_count>")

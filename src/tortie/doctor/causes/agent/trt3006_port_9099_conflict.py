@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Final, NamedTuple
+from typing import Final
 
 from tortie.doctor.causes.agent.start_evidence import (
     START_SIGNS,
@@ -24,6 +24,7 @@ from tortie.doctor.picture.facts import Listener, Setting
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Place
 from tortie.doctor.signs import Sign
+from tortie.model.tuples import NamedTuple
 
 IN_USE: Final = Sign("health-port-in-use", "listen tcp <where>: bind: address already in use")
 OTHER_BIRD: Final = Sign("another-bird", "I found another BIRD running")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Final, NamedTuple
+from typing import Final
 
 from tortie.doctor.causes.cause import HINT, LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
@@ -13,6 +13,7 @@ from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Exhibit, Place
 from tortie.doctor.signs import Hit, Sign
+from tortie.model.tuples import NamedTuple
 
 REJECTED: Final = Sign("pids-fork-rejected", "fork rejected by pids controller")
 REJECTED_IN: Final = Sign("pids-fork-rejected-in", "fork rejected by pids controller in <group>")

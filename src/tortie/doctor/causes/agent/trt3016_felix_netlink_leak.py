@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Final, NamedTuple
+from typing import Final
 
 from tortie.doctor.causes import ways
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
@@ -17,6 +17,7 @@ from tortie.doctor.picture.facts import Number, Version
 from tortie.doctor.picture.picture import Picture, version_numbers
 from tortie.doctor.reading.exhibit import Exhibit, Place
 from tortie.doctor.signs import Hit, Sign
+from tortie.model.tuples import NamedTuple
 
 TOO_LONG: Final = Sign("netlink-too-long", "Argument list too long")
 TOO_LONG_ZH: Final = Sign("netlink-too-long-zh", "参数列表过长")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Final, NamedTuple
+from typing import Final
 
 from tortie.doctor.causes.cause import LIKELY, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
@@ -14,6 +14,7 @@ from tortie.doctor.picture.facts import Event, Pod
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Place
 from tortie.doctor.signs import Sign
+from tortie.model.tuples import NamedTuple
 
 NOT_SHARED: Final = Sign(
     "mount-not-shared", 'path (")?<path>(")? is mounted on (")?<mount>(")? but it is not a shared( or slave)? mount'

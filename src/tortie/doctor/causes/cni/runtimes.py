@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final, NamedTuple
+from typing import Final
 
 from tortie.doctor.causes import ways
 from tortie.doctor.causes.cause import Do, do
@@ -11,6 +11,7 @@ from tortie.doctor.causes.cni.cni_evidence import sandbox_events, sandbox_lines
 from tortie.doctor.causes.steps import Step, step_of
 from tortie.doctor.picture.facts import Unit
 from tortie.doctor.picture.picture import Picture
+from tortie.model.tuples import NamedTuple
 
 
 class Runtime(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import Final, NamedTuple
+from typing import Final
 
 from tortie.doctor.causes.cni.cni_evidence import kubeconfigs
 from tortie.doctor.causes.cni.file_times import written_at
@@ -12,6 +12,7 @@ from tortie.doctor.picture.facts import Clock, HostFile, LogLine, Process, Setti
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Exhibit, Place
 from tortie.doctor.signs import Sign
+from tortie.model.tuples import NamedTuple
 
 WROTE: Final = Sign("cni-token-wrote", "Wrote updated CNI kubeconfig file")
 MANAGE: Final = "CALICO_MANAGE_CNI"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Final, NamedTuple
+from typing import Final
 
 from tortie.doctor.causes import ways
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
@@ -36,6 +36,7 @@ from tortie.doctor.causes.steps import Step
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Sign
 from tortie.doctor.texts import Seconds, Text
+from tortie.model.tuples import NamedTuple
 
 REFRESH_FAILED: Final = Sign("cni-token-refresh-failed", "Failed to (create|update) CNI token")
 EXPIRED: Final = Sign("cni-token-expired-text", "token has expired")

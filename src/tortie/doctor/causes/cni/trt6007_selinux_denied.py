@@ -29,7 +29,10 @@ OPEN_DENIED: Final = Sign("host-open-denied", "open /host/<path>: permission den
 MKDIR_DENIED: Final = Sign("host-mkdir-denied", "mkdir /host/<path>: permission denied")
 CREATE_DENIED: Final = Sign("host-create-denied", "create /host/<path>: permission denied")
 STATE_DENIED: Final = Sign("state-open-denied", "open /var/(lib|run)/calico/<path>: permission denied")
-WRITES: Final = (CP_DENIED, CP_DENIED_GNU, OPEN_DENIED, MKDIR_DENIED, CREATE_DENIED, STATE_DENIED)
+MV_DENIED: Final = Sign(
+    "mv-denied", "mv: inter-device move failed: '<from>' to '<path>'; unable to remove target: Permission denied"
+)
+WRITES: Final = (MV_DENIED, CP_DENIED, CP_DENIED_GNU, OPEN_DENIED, MKDIR_DENIED, CREATE_DENIED, STATE_DENIED)
 # What Calico's containers and their files are called in an audit record.
 CONCERNED: Final = (
     'comm="cp"', 'comm="install', 'comm="calico', 'comm="flexvol', 'comm="mv"', 'comm="touch"', 'name="bin"',
@@ -56,7 +59,7 @@ class Seen:
     def strength(self) -> float:
         if self.writes and self.audits:
             return PROVEN
-        if self.mode:
+        if self.mode or any("permissive=0" in hit.line for hit in self.audits):
             return STRONG
         return LIKELY if self.writes else POSSIBLE
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import Final, NamedTuple
+from typing import Final
 
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Hit, Sign
+from tortie.model.tuples import NamedTuple
 
 # The shared sign wants a group; the core group is written as an empty string, so these stop before it.
 FORBIDDEN: Final = Sign("api-forbidden", 'is forbidden: User "<user>" cannot <verb> (resource |resources )"<resource>"')

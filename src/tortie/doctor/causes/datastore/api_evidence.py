@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 from ipaddress import ip_address
-from typing import Final, NamedTuple
+from typing import Final
 
 from tortie.doctor.causes.shared import API_DEADLINE, DIAL_FAILED
 from tortie.doctor.lazily import lazily
@@ -13,6 +13,7 @@ from tortie.doctor.picture.facts import Number, Ping, Pod, PortTest, Setting, Un
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Exhibit, Place
 from tortie.doctor.signs import Hit, Sign
+from tortie.model.tuples import NamedTuple
 
 KUBERNETES_SERVICE: Final = Sign("api-kubernetes-service", "kubernetes ClusterIP <ip>")
 VIP_RULE: Final = Sign("api-vip-rule", "default/kubernetes:https<rest>")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Final, NamedTuple
+from typing import Final
 
 from tortie.doctor.causes.datastore.api_evidence import API_PORTS, ETCD_PORTS, TYPHA_PORT
 from tortie.doctor.lazily import lazily
@@ -12,6 +12,7 @@ from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Exhibit, Place
 from tortie.doctor.reading.readers.host_times import moment
 from tortie.doctor.signs import Hit, Sign
+from tortie.model.tuples import NamedTuple
 
 AFTER: Final = Sign("x509-after", "certificate has expired or is not yet valid: current time <now> is after <end>")
 BEFORE: Final = Sign("x509-before", "certificate has expired or is not yet valid: current time <now> is before <begin>")

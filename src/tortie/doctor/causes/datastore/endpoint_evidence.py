@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Final, NamedTuple
+from typing import Final
 
 from tortie.doctor.causes.datastore.api_evidence import ETCD_PORTS, Trouble, troubles
 from tortie.doctor.causes.datastore.etcd_evidence import statuses
@@ -12,6 +12,7 @@ from tortie.doctor.picture.facts import Setting
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Exhibit, Place
 from tortie.doctor.signs import Hit, Sign
+from tortie.model.tuples import NamedTuple
 
 HEALTHY: Final = Sign("trt2002-healthy", "is healthy: (successfully committed proposal|got healthy result)")
 ENDPOINTS: Final = Sign("trt2002-endpoints", 'ETCD_ENDPOINTS(")?(=|:)( )?(")?<value>')

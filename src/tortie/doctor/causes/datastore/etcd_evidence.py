@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import Final, NamedTuple
+from typing import Final
 
 from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Pod, Process, Setting, Unit
@@ -12,6 +12,7 @@ from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Exhibit, Place
 from tortie.doctor.reading.readers.host_commands import segments
 from tortie.doctor.signs import Hit
+from tortie.model.tuples import NamedTuple
 
 _ENDPOINT = lazily(r"(?<![\w.-])(?:https?://)?([\w.-]{1,253}|\[[0-9a-f:]{2,40}\]):(?:2379|2380|4001)\b")
 _SIZE = lazily(r"(\d+(?:\.\d+)?) ?([kMG])i?B")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Final, NamedTuple
+from typing import Final
 
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
@@ -29,6 +29,7 @@ from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Certificate
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Exhibit, Place
+from tortie.model.tuples import NamedTuple
 
 _AGE = lazily(r"(\d{1,4}) (sec|min|hour|day|week|month|year)\w*(?: ago)?", re.IGNORECASE)
 _UNITS: Final = {"se": 1, "mi": 60, "ho": 3600, "da": 86400, "we": 604800, "mo": 2592000, "ye": 31536000}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Final, NamedTuple
+from typing import Final
 
 from tortie.doctor.causes.cause import HINT, LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
@@ -17,6 +17,7 @@ from tortie.doctor.picture.facts import LogLine, Unit
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Place
 from tortie.doctor.signs import Sign
+from tortie.model.tuples import NamedTuple
 
 CONFLICT: Final = Sign("trt2007-conflict", "update conflict: Node\\(<node>\\)")
 MODIFIED: Final = Sign(

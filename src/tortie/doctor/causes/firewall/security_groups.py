@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from tortie.doctor.causes.steps import Step, step_of
 from tortie.doctor.causes.surroundings import cloud_of
 from tortie.doctor.causes.underlay.traffic_evidence import compiled
 from tortie.doctor.causes.ways import open_port
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Exhibit, Place
+from tortie.model.tuples import NamedTuple
 
 
 class SecurityGroup(NamedTuple):

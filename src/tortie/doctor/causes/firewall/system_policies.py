@@ -6,12 +6,13 @@ import re
 from collections.abc import Iterator
 from functools import cache
 from itertools import pairwise
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal
 
 from tortie.doctor.picture.facts import Document
 from tortie.doctor.picture.picture import Picture, remembered
 from tortie.doctor.reading.exhibit import Exhibit, Place
 from tortie.doctor.signs import Sign
+from tortie.model.tuples import NamedTuple
 
 SYSTEM: Final = ("kube-system", "calico-system", "calico-apiserver", "tigera-operator", "kube-dns")
 # Labels that the system's own pods have.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Final, NamedTuple
+from typing import Final
 
 from tortie.doctor.causes.cause import HINT, LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
@@ -16,6 +16,7 @@ from tortie.doctor.causes.ways import remove_policy
 from tortie.doctor.picture.facts import Document
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Sign
+from tortie.model.tuples import NamedTuple
 
 AUTO_HEP: Final = Sign("policy-auto-hep", "<node>-auto-hep")
 NO_POLICY_PASSED: Final = Sign("policy-host-drop", "Drop if no policies passed packet")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from functools import cache
-from typing import Final, NamedTuple
+from typing import Final
 
 from tortie.doctor.causes.agent.counting import Count, answers, counted, narrow, said
 from tortie.doctor.causes.culprits import Culprit, culprits, named
@@ -16,6 +16,7 @@ from tortie.doctor.causes.ipam.pool_addresses import holds_pool, pool_checked, w
 from tortie.doctor.picture.facts import Node, Pod, Pool, PoolUse
 from tortie.doctor.picture.picture import Picture, remembered
 from tortie.doctor.signs import Hit, Sign
+from tortie.model.tuples import NamedTuple
 
 # No address could be had. Who is to blame is another question.
 AUTOASSIGN_FAILED: Final = Sign("ipam-autoassign-failed", "Unable to autoassign an address…pools are likely exhausted")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cached_property
 from ipaddress import IPv4Network, ip_address, ip_network
-from typing import Final, NamedTuple
+from typing import Final
 
 from tortie.doctor.causes.cause import LIKELY, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
@@ -20,6 +20,7 @@ from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Place
 from tortie.doctor.signs import Sign
 from tortie.doctor.texts import Text
+from tortie.model.tuples import NamedTuple
 
 POD_SUBNET: Final = Sign("trt5008-pod-subnet", "podSubnet: <cidr>")
 SERVICE_SUBNET: Final = Sign("trt5008-service-subnet", "serviceSubnet: <cidr>")

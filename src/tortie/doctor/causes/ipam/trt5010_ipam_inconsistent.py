@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Final, NamedTuple
+from typing import Final
 
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
@@ -22,6 +22,7 @@ from tortie.doctor.picture.facts import Interface, Pod
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Place
 from tortie.doctor.signs import Hit, Sign
+from tortie.model.tuples import NamedTuple
 
 OCCUPIED: Final = Sign("ipam-tunnel-occupied", "Current address is occupied, assign a new one")
 IPIP_ADDRESS: Final = Sign("ipam-ipip-tunnel-address", "projectcalico.org/IPv4IPIPTunnelAddr: <ip>")

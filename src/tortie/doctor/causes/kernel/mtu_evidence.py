@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from ipaddress import ip_address, ip_network
-from typing import Final, NamedTuple
+from typing import Final
 
 from tortie.doctor.causes.underlay.traffic_evidence import TUNNELS, encapsulation, rows, uplink
 from tortie.doctor.picture.facts import Ping, Route
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Sign
+from tortie.model.tuples import NamedTuple
 
 TOO_LONG = Sign("mtu-too-long", "local error: Message too long")
 OVERHEAD: Final = {"ipip": 20, "vxlan": 50, "wireguard": 60}

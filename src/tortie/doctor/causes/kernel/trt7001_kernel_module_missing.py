@@ -156,6 +156,18 @@ def loaded(seen: Seen) -> Finding | None:
     return ruled_out([seen.loaded[name] for name in seen.modules], modules=seen.modules)
 
 
+def tunnel_there(seen: Seen) -> Finding | None:
+    """A tunnel that could not be made at once, and was made then."""
+    if seen.absent or {hit.sign for hit in seen.complaints} - {NO_IPIP.key, NO_VXLAN.key}:
+        return None
+    names = {name for hit in seen.complaints for name in (("tunl0",) if hit.sign == NO_IPIP.key else ("vxlan.calico",))}
+    there = [link for link in seen.picture.interfaces() if link.name.split("@")[0] in names and link.addresses]
+    if there:
+        return ruled_out(there[:1], device=there[0].name.split("@")[0])
+    once = len(seen.complaints) == 1 and agents_fine(seen.picture)
+    return ruled_out(seen.complaints[:1], say="said-once") if once else None
+
+
 def cannot_provide(seen: Seen) -> Finding | None:
     if seen.silent:
         return None
@@ -220,7 +232,8 @@ CAUSE = Cause(
     signs=(*COMPLAINTS, *PROOFS, SETS_PANIC, REVISION, NOT_MOUNTED, NO_TREE, IPVS),
     look=Seen,
     rules=(
-        newer_revision, kube_proxy_needs, panic_only, checksystem_passed, container_only, loaded, cannot_provide,
+        newer_revision, kube_proxy_needs, panic_only, checksystem_passed, container_only, loaded, tunnel_there,
+        cannot_provide,
     ),
     fix=fix,
 )  # fmt: skip

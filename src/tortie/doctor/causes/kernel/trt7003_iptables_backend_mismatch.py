@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import Final
 
 from tortie.doctor.causes import ways
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
@@ -13,6 +13,7 @@ from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.underlay.traffic_evidence import counted, trouble
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Sign
+from tortie.model.tuples import NamedTuple
 
 FELIX_MODE = Sign("backend-felix-mode", 'backendMode="<backend>"')
 FELIX_DETECTED = Sign("backend-felix-detected", 'Detected iptables backend… detected="<backend>"')

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from tortie.doctor.causes.cause import (
     LIKELY,
@@ -24,6 +23,7 @@ from tortie.doctor.causes.underlay.traffic_evidence import Row, rows, trouble
 from tortie.doctor.picture.facts import Setting
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Sign
+from tortie.model.tuples import NamedTuple
 
 KEY, ALL = "net.ipv4.ip_forward", "net.ipv4.conf.all.forwarding"
 PREFLIGHT = Sign("forwarding-preflight", "/proc/sys/net/ipv4/ip_forward contents are not set to 1")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import Final
 
 from tortie.doctor.causes.cause import LIKELY, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
@@ -12,6 +12,7 @@ from tortie.doctor.causes.underlay.traffic_evidence import host_of, rows
 from tortie.doctor.picture.facts import Setting
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Sign
+from tortie.model.tuples import NamedTuple
 
 FULL = Sign("conntrack-full", "conntrack: table full, dropping packet")
 COUNT, MAX = "nf_conntrack_count", "nf_conntrack_max"

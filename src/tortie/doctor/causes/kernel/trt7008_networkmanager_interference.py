@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import NamedTuple
 
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
@@ -13,6 +12,7 @@ from tortie.doctor.picture.facts import LogLine
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Place
 from tortie.doctor.signs import Hit, Sign
+from tortie.model.tuples import NamedTuple
 
 CONNECTING = Sign("nm-connecting", "connecting \\(getting IP configuration\\)")
 STATE_CHANGE = Sign("nm-state-change", "device \\(<device>\\): state change: … 'managed'")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import Final
 
 from tortie.doctor.causes import ways
 from tortie.doctor.causes.cause import HINT, LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
@@ -12,6 +12,7 @@ from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.underlay.traffic_evidence import pools_with, rows, unquoted
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Sign
+from tortie.model.tuples import NamedTuple
 
 LOG_VXLAN = Sign("encap-log-vxlan", "VXLANEnabled:false")
 LOG_VXLAN_VALUE = Sign("encap-value-vxlan", "value for VXLANEnabled: false")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import NamedTuple
 
 from tortie.doctor.causes import ways
 from tortie.doctor.causes.cause import (
@@ -40,6 +39,7 @@ from tortie.doctor.picture.facts import Setting, Workload
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Sign
 from tortie.doctor.texts import Text, Value
+from tortie.model.tuples import NamedTuple
 
 NO_CONFIGMAP = Sign("trt7013-no-configmap", 'configmaps "kubernetes-services-endpoint" not found')
 HEALTHZ = Sign("trt7013-healthz", "BPF Proxy Healthz server failed")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Final, NamedTuple
+from typing import Final
 
 from tortie.doctor.causes import ways
 from tortie.doctor.causes.cause import HINT, LIKELY, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
@@ -17,6 +17,7 @@ from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Place
 from tortie.doctor.signs import Hit, Sign
 from tortie.doctor.texts import Seconds
+from tortie.model.tuples import NamedTuple
 
 HELD: Final = Sign("xtables-held", "Another app is currently holding the xtables lock")
 OLD_LOCK: Final = Sign("xtables-old-lock", "failed to acquire old iptables lock")

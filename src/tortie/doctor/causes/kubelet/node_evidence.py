@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Final, NamedTuple
+from typing import Final
 
 from tortie.doctor.causes.nodes.failing_nodes import elsewhere, failing
 from tortie.doctor.lazily import lazily
@@ -11,6 +11,7 @@ from tortie.doctor.picture.facts import Condition, Load, Node, Ping, PortTest, P
 from tortie.doctor.picture.picture import Picture, remembered
 from tortie.doctor.reading.exhibit import Place
 from tortie.doctor.signs import Sign
+from tortie.model.tuples import NamedTuple
 
 CPU_SHARES: Final = Sign(
     "node-cpu-shares", "%Cpu\\(s\\): <n_us> us, <n_sy> sy, <n_ni> ni, <n_id> id, <n_wa> wa"

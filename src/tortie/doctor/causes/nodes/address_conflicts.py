@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
 
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG
 from tortie.doctor.causes.nodes.bgp_addresses import link_with, registrations
@@ -10,6 +10,7 @@ from tortie.doctor.causes.nodes.bgp_evidence import conflicts, is_lost, node_at
 from tortie.doctor.causes.nodes.wrong_addresses import is_network, suspects
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Hit, Sign
+from tortie.model.tuples import NamedTuple
 
 Kind = Literal["wrong-interface", "network", "stale", "duplicate", "changed", "open"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
 
 from tortie.doctor.causes.nodes.bgp_evidence import (
     BIND_FAILED,
@@ -17,6 +17,7 @@ from tortie.doctor.picture.facts import Interface, Registered
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Place
 from tortie.doctor.signs import Sign
+from tortie.model.tuples import NamedTuple
 
 IN_CIDRS: Final = Sign(
     "autodetected-cidr", "Using autodetected IPv4 address <cidr> on interface <interface> matching cidrs"

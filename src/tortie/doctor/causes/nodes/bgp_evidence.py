@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterable
 from functools import wraps
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, TypeVar
 from weakref import WeakKeyDictionary
 
 from tortie.doctor.causes.cause import Finding, ruled_out
@@ -16,6 +16,7 @@ from tortie.doctor.picture.picture import Picture, is_agent
 from tortie.doctor.reading.exhibit import Exhibit, Place
 from tortie.doctor.signs import Hit, Sign
 from tortie.doctor.words import Words
+from tortie.model.tuples import NamedTuple
 
 BGP_PORT: Final = 179
 NODE_NAME: Final = Sign("bgp-node-name", "Determined node name: <name>")

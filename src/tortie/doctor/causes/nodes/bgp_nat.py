@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from ipaddress import ip_address, ip_network
-from typing import Final, NamedTuple
+from typing import Final
 
 from tortie.doctor.causes.nodes.bgp_addresses import inner_link
 from tortie.doctor.causes.nodes.bgp_evidence import missing_peers, node_called, remembered, same_host, unknown_connects
@@ -12,6 +12,7 @@ from tortie.doctor.picture.facts import FilterRule, Interface, Setting
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Place
 from tortie.doctor.signs import Hit
+from tortie.model.tuples import NamedTuple
 
 _OWN: Final = ("cali", "KUBE", "DOCKER", "CNI-", "FLANNEL", "LIBVIRT")
 _TRANSLATES: Final = ("MASQUERADE", "SNAT")

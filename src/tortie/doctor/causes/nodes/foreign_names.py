@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from tortie.doctor.causes.nodes.bgp_evidence import NODE_NAME, NODE_USED, exhibit_at, same_host
 from tortie.doctor.causes.nodes.node_names import Called, by_agent, by_file, own_name
 from tortie.doctor.picture.facts import Setting
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Hit
+from tortie.model.tuples import NamedTuple
 
 
 class Foreign(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache
-from typing import Final, NamedTuple
+from typing import Final
 
 from tortie.doctor.causes.nodes.bgp_evidence import remembered
 from tortie.doctor.picture.facts import Action
@@ -13,6 +13,7 @@ from tortie.doctor.picture.peers import Peer, choosing_nobody, labels_shown, pee
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Exhibit, Place
 from tortie.doctor.signs import Sign
+from tortie.model.tuples import NamedTuple
 
 # BIRD's word about a peer that left its configuration; Mesh_... goes when the mesh is turned off.
 REMOVED: Final = Sign("trt1021-removed", "bird: Removing protocol (Node|Global)_<name>")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
 
 from tortie.doctor.causes.nodes.bgp_evidence import node_at, remembered
 from tortie.doctor.picture.facts import Session
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Place
 from tortie.doctor.signs import Hit, Sign
+from tortie.model.tuples import NamedTuple
 
 IDENTIFIER: Final = Sign("trt1012-identifier", "Bad BGP identifier")
 # The other end's log, with the id that it does not take.

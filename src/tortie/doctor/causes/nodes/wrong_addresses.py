@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from ipaddress import ip_interface
-from typing import NamedTuple
 
 from tortie.bgp.calling import waits
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG
@@ -32,6 +31,7 @@ from tortie.doctor.causes.nodes.bgp_evidence import (
 )
 from tortie.doctor.picture.facts import Interface
 from tortie.doctor.picture.picture import Picture
+from tortie.model.tuples import NamedTuple
 
 
 class Suspect(NamedTuple):

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache
-from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 from tortie.doctor.picture.facts import LogLine, Ping, Pool, PortTest, Route, Session, Setting
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Exhibit, Place
 from tortie.doctor.signs import Hit
+from tortie.model.tuples import NamedTuple
 
 TUNNELS = {"tunl0": "ipip", "vxlan.calico": "vxlan", "vxlan-v6.calico": "vxlan"}
 # Links that never carry packets between nodes by themselves.

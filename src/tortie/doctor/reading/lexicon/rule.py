@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import Final, NamedTuple
+from typing import Final
 
 from tortie.doctor.lazily import lazily
+from tortie.model.tuples import NamedTuple
 
 _NOT_IN_A_WORD: Final = r"(?a:(?!(?<=\w)\w))"  # not between two letters of one word
 _CLAUSE: Final = rf"[^.;!?,]{{0,40}}?{_NOT_IN_A_WORD}"

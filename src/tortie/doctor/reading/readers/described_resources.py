@@ -7,12 +7,13 @@ into a document they are read as those are.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import Final
 
 from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Fact
 from tortie.doctor.reading.exhibit import Exhibit
 from tortie.doctor.reading.readers.yaml_tree import Tree
+from tortie.model.tuples import NamedTuple
 
 _FIELD: Final = lazily(r"( {0,40})([A-Za-z][\w./ -]{0,80}?):(?: +(\S.*?))?\s*$")
 _TOP: Final = ("API Version", "Kind")

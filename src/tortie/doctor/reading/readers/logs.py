@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Final
 
 from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import LogLine
@@ -18,6 +18,7 @@ from tortie.doctor.reading.commands import effective, programs, word_set, words
 from tortie.doctor.reading.exhibit import Exhibit
 from tortie.doctor.reading.logforms import Parsed, cut_calico, parse
 from tortie.doctor.reading.moments import year_in
+from tortie.model.tuples import NamedTuple
 
 _COMPONENTS: Final = {
     "cni-plugin": "cni", "ipam-plugin": "ipam", "calico-ipam": "ipam", "dockerd-current": "dockerd",

@@ -32,7 +32,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from functools import cache, lru_cache
-from typing import Final, NamedTuple
+from typing import Final
 
 from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Statement
@@ -40,6 +40,7 @@ from tortie.doctor.reading.exhibit import Exhibit
 from tortie.doctor.reading.hearsay import long_mended, without_citations, without_questions
 from tortie.doctor.reading.lexicon import ALIASES, ANY_CHINESE, RULES, Rule, lowered, simple
 from tortie.doctor.reading.prose import far_east, hosts_in
+from tortie.model.tuples import NamedTuple
 
 LONGEST: Final = 600  # characters of one sentence that are looked at
 _END = lazily(r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)(?<!vs\.)(?<!etc\.)\s+|(?<=[。！？；])|;\s+")

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from itertools import pairwise
-from typing import Final, NamedTuple
+from typing import Final
 
 from tortie.doctor.lazily import lazily
+from tortie.model.tuples import NamedTuple
 
 # Headers of two words; joined, every header splits at blanks.
 _JOINED: Final = (

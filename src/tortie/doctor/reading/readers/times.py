@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import Final, NamedTuple
+from typing import Final
 
 from tortie.doctor.lazily import lazily
+from tortie.model.tuples import NamedTuple
 
 _UNITS: Final = {"y": 31_536_000.0, "d": 86_400.0, "h": 3_600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
 _AGE: Final = lazily(r"(?:\d+(?:\.\d+)?(?:ms|[ydhms])){1,6}$")

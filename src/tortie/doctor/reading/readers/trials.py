@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Final, NamedTuple
+from typing import Final
 
 from tortie.doctor.picture.facts import Fact, PortTest, Setting
 from tortie.doctor.reading.exhibit import Exhibit
@@ -20,6 +20,7 @@ from tortie.doctor.reading.readers.host_patterns import Pattern
 from tortie.doctor.reading.readers.host_pings import lookups, pings
 from tortie.doctor.reading.readers.web_answers import CURL_EXITS as _CURL
 from tortie.doctor.reading.readers.web_answers import Answer, answer, named, style
+from tortie.model.tuples import NamedTuple
 
 _TOOLS: Final = ("nc", "ncat", "netcat", "telnet", "curl", "wget", "openssl", "bash", "nmap")
 _PORTS: Final = {"https": 443, "http": 80}

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence, Set
-from typing import Final, NamedTuple
+from typing import Final
 
 from tortie.doctor.reading.readers.host_patterns import Pattern
+from tortie.model.tuples import NamedTuple
 
 CURL_EXITS: Final = {"7": "refused", "28": "timeout", "35": "tls-error", "51": "tls-error", "58": "tls-error",
                      "60": "tls-error", "77": "tls-error", "56": "reset", "52": "reset"}  # fmt: skip

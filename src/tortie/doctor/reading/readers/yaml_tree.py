@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import Final, NamedTuple
+from typing import Final
 
 from tortie.doctor.lazily import lazily
+from tortie.model.tuples import NamedTuple
 
 MAX_CHARS: Final = 1_500_000
 MAX_NODES: Final = 120_000
