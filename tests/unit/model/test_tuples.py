@@ -36,7 +36,7 @@ class Theirs(Standard):
 
 def test_it_is_a_named_tuple() -> None:
     one = Ours("a", rest=("b",))
-    assert one == ("a", 3, ("b",))
+    assert tuple(one) == ("a", 3, ("b",))
     assert one._replace(size=4).size == 4
     assert one._asdict() == {"name": "a", "size": 3, "rest": ("b",)}
     assert (one.loud, str(one), repr(one)) == ("A", "<a>", "Ours(name='a', size=3, rest=('b',))")
