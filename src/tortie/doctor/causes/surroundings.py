@@ -9,6 +9,7 @@ from typing import Final
 from tortie.doctor.picture.facts import FilterRule, Node, Setting, Unit
 from tortie.doctor.picture.owner import owner
 from tortie.doctor.picture.picture import Picture, remembered
+from tortie.doctor.reading.exhibit import Exhibit
 
 # Prefixes of providerID, and names that only this cloud gives to its machines.
 _PROVIDERS: Final = {
@@ -40,6 +41,7 @@ _FIREWALL_WORDS: Final = (
     ("firewalld", r"\bfirewall-cmd\b|inet firewalld|FWDI_|IN_public|firewalld"),
 )
 _NOT_RUNNING: Final = {"firewalld": r"^not running$|FirewallD is not running", "ufw": r"^Status: inactive"}
+_MARKS: Final = ("ufw", "UFW", "irewall", "FWDI_", "IN_public", "running", "Status: ")  # of all of these words
 _LONGEST: Final = 400
 
 
@@ -98,11 +100,13 @@ def keeps_in_etcd(picture: Picture) -> bool:
 
 
 def _says(picture: Picture, words: str) -> bool:
-    pattern = _compiled(words)
-    return any(
-        pattern.search(exhibit.command) or any(pattern.search(line[:_LONGEST]) for line in exhibit.lines[:_LONGEST])
-        for exhibit in picture.exhibits
-    )
+    pattern = re.compile(words, re.MULTILINE)
+    texts = (f"{exhibit.command}\n{_shown(exhibit)}" for exhibit in picture.exhibits)
+    return any(pattern.search(text) for text in texts if any(mark in text for mark in _MARKS))
+
+
+def _shown(exhibit: Exhibit) -> str:
+    return "\n".join([line[:_LONGEST] for line in exhibit.lines[:_LONGEST]])
 
 
 @cache

@@ -7,7 +7,7 @@ expired`, `serviceaccounts/token`) is left alone, because diagnoses are made of 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from tortie.doctor.lazily import lazily
@@ -108,12 +108,15 @@ def redacted(lines: Sequence[str]) -> Iterator[str]:
     for start in range(0, len(lines), _AT_ONCE):
         block = lines[start : start + _AT_ONCE]
         # One line more: a value may stand above the name that makes it a secret.
-        if not (inside or named) and not _suspicious("\n".join(lines[start : start + _AT_ONCE + 1])):
+        text = "\n".join(lines[start : start + _AT_ONCE + 1])
+        if not (inside or named) and not _suspicious(text):
             yield from (hidden.get(start + at, line) for at, line in enumerate(block)) if hidden else block
             continue
+        low = text.lower()
+        there = tuple(trigger for trigger in _TRIGGERS if trigger in low)
         for at, line in enumerate(block, start):
             line = hidden.get(at, line)
-            shown, inside = _in_block(line) if inside else _outside(line)
+            shown, inside = _in_block(line) if inside else _outside(line, there)
             if named or _named_below(lines, at):  # the line before was `- name: API_TOKEN`, or the next one is
                 shown = _without_value(shown)
             named = _names_a_secret(line)
@@ -137,17 +140,17 @@ def _without_value(line: str) -> str:
     return f"{found[1]}{_in_its_quotes(found['value'])}"
 
 
-def _suspicious(text: str) -> bool:
+def _suspicious(text: str, triggers: Iterable[str] = _TRIGGERS) -> bool:
     low = text.lower()
-    return any(trigger in low for trigger in _TRIGGERS) or ("://" in text and "@" in text)
+    return any(trigger in low for trigger in triggers) or ("://" in text and "@" in text)
 
 
-def _outside(line: str) -> tuple[str, bool]:
+def _outside(line: str, triggers: Iterable[str] = _TRIGGERS) -> tuple[str, bool]:
     """The line, and whether a block of a key or certificate begins in it."""
     begins = _BEGIN.search(line) if "-----BEGIN" in line else None
     if begins:
         return f"{redact(line[: begins.start()])}{begins[0]} {MASK}", not ("-----END" in line or MASK in line)
-    return redact(line), False
+    return redact(line, triggers), False
 
 
 def _in_block(line: str) -> tuple[str, bool]:
@@ -163,8 +166,9 @@ def _within(line: str) -> bool:
     return not bare or bool(re.fullmatch(r"[A-Za-z0-9+/=]{1,100}|[A-Za-z-]{3,30}: .*", bare))
 
 
-def redact(line: str) -> str:
-    if not _suspicious(line):
+def redact(line: str, triggers: Iterable[str] = _TRIGGERS) -> str:
+    """`triggers`: those that are known to be in the text around it, where it was looked at as a whole."""
+    if not _suspicious(line, triggers):
         return line
     if "eyJ" in line:
         line = _DOTTED.sub(_without_jwt, line)
