@@ -6,7 +6,6 @@ shows. What logs and events said earlier is about troubles that are over, whatev
 
 from __future__ import annotations
 
-import shlex
 from bisect import bisect_right
 from collections.abc import Iterator
 from contextlib import suppress
@@ -37,6 +36,8 @@ def only_what_counts(picture: Picture) -> Picture:
 
 
 def _shows_note(command: str) -> bool:
+    import shlex  # only where a lab was healed
+
     with suppress(ValueError):
         match shlex.split(command):
             case ["cat", path]:

@@ -112,7 +112,7 @@ def _announces(exhibit: Exhibit, index: int) -> bool:
             return False  # the paragraph goes on
         line = _paragraph(exhibit.lines, index)
     last = _SENTENCE.split(line.strip())[-1]  # what stands right before the output
-    return len(last) <= _LONGEST and _ANOTHER.search(last) is not None and _FOR.search(last) is not None
+    return len(last) <= _LONGEST and _FOR.search(last) is not None and _ANOTHER.search(last) is not None
 
 
 def _paragraph(lines: tuple[str, ...], last: int) -> str:

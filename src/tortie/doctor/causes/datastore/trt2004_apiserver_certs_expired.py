@@ -33,8 +33,9 @@ from tortie.model.tuples import NamedTuple
 
 _AGE = lazily(r"(\d{1,4}) (sec|min|hour|day|week|month|year)\w*(?: ago)?", re.IGNORECASE)
 _UNITS: Final = {"se": 1, "mi": 60, "ho": 3600, "da": 86400, "we": 604800, "mo": 2592000, "ye": 31536000}
-_HOST = lazily(r"[a-z][\w.-]{0,62}|(?:\d{1,3}\.){3}\d{1,3}", re.IGNORECASE)
-_SERVED_AT = lazily(rf"({_HOST.pattern})(?::(\d{{2,5}}))?", re.IGNORECASE)
+_NAME = r"[a-z][\w.-]{0,62}|(?:\d{1,3}\.){3}\d{1,3}"
+_HOST = lazily(_NAME, re.IGNORECASE)
+_SERVED_AT = lazily(rf"({_NAME})(?::(\d{{2,5}}))?", re.IGNORECASE)
 _ID = lazily(r"[0-9a-f]{6,}", re.IGNORECASE)
 _LINES: Final = 100  # of one answer
 _API: Final = ("apiserver", ":6443", ":443", ":8443")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Final
@@ -42,6 +41,12 @@ _LINES: Final = 400
 _LONGEST: Final = 300
 
 
+def _parsed(text: str) -> object:
+    import json  # costs milliseconds that most cases need not pay
+
+    return json.loads(text)
+
+
 class Annotation(NamedTuple):
     """As somebody wrote it, on a pod or a namespace."""
 
@@ -54,7 +59,7 @@ class Annotation(NamedTuple):
     def listed(self) -> list[str] | None:
         """None for what is no list of strings."""
         try:
-            parsed = json.loads(self.value)
+            parsed = _parsed(self.value)
         except ValueError:
             return None
         return parsed if isinstance(parsed, list) and all(isinstance(one, str) for one in parsed) else None
@@ -79,7 +84,7 @@ def _unquoted(text: str) -> str:
     """YAML's and the shell's quotes around the value are not part of it."""
     if len(text) > 1 and text[0] == text[-1] == '"':
         try:
-            whole = json.loads(text)
+            whole = _parsed(text)
         except ValueError:
             return text[1:-1]
         return whole if isinstance(whole, str) else text

@@ -59,10 +59,10 @@ def rows(picture: Picture, pattern: str, *words: str, needle: str = "") -> Itera
     """
     if needle and needle not in _whole(picture):
         return
-    wanted = compiled(pattern)
     for exhibit in picture.exhibits:
         if exhibit.prose or (words and not any(word in exhibit.command for word in words)):
             continue
+        wanted = compiled(pattern)  # not before: most commands are in no evidence
         for index, line in enumerate(exhibit.lines):
             if needle in line and (match := wanted.search(line)):
                 yield Row(exhibit.place(index), match, exhibit.host, exhibit.command)

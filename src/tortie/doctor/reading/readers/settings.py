@@ -25,12 +25,12 @@ from tortie.doctor.reading.readers.documents import is_document
 from tortie.doctor.reading.readers.limits import limited
 from tortie.doctor.reading.readers.versions import said_versions, versions
 
+_FIELDS: Final = frozenset({name for names in fragments.KNOWN.values() for name in names})
 _FRAGMENT: Final = lazily(
-    r"^[ \t]*(?:\d+[:-][ \t]*)?(?:[#+>-][ \t]+)?\{?[\"']?(?:" + "|".join(
-        sorted({name for names in fragments.KNOWN.values() for name in names}, key=len, reverse=True)
-    ) + r"|name|(?:liveness|readiness|startup)Probe|projectcalico\.org/IPv4Address)[\"']?[ \t]*:",
+    rf"^[ \t]*(?:\d+[:-][ \t]*)?(?:[#+>-][ \t]+)?\{{?[\"']?(?:{'|'.join(sorted(_FIELDS, key=len, reverse=True))}"
+    r"|name|(?:liveness|readiness|startup)Probe|projectcalico\.org/IPv4Address)[\"']?[ \t]*:",
     re.MULTILINE,
-)  # fmt: skip
+)
 _FLAGS: Final = (
     "cgroup-driver|pod-cidr|cluster-cidr|network-plugin|cni-bin-dir|cni-conf-dir|fail-swap-on|node-ip|hostname-override|"
     "proxy-mode|allocate-node-cidrs|service-cluster-ip-range|container-runtime-endpoint|container-runtime|allow-privileged|"
@@ -79,13 +79,20 @@ def read(exhibit: Exhibit) -> Iterator[Fact]:
         yield from _commanded(exhibit)
     if "limits" in text and not is_document(text):
         yield from limited(exhibit, fragments.owner_of(exhibit.command))
-    if not exhibit.prose and "Probe" not in text and not _FRAGMENT.search(text):
+    if not exhibit.prose and "Probe" not in text and not _has_fragment(text):
         return
     if not is_document(text):
         described = any(line.startswith("Name:") for line in exhibit.lines)
         for fact in fragments.read_lines(exhibit, 0, len(exhibit.lines)):
             if not (described and type(fact).__name__ == "Registered"):
                 yield fact
+
+
+def _has_fragment(text: str) -> bool:
+    """Lines of a manifest; the expression is long, and in most texts none of its names is."""
+    if "name" not in text and "projectcalico.org" not in text and not any(field in text for field in _FIELDS):
+        return False
+    return _FRAGMENT.search(text) is not None
 
 
 # Environment

@@ -77,6 +77,7 @@ _DESK = lazily(
     r"[^.,;，。；]{0,30}?\b(?:slow|laggy|lagging|busy|overloaded|load(?:ed)?)\b[^.,;，。；)）]*"
     r"|(?:跳板机|堡垒机|笔记本|我的电脑|办公网|vpn)[^，。；,;]{0,12}?(?:慢|卡|负载)[^，。；,;）)]*",
 )
+_DESK_WORDS = ("slow", "lag", "busy", "load", "慢", "卡", "负载")  # one of them is in it
 _TURN = lazily(r"[,;] ?(?:but|however|yet)\b|，?但|不过")
 _CERTAIN = ("asks-if-normal", "complains", "firewalld-stop-helps", "says-well")  # said in questions and conditions, too
 # States that a sentence may tell to be over: "last week swap was on, that is solved".
@@ -180,7 +181,7 @@ def _said(text: str, asks: bool) -> tuple[tuple[str, tuple[str, ...]], ...]:
 def _all_said(text: str, asks: bool) -> Iterator[tuple[str, tuple[str, ...]]]:
     low = lowered(text)
     rules = _with_a_key_in(low)
-    certain = without_citations(_certain(_DESK.sub(lambda match: "." * len(match.group()), low)))
+    certain = without_citations(_certain(_without_desks(low)))
     told = without_questions(certain, asks)
     over = long_mended(low)
     low, certain, told = simple(low), simple(certain), simple(told)
@@ -199,6 +200,12 @@ def _all_said(text: str, asks: bool) -> Iterator[tuple[str, tuple[str, ...]]]:
         yield kind, values
         for alias in ALIASES.get(kind, ()):
             yield alias, values
+
+
+def _without_desks(low: str) -> str:
+    if not any(word in low for word in _DESK_WORDS):
+        return low
+    return _DESK.sub(lambda match: "." * len(match.group()), low)
 
 
 def _with_a_key_in(low: str) -> list[Rule]:
