@@ -12,6 +12,7 @@ off"); the others carry their negation themselves.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import cache
 from typing import Final
 
@@ -32,6 +33,11 @@ _ENDING: Final = lazily(r"(\\w|\[\\w[.-]{1,3}\])([*+])(?![+?])")
 _UPPER: Final = lazily(r"(?<!\\)([A-Z])")
 
 
+_TOKEN: Final = lazily(
+    r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\((?:\?(?:[:=!]|<[=!]|P<\w+>))?|(?P<run>[^\\\[\]()|?*+{}~≈.^$]+)"
+    r"|(?P<times>[?*+]|\{[\d,]+\})[?+]?|.",
+    re.DOTALL,
+)
 ANY_CHINESE: Final = "中文"  # as a key: any letter of that language
 
 
@@ -42,6 +48,12 @@ class Rule(NamedTuple):
     keys: str  # one of these, divided by |, must be in the sentence (lower case) before its words are tried
     words: str
     plain: bool = True
+
+    def matches(self, low: str) -> Iterator[re.Match[str]]:
+        """In a sentence that is `lowered` and `simple`; of the ways to say it, those whose letters are there."""
+        for way, fixed in _ways(self.words):
+            if fixed in low:
+                yield from _compiled(way).finditer(low)
 
     @property
     def pattern(self) -> re.Pattern[str]:
@@ -57,6 +69,27 @@ def lowered(sentence: str) -> str:
 def simple(low: str) -> str:
     """With the punctuation of English."""
     return low.translate(_PUNCTUATION)
+
+
+@cache
+def _ways(words: str) -> tuple[tuple[str, str], ...]:
+    """The alternatives, each with the longest run of letters that it cannot do without; empty where there is none."""
+    found: list[tuple[str, str]] = []
+    start, depth = 0, 0
+    runs: list[str] = []
+    for token in _TOKEN.finditer(words):
+        text = token.group()
+        depth += (text[0] == "(") - (text == ")")
+        if depth:
+            continue
+        if text == "|":
+            found.append((words[start : token.start()], max(runs, key=len, default="")))
+            start, runs = token.end(), []
+        elif token["run"]:
+            runs.append(simple(text.lower()))
+        elif token["times"] and runs and simple(words[token.start() - 1].lower()) == runs[-1][-1:]:
+            runs[-1] = runs[-1][:-1]  # its last letter may be missing
+    return (*found, (words[start:], max(runs, key=len, default="")))
 
 
 @cache

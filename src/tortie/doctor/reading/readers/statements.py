@@ -240,7 +240,7 @@ def _certain(low: str) -> str:
 
 
 def _holds(rule: Rule, low: str) -> bool:
-    for match in rule.pattern.finditer(low):
+    for match in rule.matches(low):
         if not rule.plain:
             denied = _NO_TROUBLE.search(low, match.start(), match.end() + 24)
             if denied and denied.start() < match.end():
