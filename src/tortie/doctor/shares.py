@@ -14,7 +14,7 @@ from tortie.doctor.causes.catalogue import all_signs
 from tortie.doctor.picture.facts import Fact
 from tortie.doctor.reading import large
 from tortie.doctor.reading.archives import Skipped
-from tortie.doctor.reading.asides import lines_aside
+from tortie.doctor.reading.asides import lines_aside, lines_then
 from tortie.doctor.reading.cut import cut
 from tortie.doctor.reading.exhibit import Exhibit, Input, Source, input_of
 from tortie.doctor.reading.hearsay import around, lines_told, only_spoken_of, spoken_of_in
@@ -45,6 +45,7 @@ class Understood(NamedTuple):
     input: Input
     left_out: tuple[Skipped, ...] = ()
     told: frozenset[int] = frozenset()  # lines that are only spoken of, or about something else
+    then: frozenset[int] = frozenset()  # lines of another day, which count if it is not over
 
 
 class Range(NamedTuple):
@@ -75,7 +76,8 @@ def understood(source: Source) -> Understood:
     facts = [fact for exhibit in read_by_readers for fact in read(exhibit) if fact.place.first not in told]
     searchable = Searchable(exhibits)
     hits = list(searchable.hits(_likely(searchable.low)))
-    return Understood(exhibits, facts, _seen(hits, exhibits, told), input_of(source), left_out, told)
+    then = frozenset(lines_then(exhibits))
+    return Understood(exhibits, facts, _seen(hits, exhibits, told), input_of(source), left_out, frozenset(told), then)
 
 
 def _of_bearable_length(source: Source, exhibits: list[Exhibit]) -> tuple[list[Exhibit], tuple[Skipped, ...]]:

@@ -2,7 +2,8 @@
 
 Another cluster: a person has to say both that it is another one and why it is shown; from there on everything counts as
 foreign until the person turns back, or a prompt of the own machines stands there again. The past: what stands below a
-heading that speaks of it, where a later heading shows the present.
+heading that speaks of it, where a later heading shows the present. What is only told of another day is called `then`:
+it is over where the present is well, and the best evidence where it is not.
 """
 
 from __future__ import annotations
@@ -39,15 +40,19 @@ _GOES_ON: Final = (" with", " on", " and", ", and", " was", " were")
 _PAST: Final = Pattern(
     r"\bbefore (?:the |that |my |our )?(?:fix|repair|change|reboot)|\bat (?:that|the) time\b"
     r"|\bback then\b|\bused to look\b"
-    r"|\b(?:yesterday|last (?:night|week|month|year|\w{3,6}day)|(?:\w+) (?:days?|weeks?|months?) ago)\b"
-    r"|\b(?:crashed|failed|hung|died|had been|was stuck|were stuck|kept \w+ing)\b"
-    r"|\b(?:i|we) (?:had|got|saw)\b|^当时[:：，,]|昨天|前天|昨晚|前几天|上周|上个?月|上次"
     r"|当时的?(?:现象|报错|状态|日志|情况|输出)|修复前|处理前|解决前|过去式|故障时|出问题时",
+    re.IGNORECASE,
+)
+_THEN: Final = Pattern(
+    r"\b(?:yesterday|last (?:night|week|month|year|\w{3,6}day)|(?:\w+) (?:days?|weeks?|months?) ago)\b"
+    r"|\b(?:crashed|failed|hung|died|had been|was stuck|were stuck|kept \w+ing)\b"
+    r"|\b(?:i|we) (?:had|got|saw)\b|^当时[:：，,]|昨天|前天|昨晚|前几天|上周|上个?月|上次",
     re.IGNORECASE,
 )
 _PRESENT: Final = Pattern(
     r"\bnow\b|\blooks? like this\b|\bafter (?:the |that |my |our )?(?:fix|repair|change|reboot)|\bcurrent(?:ly)?\b"
-    r"|\btoday\b"
+    r"|\btoday\b|\b(?:i|we) (?:have )?(?:added|opened|changed|removed|deleted|disabled|enabled|fixed|upgraded|updated"
+    r"|installed|restarted|rebooted|reloaded|reverted|replaced)\b"
     r"|现在|目前|状态如下|情况如下|修复后|处理后|解决后|恢复后|今天",
     re.IGNORECASE,
 )
@@ -56,17 +61,22 @@ _PRESENT: Final = Pattern(
 def lines_aside(exhibits: Iterable[Exhibit]) -> set[int]:
     """The numbers of lines of one source that say nothing of this cluster as it is."""
     shown = tuple(exhibits)
-    return lines_of_others(shown) | lines_of_the_past(shown)
+    return lines_of_others(shown) | _lines_below(shown, "past")
 
 
-def lines_of_the_past(exhibits: tuple[Exhibit, ...]) -> set[int]:
+def lines_then(exhibits: Iterable[Exhibit]) -> set[int]:
+    """The numbers of lines that are told of another day, where the present is shown behind them."""
+    return _lines_below(tuple(exhibits), "then")
+
+
+def _lines_below(exhibits: tuple[Exhibit, ...], wanted: str) -> set[int]:
     rows = [(exhibit, index) for exhibit in exhibits for index in range(len(exhibit.lines))]
     heads = [(at, _tense(*row)) for at, row in enumerate(rows) if row[0].prose]
     heads = [(at, tense) for at, tense in heads if tense]
     lines: set[int] = set()
     for at, tense in heads:
-        end = next((later for later, then in heads if later > at and then == "present"), 0)
-        if tense == "past" and end:
+        end = next((later for later, other in heads if later > at and other == "present"), 0)
+        if tense == wanted and end:
             lines.update(exhibit.number(index) for exhibit, index in rows[at:end])
     return lines
 
@@ -78,7 +88,9 @@ def _tense(exhibit: Exhibit, index: int) -> str:
     if not line.endswith((":", "：", *_GOES_ON)[: None if ends else 2]) or len(line) > _LONGEST:
         return ""
     last = _SENTENCE.split(line)[-1]
-    return "past" if _PAST.search(last) else "present" if _PRESENT.search(last) else ""
+    if _PAST.search(last):
+        return "past"
+    return "then" if _THEN.search(last) else "present" if _PRESENT.search(last) else ""
 
 
 def lines_of_others(exhibits: Iterable[Exhibit]) -> set[int]:

@@ -6,7 +6,7 @@ import pytest
 from tests.support.doctor import picture, source
 
 from tortie.doctor.picture.facts import Pod, Session
-from tortie.doctor.reading.asides import lines_aside
+from tortie.doctor.reading.asides import lines_then
 from tortie.doctor.reading.cut import cut
 
 OWN = """
@@ -71,14 +71,14 @@ def test_the_past_counts_where_nothing_shows_the_present() -> None:
     assert picture(f"At that time:\n{OTHER}").of(Session)
 
 
-def test_what_crashed_then_is_past_where_it_looks_well_below() -> None:
+def test_what_crashed_then_is_told_of_then_where_the_present_is_shown_below() -> None:
     text = (
         "The agent crashed every 30 s with\n\npanic: runtime error\n\nand\n\n$ sudo modprobe vxlan\nmodprobe: FATAL: "
         "Module vxlan not found\n\nAfter installing the package it looks like this:\n\n$ lsmod | grep vxlan\n"
         "vxlan 77824 0\n"
     )
-    assert lines_aside(tuple(cut(source(text)))) >= {3, 8}
-    assert not lines_aside(tuple(cut(source(text.replace("crashed", "crashes"))))) & {3, 8}
+    assert lines_then(cut(source(text))) >= {3, 8}
+    assert not lines_then(cut(source(text.replace("crashed", "crashes")))) & {3, 8}
 
 
 def test_then_and_now_in_chinese() -> None:
@@ -86,4 +86,20 @@ def test_then_and_now_in_chinese() -> None:
         "当时：这台的 calico-node 起不来：\n2022-01-08 15:02:11.310 [ERROR][52] felix/daemon.go 491: Failed\n\n"
         "现在：把 typha 整个删掉了。跑了三天了，状态如下：\n\n$ kubectl get node\nNAME   STATUS\nm1     Ready\n"
     )
-    assert lines_aside(tuple(cut(source(text)))) >= {1, 2}
+    assert lines_then(cut(source(text))) >= {1, 2}
+
+
+LOG = """
+2026-04-01 10:59:59.000 [FATAL][98] felix/int_dataplane.go 1035: Kernel's RPF check is set to 'loose'.
+"""
+NOW = """
+[root@m1 ~]# kubectl get pods -n kube-system
+NAME                READY   STATUS    RESTARTS   AGE
+calico-node-aaaaa   {}   24m
+"""
+
+
+def test_what_was_then_counts_as_long_as_it_is_not_over() -> None:
+    story = "Yesterday the agent crashed with this:\n" + LOG + "\nNow:\n"
+    assert picture(story + NOW.format("0/1     CrashLoopBackOff   9")).hits("rpf-loose-fatal")
+    assert not picture(story + NOW.format("1/1     Running   0")).hits("rpf-loose-fatal")
