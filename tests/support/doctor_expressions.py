@@ -13,7 +13,6 @@ from typing import Any, Final, NamedTuple
 
 import tortie.doctor
 from tortie.doctor.lazily import Lazy, lazily
-from tortie.doctor.reading.readers.host_patterns import Pattern
 
 _AT_BEGINNING: Final = frozenset({"match", "fullmatch"})
 _ANYWHERE: Final = frozenset({"search", "sub", "subn", "finditer", "findall", "split", "groups"})
@@ -63,7 +62,7 @@ def all_expressions() -> tuple[list[Expression], list[str]]:
         for name, value in vars(module).items():
             methods = (own if name.startswith("_") else everywhere).get(name, set())
             # What is in a table is used by other names.
-            whole = isinstance(value, re.Pattern | Pattern | Lazy)
+            whole = isinstance(value, re.Pattern | Lazy)
             anywhere = not whole or not methods or bool(methods & _ANYWHERE)
             for pattern in _patterns(value, 0):
                 add(f"{module.__name__}.{name}", pattern, anywhere)
@@ -100,8 +99,6 @@ def _methods(tree: ast.AST) -> dict[str, set[str]]:
 def _patterns(value: Any, depth: int) -> Iterator[re.Pattern[str]]:
     if isinstance(value, re.Pattern):
         yield value
-    elif isinstance(value, Pattern):
-        yield value._compiled
     elif isinstance(value, Lazy):
         yield value.compiled
     elif isinstance(value, dict | list | tuple | set | frozenset) and depth < _DEEPEST:
@@ -132,7 +129,7 @@ def _calls(tree: ast.AST, compilers: set[str]) -> Iterator[ast.Call]:
             if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name):
                 if function.value.id == "re" and function.attr in _AT_BEGINNING | _ANYWHERE | {"compile"}:
                     yield node
-            elif isinstance(function, ast.Name) and function.id in compilers | {"Pattern", "lazily"}:
+            elif isinstance(function, ast.Name) and function.id in compilers | {"lazily"}:
                 yield node
 
 
@@ -143,7 +140,7 @@ def _told(call: ast.Call, module: ModuleType) -> list[re.Pattern[str]]:
     """
     function = vars(module).get(ast.unparse(call.func))
     flags: ast.expr | None = next((word.value for word in call.keywords if word.arg == "flags"), None)
-    if flags is None and ast.unparse(call.func) in ("re.compile", "Pattern", "lazily") and len(call.args) > 1:
+    if flags is None and ast.unparse(call.func) in ("re.compile", "lazily") and len(call.args) > 1:
         flags = call.args[1]
 
     def value(part: ast.expr) -> Any:
@@ -154,7 +151,7 @@ def _told(call: ast.Call, module: ModuleType) -> list[re.Pattern[str]]:
     except NameError:
         texts = _table(call.args[0], module)
     with_flags = value(flags) if flags else 0
-    compiler: Any = function if callable(function) and function not in (Pattern, lazily) else None
+    compiler: Any = function if callable(function) and function is not lazily else None
     made = [compiler(text) if compiler else None for text in texts if isinstance(text, str | bytes)]
     # What makes something else of an expression is given it as it stands.
     plain: list[Any] = [re.compile(text, with_flags) for text in texts if isinstance(text, str | bytes)]

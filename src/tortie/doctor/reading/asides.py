@@ -12,44 +12,44 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
+from tortie.doctor.lazily import lazily
 from tortie.doctor.reading.exhibit import Exhibit
-from tortie.doctor.reading.readers.host_patterns import Pattern
 
-_SENTENCE: Final = Pattern(r"[.!?] +(?=[A-Z])|[。！？]+(?=.)")
+_SENTENCE: Final = lazily(r"[.!?] +(?=[A-Z])|[。！？]+(?=.)")
 _MOST_LINES: Final = 12  # of a paragraph
 _LONGEST: Final = 300  # letters of a line that announces it
-_ANOTHER: Final = Pattern(
+_ANOTHER: Final = lazily(
     r"\b(?:other|another|different|second|separate|unrelated|staging|test|dev|qa|lab|demo|old) (?:\w+ ){0,2}?cluster\b"
     r"|^\W{0,6}(?:staging|test|dev|qa|lab|demo)\b"
     r"|(?:另外?[一二两几]?[套个]?|别的|其[他它]|隔壁|测试|预发|开发|老)的?[^，。：]{0,6}集群",
     re.IGNORECASE,
 )
-_FOR: Final = Pattern(
+_FOR: Final = lazily(
     r"\bcompar|\bfor reference\b|\bas (?:a )?reference\b|\bunrelated\b|\bnot related\b|\bnothing to do with\b"
     r"|\bdifferent (?:problem|issue|bug)\b|\bwhere (?:it|everything|all) (?:works|is fine)\b"
     r"|参考|对比|对照|比较一下|没关系|无关|没有关系|别的问题|另一个问题",
     re.IGNORECASE,
 )
-_BACK: Final = Pattern(
+_BACK: Final = lazily(
     r"\bprod(?:uction)?\b|\bin question\b|\bthe (?:broken|sick|affected|failing) (?:one|cluster)\b|\bthis cluster\b"
     r"|\bback to\b|\bour cluster\b|生产|本集群|出问题的|有问题的|故障集群|回到|言归正传",
     re.IGNORECASE,
 )
 
 _GOES_ON: Final = (" with", " on", " and", ", and", " was", " were")
-_PAST: Final = Pattern(
+_PAST: Final = lazily(
     r"\bbefore (?:the |that |my |our )?(?:fix|repair|change|reboot)|\bat (?:that|the) time\b"
     r"|\bback then\b|\bused to look\b"
     r"|当时的?(?:现象|报错|状态|日志|情况|输出)|修复前|处理前|解决前|过去式|故障时|出问题时",
     re.IGNORECASE,
 )
-_THEN: Final = Pattern(
+_THEN: Final = lazily(
     r"\b(?:yesterday|last (?:night|week|month|year|\w{3,6}day)|(?:\w+) (?:days?|weeks?|months?) ago)\b"
     r"|\b(?:crashed|failed|hung|died|had been|was stuck|were stuck|kept \w+ing)\b"
     r"|\b(?:i|we) (?:had|got|saw)\b|^当时[:：，,]|昨天|前天|昨晚|前几天|上周|上个?月|上次",
     re.IGNORECASE,
 )
-_PRESENT: Final = Pattern(
+_PRESENT: Final = lazily(
     r"\bnow\b|\blooks? like this\b|\bafter (?:the |that |my |our )?(?:fix|repair|change|reboot)|\bcurrent(?:ly)?\b"
     r"|\btoday\b|\b(?:i|we) (?:have )?(?:added|opened|changed|removed|deleted|disabled|enabled|fixed|upgraded|updated"
     r"|installed|restarted|rebooted|reloaded|reverted|replaced)\b"

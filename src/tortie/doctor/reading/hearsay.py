@@ -11,21 +11,21 @@ from collections.abc import Iterable
 from itertools import takewhile
 from typing import Final
 
+from tortie.doctor.lazily import lazily
 from tortie.doctor.reading.exhibit import Exhibit
 from tortie.doctor.reading.prose import STAMPED
-from tortie.doctor.reading.readers.host_patterns import Pattern
 
 _LONGEST: Final = 600  # characters before and after a message that are looked at
 _MOST_LINES: Final = 60  # below a heading
 _MOST_TIMES: Final = 20  # that a message is looked at on one line
 _LONGEST_HEADING: Final = 300
 _OPEN = r"[\"“‘'`「(（:：\s]*(?:[\"“‘'`「][^\"”’`」]{0,80})?$"  # up to the message, which may begin inside of quotes
-_SENTENCE = Pattern(r"[.!?][\"”')]?\s+(?=[A-Z\"“'(])|[。！？]")
-_PART_OF_WORD = Pattern(r"(?<![A-Za-z0-9_./-])[A-Za-z0-9_./-]{1,40}$")  # the message begins inside of a word
-_QUOTED = Pattern(r"[\"“`「][^\"”`」]{0,80}$")
-_CLOSED = Pattern(r"[\"”`」](?=[\s,.;?!，。；？！)）是]|$)")
+_SENTENCE = lazily(r"[.!?][\"”')]?\s+(?=[A-Z\"“'(])|[。！？]")
+_PART_OF_WORD = lazily(r"(?<![A-Za-z0-9_./-])[A-Za-z0-9_./-]{1,40}$")  # the message begins inside of a word
+_QUOTED = lazily(r"[\"“`「][^\"”`」]{0,80}$")
+_CLOSED = lazily(r"[\"”`」](?=[\s,.;?!，。；？！)）是]|$)")
 # The person turns to what is seen here.
-_OWN = Pattern(
+_OWN = lazily(
     r"\b(?:but|however|i|we|my|our|ours|mine|instead|actually|here is|here are|now|after|so)\b"
     r"|\b(?:events?|logs?|pods?|kubelet|describe|journal|bird|felix)(?: \w+)? "
     r"(?:says?|shows?|reads?|reports?|prints?|logs?)\b"
@@ -37,23 +37,23 @@ _SOURCES = (
     r"handbooks?\b|faq\b|stack ?overflow\b|forums?\b|knowledge base\b|tutorials?\b|articles?\b|github issues?\b|"
     r"release notes?\b|网上|博客|文档|手册|教程|帖子|论坛|知识库|百度|别人的|issue 里|issue 中)"
 )
-_SOURCE = Pattern(_SOURCES, re.IGNORECASE)  # looked for first: few people cite, and what follows is long
+_SOURCE = lazily(_SOURCES, re.IGNORECASE)  # looked for first: few people cite, and what follows is long
 _SAYING = (
     r"(?:says?|lists?|mentions?|describes?|names?|shows?|gives?|suggests?|recommends?|warns?|explains?|reads?|has)"
 )
 _SAYING_ZH = r"(?:说|写|提到|列|给出|讲|介绍|里的|中的|上的|示例|例子|的例|有人)"
-_CITED = Pattern(
+_CITED = lazily(
     rf"{_SOURCES}(?: \w+){{0,4}}? {_SAYING}\b|{_SOURCES}[^，。；,;]{{0,8}}?{_SAYING_ZH}"
     rf"|\b(?:according to|quoted? from|quoting|copied from|taken from|cited from)(?: \w+){{0,3}} {_SOURCES}"
     rf"|\bin (?:the|their|your|some|an?)(?: \w+){{0,2}} {_SOURCES}(?= ?[:,]?{_OPEN})",
     re.IGNORECASE,
 )
-_FOUND = Pattern(
+_FOUND = lazily(
     r"\b(?:found|saw|read|came across|google[ds]?)(?: \w+){0,2}? (?:this|that|an?|the|some|in)(?: \w+){0,3}? ?"
     rf"{_SOURCES}|(?:搜到|查到|找到|看到|搜了)[^，。；]{{0,10}}{_SOURCES}",
     re.IGNORECASE,
 )
-_SUPPOSED = Pattern(
+_SUPPOSED = lazily(
     r"\b(?:if|when|whenever|once|should) (?:you|one|they|somebody|someone|users?) "
     r"(?:\w+ )?(?:see|sees|get|gets|find|finds|notice|hit|encounter|run into)\b[^.;]*$"
     r"|\bif (?:it|there|kubelet|(?:the|its|their|your) [\w-]+(?: [\w-]+)?) "
@@ -64,7 +64,7 @@ _SUPPOSED = Pattern(
     r"事件|有|报|是|[\"“`「])[^，。；]*$",
     re.IGNORECASE,
 )
-_DENIED = Pattern(
+_DENIED = lazily(
     r"\b(?:no|without(?: any| an?)?|nor|not an?|not a single|never any|not any|nothing like|neither)(?: \w+)?\s*"
     r"[\"“‘'`「][^\"”’`」]{0,80}$|(?:^|[,，;(]\s*|\b(?:there (?:is|are|was|were)|have|has|had|see|saw|and|or) )"
     r"no\s+(?:[\w./-]+: ?){0,2}$"
@@ -77,63 +77,63 @@ _DENIED = Pattern(
     r"(?:过|任何|类似)*[：:]?\s*(?:[\"“‘'`「][^\"”’`」]{0,80}|(?:[\w./-]+: ?){1,2})?$",
     re.IGNORECASE,
 )
-_DENIED_AFTER = Pattern(
+_DENIED_AFTER = lazily(
     r"^[^.,;，。；]{0,60}?[\"”’'`」]\s*(?:(?:does|do|did|is|was|are|were) ?(?:not|n't)|never) "
     r"(?:appears?|shown?|occurs?|there|logged|seen|present|found|here|in (?:the|our))"
     r"|^[^，。；]{0,20}?(?:没有?出现|未出现|没看到|没有看到|并不存在|都没有)",
     re.IGNORECASE,
 )
-_ASKED = Pattern(
+_ASKED = lazily(
     r"\bwhat (?:does|do|is|would)(?: (?:the|this|a|an))?(?: (?:message|error|line|event|warning|log))?"
     rf"{_OPEN}|\bmeaning of(?: the (?:message|error|line))?{_OPEN}",
     re.IGNORECASE,
 )
-_ASKED_AFTER = Pattern(r"^[^.。]{0,120}?(?:\bmeans?\b[^.]{0,20}\?|是什么意思|什么含义)", re.IGNORECASE)
-_PAST = Pattern(
+_ASKED_AFTER = lazily(r"^[^.。]{0,120}?(?:\bmeans?\b[^.]{0,20}\?|是什么意思|什么含义)", re.IGNORECASE)
+_PAST = lazily(
     r"\b(?:last (?:week|month|year|time|night|(?:mon|tues|wednes|thurs|fri|satur|sun)day)|"
     r"yesterday|previously|formerly|(?:days|weeks|months|years) ago)\b"
     r"|上周|上个?月|上次|去年|昨天|前几天|前天|昨晚|昨夜|以前|之前|曾经",
     re.IGNORECASE,
 )
-_MENDED = Pattern(
+_MENDED = lazily(
     r"\b(?:solved|fixed|resolved|repaired|mended|went away|(?:is|was) gone|recovered|(?:is|are|was) fine)\b"
     r"|已经?[^，。；]{0,12}(?:解决|处理|修复|修好|恢复)|(?:解决|处理|修复|恢复|好)了",
     re.IGNORECASE,
 )
-_AGAIN = Pattern(
+_AGAIN = lazily(
     r"\b(?:again|still|back|not (?:solved|fixed|resolved))\b|又|再次|仍|依然|没(?:有)?(?:解决|恢复|修复)", re.IGNORECASE
 )
-_SINCE = Pattern(
+_SINCE = lazily(
     r"\b(?:since|from|ever since|until now|up to now)\b|从(?!来|未)|自(?!动|"
     r"己|行|然|带)|开始|至今|到现在|起[，,]",
     re.IGNORECASE,
 )
-_CLAUSES = Pattern(r"(?<=[,，;；:：])")
-_WHY = Pattern(
+_CLAUSES = lazily(r"(?<=[,，;；:：])")
+_WHY = lazily(
     r"\b(?:why|how come|what (?:causes|makes|could cause))\b|为什么|为啥|为何|怎么回事|什么原因", re.IGNORECASE
 )
-_WHETHER = Pattern(
+_WHETHER = lazily(
     r"是不是|要不要|会不会|需不需要|有没有(?:问题|影响)|正不正常|\bwhether\b|\bdo (?:i|we) (?:have|need) to\b",
     re.IGNORECASE,
 )
 # A line that says what the lines below it are.
-_SHOWN_BELOW = Pattern(
+_SHOWN_BELOW = lazily(
     rf"^[#*>\s-]*(?:from |see )?(?:an? |the |our |their |official |calico |kubernetes |官方|calico |k8s )*{_SOURCES}"
     r"(?:[ ,]?(?:\w+ )?(?:examples?|samples?|excerpt|quote|snippet)|(?:里|中|上)?的?(?:示例|例子|样例)"
     r"|(?:里|中|上)的?(?:内容|日志|报错|答案)?|的(?:内容|日志|报错|答案))?\s*[:：]\**$",
     re.IGNORECASE,
 )
-_EXAMPLE_BELOW = Pattern(r"^[#*>\s-]*(?:(?:an? |for )?(?:example|sample)|示例|例子|样例|举例)[:：]\**$", re.IGNORECASE)
-_NOT_RUN = Pattern(
+_EXAMPLE_BELOW = lazily(r"^[#*>\s-]*(?:(?:an? |for )?(?:example|sample)|示例|例子|样例|举例)[:：]\**$", re.IGNORECASE)
+_NOT_RUN = lazily(
     r"(?:尚未|还没有?|暂未|并未)(?:执行|运行|操作|实施)[^。；]{0,200}[:：]$|(?:打算|计划)[^。；]{0,200}[:：]$"
     r"|\b(?:not (?:yet )?(?:been )?(?:run|executed|applied|tried|done)(?: yet)?|to be done|plan(?:ned)? to [^.]{0,200})"
     r"\W{0,8}[:：]$",
     re.IGNORECASE,
 )
-_RULE = Pattern(r"^\s*+(?:-\s*+)?(?:alert|record):\s*+\S")
-_RULE_PART = Pattern(r"^\s*+(?:-\s*+)?(?:expr|annotations|labels|for|summary|description|rules|groups|name):")
-_QUERY = Pattern(r"\{\s*\w+\s*=~?\s*\"[^\"]*\"[^}]*\}\s*(?:\|[=~]|!=|!~)\s*[\"`]|\bcount_over_time\(")
-_YAML = Pattern(r"\s|-\s|#|[\w.-]+:(?:\s|$)")
+_RULE = lazily(r"^\s*+(?:-\s*+)?(?:alert|record):\s*+\S")
+_RULE_PART = lazily(r"^\s*+(?:-\s*+)?(?:expr|annotations|labels|for|summary|description|rules|groups|name):")
+_QUERY = lazily(r"\{\s*\w+\s*=~?\s*\"[^\"]*\"[^}]*\}\s*(?:\|[=~]|!=|!~)\s*[\"`]|\bcount_over_time\(")
+_YAML = lazily(r"\s|-\s|#|[\w.-]+:(?:\s|$)")
 
 
 def only_spoken_of(before: str, message: str, after: str = "") -> bool:

@@ -14,7 +14,6 @@ from tortie.doctor.picture.facts import Action, Fact
 from tortie.doctor.reading.commands import effective
 from tortie.doctor.reading.exhibit import Exhibit, Place
 from tortie.doctor.reading.readers.host_commands import segments
-from tortie.doctor.reading.readers.host_patterns import Pattern
 
 _FAILED: Final = lazily(
     r"^(?:Error|error:|Failed|Unit .* not (?:found|loaded)|sysctl: |iptables: |.*command not found)"
@@ -22,7 +21,7 @@ _FAILED: Final = lazily(
 _KUBECTL: Final = r"(?:kubectl|oc) (?:-\S+ (?:[\w-]+ )?)?"
 # The program and its verb, and what it was done to.
 _DOING: Final = tuple(
-    (Pattern(pattern), verb)
+    (lazily(pattern), verb)
     for pattern, verb in (
         (r"systemctl (?:--\S+ )*(stop|start|restart|reload|disable|enable|mask|unmask) (?:--\S+ )*([\w@.-]+)", ""),
         (r"service ([\w.-]+) (stop|start|restart|reload)\b", "service"),

@@ -15,16 +15,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Fact, Route, Session, Setting
 from tortie.doctor.reading.exhibit import Exhibit
 from tortie.doctor.reading.readers.host_commands import rows
-from tortie.doctor.reading.readers.host_patterns import Pattern
 
-_ROW: Final = Pattern(
+_ROW: Final = lazily(
     r"^(?:\d{4}-)?(?P<name>\S+)\s+BGP\s+(?P<table>\S+)\s+(?P<state>up|start|down|stop|wait|feed|flush)"
     r"(?:\s+(?P<since>\d[\d:.-]*(?: \d\d:\d\d(?::\d\d(?:\.\d+)?)?)?))?\s*(?P<info>.*)$"
 )
-_PEER: Final = Pattern(r"^(Mesh|Node|Global)_([0-9A-Fa-f_]+?)(?:_port_\d+)?$")
+_PEER: Final = lazily(r"^(Mesh|Node|Global)_([0-9A-Fa-f_]+?)(?:_port_\d+)?$")
 _KINDS: Final = {"Mesh": "node-to-node mesh", "Node": "node specific", "Global": "global"}
 _DETAILS: Final = {
     "BGP state": "bgp-state",
@@ -45,19 +45,19 @@ _STATUS: Final = (
     ("Graceful restart recovery ", "graceful-restart"),
     ("Wait timer is ", "wait-timer"),
 )
-_ROUTE: Final = Pattern(
+_ROUTE: Final = lazily(
     r"^(?P<dest>[0-9a-fA-F.:]+/\d+)\s+(?:via (?P<via>\S+)(?: on (?P<dev>\S+))?|dev (?P<link>\S+)"
     r"|(?P<kind>blackhole|unreachable|prohibit))\s+\[(?P<proto>\S+)"
 )
 _CONFIG: Final = (
-    (Pattern(r"^local (?:\S+ )?as (\d+)"), "local-as"),
-    (Pattern(r"^neighbor (\S+(?: port \d+)? as \d+)"), "neighbor"),
-    (Pattern(r"^passive (\w+)"), "passive"),
-    (Pattern(r"^password (\S.*?);"), "password"),
-    (Pattern(r"^source address ([^\s;]+)"), "source-address"),
-    (Pattern(r"^router id ([^\s;]+)"), "router-id"),
+    (lazily(r"^local (?:\S+ )?as (\d+)"), "local-as"),
+    (lazily(r"^neighbor (\S+(?: port \d+)? as \d+)"), "neighbor"),
+    (lazily(r"^passive (\w+)"), "passive"),
+    (lazily(r"^password (\S.*?);"), "password"),
+    (lazily(r"^source address ([^\s;]+)"), "source-address"),
+    (lazily(r"^router id ([^\s;]+)"), "router-id"),
 )
-_BLOCK: Final = Pattern(r"^protocol bgp (\S+)")
+_BLOCK: Final = lazily(r"^protocol bgp (\S+)")
 
 
 def read(exhibit: Exhibit) -> Iterator[Fact]:

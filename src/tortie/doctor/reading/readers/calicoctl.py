@@ -18,19 +18,19 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import CalicoNode, Fact, Pool, PoolUse, Registered, Session, Setting, Version
 from tortie.doctor.reading.exhibit import Exhibit, Place
 from tortie.doctor.reading.readers.bird import standing
 from tortie.doctor.reading.readers.host_commands import IP, ran, rows
-from tortie.doctor.reading.readers.host_patterns import Pattern
 from tortie.doctor.reading.readers.host_tables import Columns, wrapped_rows
 
 _KINDS: Final = ("node-to-node mesh", "node specific", "global")
 _STATES: Final = ("up", "start", "down", "stop", "wait", "feed", "flush")
-_LOOSE: Final = Pattern(
+_LOOSE: Final = lazily(
     rf"^({IP}(?:\.port\.\d+)?)\s+(node-to-node mesh|node specific|global)\s+(up|start|down|wait|feed)\s+(\S+)\s*(.*)$"
 )
-_PAST: Final = Pattern(r"当时|昨天|之前|以前|原来|\b(?:was|were|yesterday|before|earlier|back then)\b", re.I)
+_PAST: Final = lazily(r"当时|昨天|之前|以前|原来|\b(?:was|were|yesterday|before|earlier|back then)\b", re.I)
 _SAID: Final = (
     ("Calico process is running.", "process", "running"),
     ("Calico process is not running.", "process", "not running"),
@@ -39,21 +39,21 @@ _SAID: Final = (
     ("No IPv6 peers found.", "ipv6-peers", "none"),
 )
 _FOUND: Final = (
-    (Pattern(r"Found (\d+) IPAM blocks"), "blocks"),
-    (Pattern(r"IPAM blocks record (\d+) allocations"), "allocations"),
-    (Pattern(r"Found (\d+) active IP pools"), "pools"),
-    (Pattern(r"Found (\d+) node tunnel IPs"), "tunnel-ips"),
-    (Pattern(r"Found (\d+) workload IPs"), "workload-ips"),
-    (Pattern(r"Workloads and nodes are using (\d+) IPs"), "used-ips"),
-    (Pattern(r"Found (\d+) IPs that are allocated in IPAM but not actually in use"), "leaked"),
-    (Pattern(r"Found (\d+) in-use IPs that are not in active IP pools"), "in-use-outside-pools"),
-    (Pattern(r"Found (\d+) in-use IPs that are in active IP pools but have no"), "in-use-unallocated"),
-    (Pattern(r"Found (\d+) handles with no matching IPs"), "handles-without-ips"),
-    (Pattern(r"Found (\d+) handles mentioned in blocks with no matching"), "missing-handles"),
-    (Pattern(r"[Cc]heck complete; found (\d+) problems"), "problems"),
+    (lazily(r"Found (\d+) IPAM blocks"), "blocks"),
+    (lazily(r"IPAM blocks record (\d+) allocations"), "allocations"),
+    (lazily(r"Found (\d+) active IP pools"), "pools"),
+    (lazily(r"Found (\d+) node tunnel IPs"), "tunnel-ips"),
+    (lazily(r"Found (\d+) workload IPs"), "workload-ips"),
+    (lazily(r"Workloads and nodes are using (\d+) IPs"), "used-ips"),
+    (lazily(r"Found (\d+) IPs that are allocated in IPAM but not actually in use"), "leaked"),
+    (lazily(r"Found (\d+) in-use IPs that are not in active IP pools"), "in-use-outside-pools"),
+    (lazily(r"Found (\d+) in-use IPs that are in active IP pools but have no"), "in-use-unallocated"),
+    (lazily(r"Found (\d+) handles with no matching IPs"), "handles-without-ips"),
+    (lazily(r"Found (\d+) handles mentioned in blocks with no matching"), "missing-handles"),
+    (lazily(r"[Cc]heck complete; found (\d+) problems"), "problems"),
 )
-_PROBLEM: Final = Pattern(rf"^({IP})\s+(leaked|.*(?:not allocated|duplicate|not in active|in use by).*)", re.I)
-_MODULE: Final = Pattern(r"^(\S+)\s+(OK|FAIL|SKIP)$")
+_PROBLEM: Final = lazily(rf"^({IP})\s+(leaked|.*(?:not allocated|duplicate|not in active|in use by).*)", re.I)
+_MODULE: Final = lazily(r"^(\S+)\s+(OK|FAIL|SKIP)$")
 _COLUMNS: Final = {
     "PEERIP": "peerIP",
     "PEERSELECTOR": "peerSelector",
@@ -80,8 +80,8 @@ _KIND_OF: Final = (
     (("ippool", "ippools", "ipp", "pool"), "ippool"),
 )
 _KIND: Final = {word: kind for words, kind in _KIND_OF for word in words}
-_SELECTS: Final = Pattern(r"[=!]=|\bhas\(|\ball\(\)|\bin \{")
-_GET: Final = Pattern(
+_SELECTS: Final = lazily(r"[=!]=|\bhas\(|\ball\(\)|\bin \{")
+_GET: Final = lazily(
     r"\b(?:calicoctl\S{0,40}|calico)\s(?:\S{1,60}\s{1,8}){0,4}?get\s{1,8}"
     r"(?:-\S{1,40}\s{1,8}){0,6}(\w+)"
 )

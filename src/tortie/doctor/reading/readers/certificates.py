@@ -12,24 +12,24 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Certificate, Fact, Setting
 from tortie.doctor.reading.exhibit import Exhibit
 from tortie.doctor.reading.readers.host_commands import option, rows, segments, words_after
-from tortie.doctor.reading.readers.host_patterns import Pattern
 from tortie.doctor.reading.readers.host_times import moment
 
-_START: Final = Pattern(r"(?:notBefore ?=|Not Before ?:|NotBefore:) ?([A-Z][a-z]{2} [^;]+)")
-_END: Final = Pattern(r"(?:notAfter ?=|Not After ?:|NotAfter:) ?([A-Z][a-z]{2} [^;]+)")
-_SUBJECT: Final = Pattern(r"^(?:subject ?[=:]|Subject:|\d+ s:) ?(.+)$")
-_NAMES: Final = Pattern(r"(?:DNS|IP Address|IP):([^\s,]+)")
-_KUBEADM: Final = Pattern(
+_START: Final = lazily(r"(?:notBefore ?=|Not Before ?:|NotBefore:) ?([A-Z][a-z]{2} [^;]+)")
+_END: Final = lazily(r"(?:notAfter ?=|Not After ?:|NotAfter:) ?([A-Z][a-z]{2} [^;]+)")
+_SUBJECT: Final = lazily(r"^(?:subject ?[=:]|Subject:|\d+ s:) ?(.+)$")
+_NAMES: Final = lazily(r"(?:DNS|IP Address|IP):([^\s,]+)")
+_KUBEADM: Final = lazily(
     r"^(?:!?MISSING! )?([\w./-]+)\s+([A-Z][a-z]{2} \d{1,2}, \d{4} \d\d:\d\d [A-Z]{2,4})\s+(<invalid>|\d+[ydhm]\w*)"
 )
-_CLAIM: Final = Pattern(r'"(exp|iat|nbf|sub|iss)":\s*"?([^",}\s]+)')
+_CLAIM: Final = lazily(r'"(exp|iat|nbf|sub|iss)":\s*"?([^",}\s]+)')
 _TOLD: Final = ("notAfter=", "notBefore=", "subject=")
-_FINGERPRINT: Final = Pattern(r"^(?:(\S{1,200})\s+)?(\w{1,20}) Fingerprint ?= ?([0-9A-Fa-f:]{32,100})$")
-_SUM: Final = Pattern(r"^([0-9a-f]{32,64}) [ *]?(\S+)$")
-_VERDICT: Final = Pattern(r"Verif(?:y return code|ication error): ?(.+)$")
+_FINGERPRINT: Final = lazily(r"^(?:(\S{1,200})\s+)?(\w{1,20}) Fingerprint ?= ?([0-9A-Fa-f:]{32,100})$")
+_SUM: Final = lazily(r"^([0-9a-f]{32,64}) [ *]?(\S+)$")
+_VERDICT: Final = lazily(r"Verif(?:y return code|ication error): ?(.+)$")
 
 
 def read(exhibit: Exhibit) -> Iterator[Fact]:
@@ -119,7 +119,7 @@ def _shown(exhibit: Exhibit) -> Iterator[Certificate]:
             found.end = moment(end[1])
             found.seen(index)
         if line.startswith(("DNS:", "IP Address:", "IP:")):
-            found.names = tuple(_NAMES.groups(line))
+            found.names = tuple(match[1] for match in _NAMES.finditer(line))
             found.seen(index)
     if found.told:
         yield _fact(exhibit, found, endpoint)

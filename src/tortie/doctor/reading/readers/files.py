@@ -14,25 +14,25 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Fact, HostFile, Setting
 from tortie.doctor.reading.exhibit import Exhibit
 from tortie.doctor.reading.readers.host_commands import IP, ran, rows, segments, words_after
-from tortie.doctor.reading.readers.host_patterns import Pattern
 from tortie.doctor.reading.readers.host_times import moment
 
-_MODE: Final = Pattern(r"^([-dlbcps?][rwxsStT?-]{9})[.+@]?\s+(.*)$")
-_STAMP: Final = Pattern(
+_MODE: Final = lazily(r"^([-dlbcps?][rwxsStT?-]{9})[.+@]?\s+(.*)$")
+_STAMP: Final = lazily(
     r"\s(\d{4}-\d\d-\d\d \d\d:\d\d(?::\d\d(?:\.\d+)?)?(?: [+-]\d{4})?|[A-Z][a-z]{2} +\d{1,2} +(?:\d\d:\d\d|\d{4})"
     r"|\d{1,2} [A-Z][a-z]{2} +(?:\d\d:\d\d|\d{4})|\d{1,2}月 +\d{1,2} +(?:\d\d:\d\d|\d{4}))\s+(\S.*)$"
 )
-_FULL_TIME: Final = Pattern(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?(?: [+-]\d{4})?")
-_ABSOLUTE: Final = Pattern(r"(?:^|[\s'\"])(/[^\s'\":]+)")
-_CONTEXT: Final = Pattern(r"\b(\w+_u:\w+_r:\w+:s\d\S*)")
-_LOST: Final = Pattern(
+_FULL_TIME: Final = lazily(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?(?: [+-]\d{4})?")
+_ABSOLUTE: Final = lazily(r"(?:^|[\s'\"])(/[^\s'\":]+)")
+_CONTEXT: Final = lazily(r"\b(\w+_u:\w+_r:\w+:s\d\S*)")
+_LOST: Final = lazily(
     r"^(?:ls|cat|stat|find|head|tail|grep|bash|sh|-bash|file):.*?[‘'\"`]?(/[^\s'’\"`:]+)[’'\"`]?: "
     r"(No such file or directory|Permission denied|Not a directory)"
 )
-_STATS: Final = Pattern(r"^File: [‘'\"`]?(/[^’'\"`]+)")
+_STATS: Final = lazily(r"^File: [‘'\"`]?(/[^’'\"`]+)")
 KEPT: Final = 400
 _SMALL: Final = 40
 _SECRETS: Final = ("token:", "PRIVATE KEY", "key-data", "password")  # such files are not carried along

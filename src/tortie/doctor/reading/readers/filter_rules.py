@@ -10,10 +10,10 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Fact, FilterRule, RuleCount
 from tortie.doctor.reading.exhibit import Exhibit
 from tortie.doctor.reading.readers.host_commands import rows, segments
-from tortie.doctor.reading.readers.host_patterns import Pattern
 
 KEPT: Final = 1_000  # rules of one exhibit
 _HOOKS: Final = ("PREROUTING", "INPUT", "FORWARD", "OUTPUT", "POSTROUTING")
@@ -21,45 +21,43 @@ _OWN: Final = ("cali", "KUBE", "DOCKER", "CNI-")
 _DECIDES: Final = ("ACCEPT", "DROP", "REJECT")
 _TRANSLATES: Final = ("MASQUERADE", "SNAT")
 _UNITS: Final = {"": 1, "K": 1_000, "M": 1_000_000, "G": 1_000_000_000, "T": 1_000_000_000_000}
-_CHAIN: Final = Pattern(r"^Chain (\S+) \((?:policy (\w+)(?: (\d+)([KMGT]?) packets)?|(?:\d+|-\d+) references)")
+_CHAIN: Final = lazily(r"^Chain (\S+) \((?:policy (\w+)(?: (\d+)([KMGT]?) packets)?|(?:\d+|-\d+) references)")
 # num? pkts bytes target prot opt in out source destination, or without counters: target prot opt source destination.
-_COUNTED: Final = Pattern(
+_COUNTED: Final = lazily(
     r"^(?:\d+ +)?(\d+)([KMGT]?) +\d+[KMGT]? +([\w.:-]+) +(\S+) +(\S+) +(\S+) +(\S+) +(\S+) +(\S+)(?: +(.*))?$"
 )
-_PLAIN: Final = Pattern(
+_PLAIN: Final = lazily(
     r"^(?:\d+ +)?([A-Za-z][\w.:-]*) +(all|tcp|udp|icmp|icmpv6|ipip|ipencap|sctp|esp|\d{1,3}) +(--|-f|!f) +(\S+) +(\S+)"
     r"(?: +(.*))?$"
 )
-_SAVED: Final = Pattern(r"^(?:\[(\d+):\d+\] )?-[AI] (\S+)(?: (.*))?$")
-_TARGET: Final = Pattern(r"(?:^| )(?:-j|-g) (\S+)")
-_COUNTERS: Final = Pattern(r"(?:^| )-c (\d+) \d+")
-_POLICY: Final = Pattern(r"^(?:-P (\S+) (\w+)(?: -c (\d+))?|:(\S+) (ACCEPT|DROP|REJECT) \[(\d+):\d+\])")
-_COMMENT: Final = Pattern(r"/\*[^*]{0,300}\*/|-m comment --comment (?:\"[^\"]{0,300}\"|\S+)")
+_SAVED: Final = lazily(r"^(?:\[(\d+):\d+\] )?-[AI] (\S+)(?: (.*))?$")
+_TARGET: Final = lazily(r"(?:^| )(?:-j|-g) (\S+)")
+_COUNTERS: Final = lazily(r"(?:^| )-c (\d+) \d+")
+_POLICY: Final = lazily(r"^(?:-P (\S+) (\w+)(?: -c (\d+))?|:(\S+) (ACCEPT|DROP|REJECT) \[(\d+):\d+\])")
+_COMMENT: Final = lazily(r"/\*[^*]{0,300}\*/|-m comment --comment (?:\"[^\"]{0,300}\"|\S+)")
 _ANYTHING: Final = ("0.0.0.0/0", "::/0", "anywhere", "*", "any", "all", "--", "0")
-_HARMLESS: Final = Pattern(r"reject-with \S+|--reject-with \S+")
-_NFT_TABLE: Final = Pattern(r"^table (\w+ [\w.-]+|[\w.-]+) \{")
-_NFT_CHAIN: Final = Pattern(r"^chain ([\w.-]+) \{")
-_NFT_ASKED: Final = Pattern(r"\bchain (\w+ [\w.-]+) ([\w.-]+)")
-_NFT_HOOK: Final = Pattern(r"\bhook (\w+)\b")
-_NFT_POLICY: Final = Pattern(r"\bpolicy (accept|drop)")
-_NFT_RULE: Final = Pattern(
+_HARMLESS: Final = lazily(r"reject-with \S+|--reject-with \S+")
+_NFT_TABLE: Final = lazily(r"^table (\w+ [\w.-]+|[\w.-]+) \{")
+_NFT_CHAIN: Final = lazily(r"^chain ([\w.-]+) \{")
+_NFT_ASKED: Final = lazily(r"\bchain (\w+ [\w.-]+) ([\w.-]+)")
+_NFT_HOOK: Final = lazily(r"\bhook (\w+)\b")
+_NFT_POLICY: Final = lazily(r"\bpolicy (accept|drop)")
+_NFT_RULE: Final = lazily(
     r"(?:^|.* )(?:(accept|drop|reject|return|queue)|(?:jump|goto) ([\w.-]+))"
     r"(?: with [\w ,-]{1,80})?(?: # handle \d+)?(?: comment \"[^\"]{0,300}\")?$"
 )
-_NFT_NAT: Final = Pattern(
+_NFT_NAT: Final = lazily(
     r"(?:^|.* )(masquerade|snat)(?: (?:ip6? )?to (\S{1,60}))?(?: [\w, -]{1,40})?(?: # handle \d+)?$"
 )
-_NFT_COUNTER: Final = Pattern(r"\bcounter packets (\d+) bytes \d+ ?")
-_ASKED: Final = Pattern(
+_NFT_COUNTER: Final = lazily(r"\bcounter packets (\d+) bytes \d+ ?")
+_ASKED: Final = lazily(
     r"ip6?tables\S{0,40}(?: -\S{1,60}){0,8}? -\w{0,6}[LS]\w{0,6} (?:-\S{1,60} ){0,8}([A-Za-z][\w-]{1,60})"
 )
-_BY_COUNT: Final = Pattern(r"\bwc\b|grep\s{1,8}(?:-\w{1,12}\s{1,8}){0,8}-\w{0,8}c")
-_IN_TABLE: Final = Pattern(r"(?:-t ?|--table[ =])(\w+)")
-_WRITTEN_BY: Final = Pattern(
-    r"^# (?:Generated|Completed) (?:by|on) ?(ip6?tables|xtables)(-nft|-legacy)?-save v([\d.]+)"
-)
-_COUNTS: Final = Pattern(r"ip6?tables(-legacy|-nft)?(?:-save\b|\s+(?:-t \w+ )?-\w*[SL])[^;|]*\|(.*)")
-_WORDS: Final = Pattern(r"grep\s+(?:-\w+\s+)*[\"']?([\w^:-]+)")
+_BY_COUNT: Final = lazily(r"\bwc\b|grep\s{1,8}(?:-\w{1,12}\s{1,8}){0,8}-\w{0,8}c")
+_IN_TABLE: Final = lazily(r"(?:-t ?|--table[ =])(\w+)")
+_WRITTEN_BY: Final = lazily(r"^# (?:Generated|Completed) (?:by|on) ?(ip6?tables|xtables)(-nft|-legacy)?-save v([\d.]+)")
+_COUNTS: Final = lazily(r"ip6?tables(-legacy|-nft)?(?:-save\b|\s+(?:-t \w+ )?-\w*[SL])[^;|]*\|(.*)")
+_WORDS: Final = lazily(r"grep\s+(?:-\w+\s+)*[\"']?([\w^:-]+)")
 
 
 def filter_rules(exhibit: Exhibit) -> Iterator[Fact]:

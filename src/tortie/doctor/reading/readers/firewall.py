@@ -21,25 +21,25 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Fact, Setting, Version
 from tortie.doctor.reading.exhibit import Exhibit
 from tortie.doctor.reading.readers.filter_rules import filter_rules, rule_counts
 from tortie.doctor.reading.readers.host_commands import ran, rows
-from tortie.doctor.reading.readers.host_patterns import Pattern
 
 KEPT: Final = 400  # rules of one exhibit
-_BACKEND: Final = Pattern(r"^(?:ip6?tables(?:-save|-restore)? )v?(\d+\.\d+[\d.]*)(?: \((nf_tables|legacy)\))?")
-_SAVED: Final = Pattern(r"^(?:\[\d+:\d+\] )?-A (\S+) .*?-j (\w+)")
-_POLICY: Final = Pattern(r"^(?:-P (\S+) (ACCEPT|DROP)|:(\S+) (ACCEPT|DROP) \[|Chain (\S+) \(policy (ACCEPT|DROP))")
-_CHAIN: Final = Pattern(r"^Chain (\S+) \(")
-_LISTED: Final = Pattern(r"^(?:\d+ +)?(?:\d+[KMG]? +\d+[KMG]? +)?(ACCEPT|DROP|REJECT)\s+(?:\S+)\s+(?:--|all|\S+)\s")
-_NFT_CHAIN: Final = Pattern(r"^chain ([\w-]+) \{")
-_NFT_ASKED: Final = Pattern(r"\bchain \w+ [\w-]+ ([\w-]+)")
-_NFT_POLICY: Final = Pattern(r"\bhook (\w+) .*policy (\w+)")
-_NFT_END: Final = Pattern(r"(?:^|\s)(drop|reject|accept)(?:\s+with .*|\s+comment .*)?$")
+_BACKEND: Final = lazily(r"^(?:ip6?tables(?:-save|-restore)? )v?(\d+\.\d+[\d.]*)(?: \((nf_tables|legacy)\))?")
+_SAVED: Final = lazily(r"^(?:\[\d+:\d+\] )?-A (\S+) .*?-j (\w+)")
+_POLICY: Final = lazily(r"^(?:-P (\S+) (ACCEPT|DROP)|:(\S+) (ACCEPT|DROP) \[|Chain (\S+) \(policy (ACCEPT|DROP))")
+_CHAIN: Final = lazily(r"^Chain (\S+) \(")
+_LISTED: Final = lazily(r"^(?:\d+ +)?(?:\d+[KMG]? +\d+[KMG]? +)?(ACCEPT|DROP|REJECT)\s+(?:\S+)\s+(?:--|all|\S+)\s")
+_NFT_CHAIN: Final = lazily(r"^chain ([\w-]+) \{")
+_NFT_ASKED: Final = lazily(r"\bchain \w+ [\w-]+ ([\w-]+)")
+_NFT_POLICY: Final = lazily(r"\bhook (\w+) .*policy (\w+)")
+_NFT_END: Final = lazily(r"(?:^|\s)(drop|reject|accept)(?:\s+with .*|\s+comment .*)?$")
 _RULES: Final = ("-A ", "-P ", ":", "[", "Chain ", "ACCEPT", "DROP", "REJECT")
 _OWN: Final = ("cali", "KUBE", "DOCKER")
-_IPSET: Final = Pattern(r"^ipset v?(\d+\.\d+)")
+_IPSET: Final = lazily(r"^ipset v?(\d+\.\d+)")
 _FIELDS: Final = (
     "target", "icmp-block-inversion", "interfaces", "sources", "services", "ports", "protocols", "masquerade",
     "forward-ports", "source-ports", "icmp-blocks", "rich rules", "forward",

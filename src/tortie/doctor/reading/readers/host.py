@@ -27,33 +27,33 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Disk, Fact, Load, Process, Setting
 from tortie.doctor.reading.exhibit import Exhibit
 from tortie.doctor.reading.readers.host_captures import captures
 from tortie.doctor.reading.readers.host_commands import ran, rows
 from tortie.doctor.reading.readers.host_disks import busy
 from tortie.doctor.reading.readers.host_machine import machine
-from tortie.doctor.reading.readers.host_patterns import Pattern
 
-_LOAD: Final = Pattern(r"load averages?:\s*(\d+[.,]\d+),?\s+(\d+[.,]\d+),?\s+(\d+[.,]\d+)")
-_LOADAVG: Final = Pattern(r"^(\d+\.\d+) (\d+\.\d+) (\d+\.\d+) \d+/\d+ \d+$")
-_NAMED: Final = Pattern(r"^[-*\s]*([A-Za-z][\w.-]*)\s*[:：|]\s*(?:.*\bup\b|load average)")
-_SO_MANY: Final = Pattern(r"\b(\d{1,4})\s*(?:核|cores?\b|c?pus?\b|vcpus?\b)")
-_CORES: Final = Pattern(r"^CPU\(s\):\s+(\d+)$")
-_AUX: Final = Pattern(r"^\S+\s+(\d+)\s+(\d+\.\d)\s+\d+\.\d\s+\d+\s+\d+\s+\S+\s+[A-Z]\S*\s+\S+\s+\d+:\d\d\S*\s+(.+)$")
-_FULL: Final = Pattern(r"^\S+\s+(\d+)\s+\d+\s+\d+\s+\S+\s+\S+\s+(?:\d+-)?\d\d:\d\d:\d\d\s+(.+)$")
-_TOP: Final = Pattern(r"^(\d+)\s+\S+\s+\S+\s+-?\d+\s+\S+\s+\S+\s+\S+\s+[A-Z]\s+(\d+[.,]\d)\s+\d+[.,]\d\s+\S+\s+(.+)$")
-_PIDSTAT: Final = Pattern(
+_LOAD: Final = lazily(r"load averages?:\s*(\d+[.,]\d+),?\s+(\d+[.,]\d+),?\s+(\d+[.,]\d+)")
+_LOADAVG: Final = lazily(r"^(\d+\.\d+) (\d+\.\d+) (\d+\.\d+) \d+/\d+ \d+$")
+_NAMED: Final = lazily(r"^[-*\s]*([A-Za-z][\w.-]*)\s*[:：|]\s*(?:.*\bup\b|load average)")
+_SO_MANY: Final = lazily(r"\b(\d{1,4})\s*(?:核|cores?\b|c?pus?\b|vcpus?\b)")
+_CORES: Final = lazily(r"^CPU\(s\):\s+(\d+)$")
+_AUX: Final = lazily(r"^\S+\s+(\d+)\s+(\d+\.\d)\s+\d+\.\d\s+\d+\s+\d+\s+\S+\s+[A-Z]\S*\s+\S+\s+\d+:\d\d\S*\s+(.+)$")
+_FULL: Final = lazily(r"^\S+\s+(\d+)\s+\d+\s+\d+\s+\S+\s+\S+\s+(?:\d+-)?\d\d:\d\d:\d\d\s+(.+)$")
+_TOP: Final = lazily(r"^(\d+)\s+\S+\s+\S+\s+-?\d+\s+\S+\s+\S+\s+\S+\s+[A-Z]\s+(\d+[.,]\d)\s+\d+[.,]\d\s+\S+\s+(.+)$")
+_PIDSTAT: Final = lazily(
     r"^(?:\d\d:\d\d:\d\d(?: [AP]M)?|Average:|平均时间:)\s+\d+\s+(\d+)\s+(?:\d+[.,]\d+\s+){3,4}(\d+[.,]\d+)"
     r"\s+\S+\s+(\S.*)$"
 )
-_REAL: Final = Pattern(r"^real\s+(?:(\d+)m)?(\d+[.,]\d+)s?$|(?:^|\s)(?:(\d+):)?(\d+[.,]\d+) ?(?:total|elapsed)$")
-_KNOWN: Final = Pattern(
+_REAL: Final = lazily(r"^real\s+(?:(\d+)m)?(\d+[.,]\d+)s?$|(?:^|\s)(?:(\d+):)?(\d+[.,]\d+) ?(?:total|elapsed)$")
+_KNOWN: Final = lazily(
     r"(?:^|[\s/])(calico-\w+|calico|bird6?|confd|felix|runsv(?:dir)?|kubelet|containerd[\w-]*|dockerd|kube-[\w-]+|etcd|flanneld"
     r"|cilium[\w-]*|gobgpd|bgpd|zebra|firewalld|install-cni|haproxy|nginx)(?=\s|$|:)"
 )
-_DF: Final = Pattern(r"^(?:(\S+)\s+)?(\S+)\s+(\S+)\s+(\S+)\s+(\d+)%\s+(/\S*)$")
-_SWAP: Final = Pattern(r"^(/\S+)\s+(?:file|partition)\s+(\S+)\s+(\S+)\s+-?\d+$")
+_DF: Final = lazily(r"^(?:(\S+)\s+)?(\S+)\s+(\S+)\s+(\S+)\s+(\d+)%\s+(/\S*)$")
+_SWAP: Final = lazily(r"^(/\S+)\s+(?:file|partition)\s+(\S+)\s+(\S+)\s+-?\d+$")
 
 
 def read(exhibit: Exhibit) -> Iterator[Fact]:

@@ -6,22 +6,22 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Fact, Setting
 from tortie.doctor.reading.exhibit import Exhibit
 from tortie.doctor.reading.readers.host_commands import rows
-from tortie.doctor.reading.readers.host_patterns import Pattern
 
 KEPT: Final = 200  # lines of one capture
-_PACKET: Final = Pattern(r"^\d\d:\d\d:\d\d\.\d{3,6} (?:\S+ +(?:In|Out|B|M) +)?(?:IP6? |ARP|ethertype)")
-_DEVICE: Final = Pattern(r"\btcpdump\b.{0,300}?\s-\w{0,8}i\s{0,8}(\S{1,60})")
-_LISTENING: Final = Pattern(r"listening on ([\w.-]+)")
-_COUNTER: Final = Pattern(r"^((?:Udp|Ip|Tcp|Icmp)\w+)\s+(\d+)\s+[\d.]+$")
-_NM_LONG: Final = Pattern(r"^([\w.-]+): ((?:connected|connecting|disconnected|unmanaged|unavailable)\b.*)$")
+_PACKET: Final = lazily(r"^\d\d:\d\d:\d\d\.\d{3,6} (?:\S+ +(?:In|Out|B|M) +)?(?:IP6? |ARP|ethertype)")
+_DEVICE: Final = lazily(r"\btcpdump\b.{0,300}?\s-\w{0,8}i\s{0,8}(\S{1,60})")
+_LISTENING: Final = lazily(r"listening on ([\w.-]+)")
+_COUNTER: Final = lazily(r"^((?:Udp|Ip|Tcp|Icmp)\w+)\s+(\d+)\s+[\d.]+$")
+_NM_LONG: Final = lazily(r"^([\w.-]+): ((?:connected|connecting|disconnected|unmanaged|unavailable)\b.*)$")
 _NM_STATES: Final = ("connected", "connecting", "disconnected", "unmanaged", "unavailable", "deactivating")
-_NETWORKD: Final = Pattern(
+_NETWORKD: Final = lazily(
     r"^\d+\s+(\S+)\s+\S+\s+[\w-]+\s+(configured|configuring|unmanaged|pending|failed|linger|initialized)$"
 )
-_PROTOCOL: Final = Pattern(r"(?<![\w.:/-])(tcp|udp|icmp|ipip|ipencap|any|all|-1|4|None)(?![\w.:/-])", re.I)
+_PROTOCOL: Final = lazily(r"(?<![\w.:/-])(tcp|udp|icmp|ipip|ipencap|any|all|-1|4|None)(?![\w.:/-])", re.I)
 
 
 def captures(exhibit: Exhibit) -> Iterator[Fact]:

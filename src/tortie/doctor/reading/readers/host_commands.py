@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
+from tortie.doctor.lazily import lazily
 from tortie.doctor.reading.exhibit import Exhibit
-from tortie.doctor.reading.readers.host_patterns import Pattern
 
 IPV4 = r"(?:\d{1,3}|[xX*]{1,3})(?:\.(?:\d{1,3}|[xX*]{1,3})){3}"
 IPV6 = r"[0-9a-fA-F]{0,4}:(?=[0-9a-fA-F:]{0,40}:)[0-9a-fA-F:.]{1,60}"
@@ -15,9 +15,9 @@ IP = f"(?:{IPV4}|{IPV6})"
 LONG = 2_000  # characters
 LOOPS = 64  # turns of a loop that are followed
 
-_SEPARATOR = Pattern(r"\s*(?:;|&&|\|\||\n)\s*")
-_LOOP = Pattern(r"\bfor\s++(\w++)\s++in\s++([^;]{1,2000}+);\s*+do\b")
-_RANGE = Pattern(r"\{(\d{1,5})\.\.(\d{1,5})\}")
+_SEPARATOR = lazily(r"\s*(?:;|&&|\|\||\n)\s*")
+_LOOP = lazily(r"\bfor\s++(\w++)\s++in\s++([^;]{1,2000}+);\s*+do\b")
+_RANGE = lazily(r"\{(\d{1,5})\.\.(\d{1,5})\}")
 
 
 @lru_cache(maxsize=256)

@@ -6,28 +6,26 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Clock, Fact, Setting
 from tortie.doctor.reading.exhibit import Exhibit
 from tortie.doctor.reading.readers.host_commands import IP, ran, rows, segments, words_after
-from tortie.doctor.reading.readers.host_patterns import Pattern
 from tortie.doctor.reading.readers.host_times import moment
 
-_MOUNT: Final = Pattern(r"^(\S+) on (/\S*) type (\S+) \(([^)]*)\)")
-_TABLE: Final = Pattern(r"^[│├└─|`\s-]*(/\S*)\s+(\S+)\s+(\S+)\s+((?:rw|ro)(?:,\S*)?)$")
-_PROC: Final = Pattern(r"^(\S+) (/\S*) (\S+) ((?:rw|ro|defaults)(?:,\S*)?) \d \d$")
-_OPTIONS: Final = Pattern(r"^(?:rw|ro)(?:,[\w=:.,/\"-]+)?$")
-_PROPAGATION: Final = Pattern(r"^(/\S*)\s+(private|shared|slave|unbindable|private,slave|shared,slave)$")
-_LOADED: Final = Pattern(r"^(\w+)\s+\d+\s+\d+(?:\s+[\w,-]+)?(?:\s+\[permanent\])?$")
-_ABSENT: Final = Pattern(r"modprobe: FATAL: Module ([\w-]+) not found")
-_FAILED: Final = Pattern(r"modprobe: ERROR: could not insert '([\w-]+)': (.*)")
-_CONFIG: Final = Pattern(r"^(?:# )?(CONFIG_\w+)(?:=(\w+)| is not set)")
-_HOST_DATE: Final = Pattern(r"^(?=[\d._-]{0,80}[A-Za-z])([\w.-]{1,260}+)\s*+[:|=]?\s++(?<=\s)(.*\d\d:\d\d.*)$")
-_OFFSET: Final = Pattern(r"^System time\s*:\s*([\d.]+) seconds (slow|fast) of NTP")
-_HOSTNAME: Final = Pattern(
-    r"(?:^|[;&|'\"(\s])(?:hostname(?:\s+-[sfIi]+)?|uname -n|cat /etc/hostname)\s*(?:$|[;&|'\")])"
-)
-_OWN_NAME: Final = Pattern(r"^(?:Static hostname:\s+)?([A-Za-z0-9][\w.-]*)$")
-_OWN_ADDRESSES: Final = Pattern(rf"^{IP}(?:\s+{IP})*$")
+_MOUNT: Final = lazily(r"^(\S+) on (/\S*) type (\S+) \(([^)]*)\)")
+_TABLE: Final = lazily(r"^[│├└─|`\s-]*(/\S*)\s+(\S+)\s+(\S+)\s+((?:rw|ro)(?:,\S*)?)$")
+_PROC: Final = lazily(r"^(\S+) (/\S*) (\S+) ((?:rw|ro|defaults)(?:,\S*)?) \d \d$")
+_OPTIONS: Final = lazily(r"^(?:rw|ro)(?:,[\w=:.,/\"-]+)?$")
+_PROPAGATION: Final = lazily(r"^(/\S*)\s+(private|shared|slave|unbindable|private,slave|shared,slave)$")
+_LOADED: Final = lazily(r"^(\w+)\s+\d+\s+\d+(?:\s+[\w,-]+)?(?:\s+\[permanent\])?$")
+_ABSENT: Final = lazily(r"modprobe: FATAL: Module ([\w-]+) not found")
+_FAILED: Final = lazily(r"modprobe: ERROR: could not insert '([\w-]+)': (.*)")
+_CONFIG: Final = lazily(r"^(?:# )?(CONFIG_\w+)(?:=(\w+)| is not set)")
+_HOST_DATE: Final = lazily(r"^(?=[\d._-]{0,80}[A-Za-z])([\w.-]{1,260}+)\s*+[:|=]?\s++(?<=\s)(.*\d\d:\d\d.*)$")
+_OFFSET: Final = lazily(r"^System time\s*:\s*([\d.]+) seconds (slow|fast) of NTP")
+_HOSTNAME: Final = lazily(r"(?:^|[;&|'\"(\s])(?:hostname(?:\s+-[sfIi]+)?|uname -n|cat /etc/hostname)\s*(?:$|[;&|'\")])")
+_OWN_NAME: Final = lazily(r"^(?:Static hostname:\s+)?([A-Za-z0-9][\w.-]*)$")
+_OWN_ADDRESSES: Final = lazily(rf"^{IP}(?:\s+{IP})*$")
 _MODES: Final = ("Enforcing", "Permissive", "Disabled")
 _CLOCK_WORDS: Final = ("System clock sync", "NTP synchronized:", "Universal time:", "Leap status", "System time  ")
 _ANSWER: Final = 500  # lines; an answer to date is short

@@ -6,17 +6,17 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Fact, Ping, Setting
 from tortie.doctor.reading.exhibit import Exhibit
 from tortie.doctor.reading.readers.host_commands import IP, option, ran, rows, segments, words_after
-from tortie.doctor.reading.readers.host_patterns import Pattern
 
-_HEAD: Final = Pattern(rf"^PING (\S+)(?: \(({IP})\))?[^\d]*(\d+)?(?:\(\d+\))?")
-_REPLY: Final = Pattern(r"^\d+ bytes from ")
-_STATS: Final = Pattern(
+_HEAD: Final = lazily(rf"^PING (\S+)(?: \(({IP})\))?[^\d]*(\d+)?(?:\(\d+\))?")
+_REPLY: Final = lazily(r"^\d+ bytes from ")
+_STATS: Final = lazily(
     r"(?<!\d)(\d{1,12})(?: packets)? transmitted, (\d{1,12})(?: packets)? received.{0,120}?([\d.]{1,8})% packet loss"
 )
-_OF: Final = Pattern(r"^--- (\S+) ping statistics")
+_OF: Final = lazily(r"^--- (\S+) ping statistics")
 _FAILS: Final = (
     "Destination Host Unreachable",
     "Destination Net Unreachable",
@@ -31,11 +31,11 @@ _FAILS: Final = (
     "Packet filtered",
 )
 _DEFAULT = 56  # bytes of payload when nobody asks for another size
-_ARP_REPLY: Final = Pattern(rf"(?:reply|bytes) from ({IP})? ?[\[(]?((?:[0-9a-f]{{2}}:){{5}}[0-9a-f]{{2}})", re.I)
-_HAS: Final = Pattern(rf"^(\S+?)\.? has (?:IPv6 )?address ({IP})$")
-_SERVER: Final = Pattern(r"(?:can't find|Host) (\S+?):? (?:not found: \d\()?(NXDOMAIN|SERVFAIL|REFUSED|No answer)")
-_ANSWER: Final = Pattern(rf"^(\S+?)\.?\s+(?:\d+\s+)?IN\s+(?:A|AAAA)\s+({IP})$")
-_HOSTS: Final = Pattern(rf"^({IP})\s+(?:STREAM\s+|DGRAM\s+|RAW\s+)?(\S+.*)$")
+_ARP_REPLY: Final = lazily(rf"(?:reply|bytes) from ({IP})? ?[\[(]?((?:[0-9a-f]{{2}}:){{5}}[0-9a-f]{{2}})", re.I)
+_HAS: Final = lazily(rf"^(\S+?)\.? has (?:IPv6 )?address ({IP})$")
+_SERVER: Final = lazily(r"(?:can't find|Host) (\S+?):? (?:not found: \d\()?(NXDOMAIN|SERVFAIL|REFUSED|No answer)")
+_ANSWER: Final = lazily(rf"^(\S+?)\.?\s+(?:\d+\s+)?IN\s+(?:A|AAAA)\s+({IP})$")
+_HOSTS: Final = lazily(rf"^({IP})\s+(?:STREAM\s+|DGRAM\s+|RAW\s+)?(\S+.*)$")
 
 
 def pings(exhibit: Exhibit) -> Iterator[Fact]:

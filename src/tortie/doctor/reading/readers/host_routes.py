@@ -6,16 +6,16 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Fact, Route, RoutingRule
 from tortie.doctor.reading.exhibit import Exhibit
 from tortie.doctor.reading.readers.host_commands import IP, ran, rows, segments, words_after
-from tortie.doctor.reading.readers.host_patterns import Pattern
 
-_ROUTE: Final = Pattern(
+_ROUTE: Final = lazily(
     rf"^(?:(blackhole|unreachable|prohibit|throw|local|broadcast|multicast|anycast|unicast) )?(default|{IP}(?:/\d+)?)"
     r"(?= |$)(.*)$"
 )
-_RULE: Final = Pattern(r"^(\d+):\s++(.*?)(?<=\S)\s{1,40}lookup (\S+)")
+_RULE: Final = lazily(r"^(\d+):\s++(.*?)(?<=\S)\s{1,40}lookup (\S+)")
 _NEIGHBOUR: Final = ("REACHABLE", "STALE", "DELAY", "PROBE", "FAILED", "INCOMPLETE", "PERMANENT", "NOARP")
 _REFUSALS: Final = ("Network is unreachable", "No route to host", "Host is unreachable", "Invalid argument")
 

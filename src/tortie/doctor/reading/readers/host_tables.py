@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from tortie.doctor.reading.readers.host_patterns import Pattern
+from tortie.doctor.lazily import lazily
 
-_HEADING = Pattern(r"\S+(?: \S+)*")
+_HEADING = lazily(r"\S+(?: \S+)*")
 
 
 def box_cells(line: str) -> list[str]:

@@ -15,28 +15,28 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Fact, Interface, Setting
 from tortie.doctor.reading.exhibit import Exhibit
 from tortie.doctor.reading.readers.host_commands import IP, LONG, ran, rows, segments, words_after
-from tortie.doctor.reading.readers.host_patterns import Pattern
 from tortie.doctor.reading.readers.host_routes import routes_and_rules
 
-_HEAD: Final = Pattern(r"^(?:(\d+): )?([\w.:-]+?)(?:@[\w.-]+)?: <([\w,-]*)>(.*)$")
-_MTU: Final = Pattern(r"\bmtu (\d+)")
-_STATE: Final = Pattern(r"\bstate ([A-Z]+)")
-_ONE: Final = Pattern(r"^(\d+): ([\w.:-]+?)(?:@[\w.-]+)?\s+inet6? (\S+)")
-_INET: Final = Pattern(rf"\binet6? ({IP}(?:/\d+)?)(.*)$")
-_BRIEF: Final = Pattern(r"^([\w.:-]+?)(?:@[\w.-]+)?\s+(UP|DOWN|UNKNOWN|LOWERLAYERDOWN|DORMANT)(?:\s+(.*))?$")
-_MAC: Final = Pattern(r"^(?:[0-9a-f]{2}:){5}[0-9a-f]{2}$", re.I)
+_HEAD: Final = lazily(r"^(?:(\d+): )?([\w.:-]+?)(?:@[\w.-]+)?: <([\w,-]*)>(.*)$")
+_MTU: Final = lazily(r"\bmtu (\d+)")
+_STATE: Final = lazily(r"\bstate ([A-Z]+)")
+_ONE: Final = lazily(r"^(\d+): ([\w.:-]+?)(?:@[\w.-]+)?\s+inet6? (\S+)")
+_INET: Final = lazily(rf"\binet6? ({IP}(?:/\d+)?)(.*)$")
+_BRIEF: Final = lazily(r"^([\w.:-]+?)(?:@[\w.-]+)?\s+(UP|DOWN|UNKNOWN|LOWERLAYERDOWN|DORMANT)(?:\s+(.*))?$")
+_MAC: Final = lazily(r"^(?:[0-9a-f]{2}:){5}[0-9a-f]{2}$", re.I)
 _KINDS: Final = ("vxlan", "ipip", "bridge", "veth", "bond", "vlan", "wireguard", "dummy", "tun", "ipvlan", "macvlan")
-_DETAIL: Final = Pattern(r"\b(id|dstport|local|dev) (\S+)")
-_IFCONFIG: Final = Pattern(r"^([\w.:-]+?):? +(?:flags=\d+<([^>]*)>|Link encap:(\S+))")
-_NETMASK: Final = Pattern(r"\binet (?:addr:)?(\d+\.\d+\.\d+\.\d+)\s.*?(?:netmask |Mask:)(\d+\.\d+\.\d+\.\d+)")
-_SYS: Final = Pattern(r"/sys/class/net/([\w.-]+)/mtu(?:\s*:\s*|\s+)(\d+)$")
-_SYS_PAIR: Final = Pattern(r"^([\w.-]+)[:\s]\s*(\d{3,5})$")
-_NEIGH: Final = Pattern(rf"^({IP}) dev (\S+)\s.*?\b(REACHABLE|STALE|DELAY|PROBE|FAILED|INCOMPLETE|PERMANENT|NOARP)\b")
+_DETAIL: Final = lazily(r"\b(id|dstport|local|dev) (\S+)")
+_IFCONFIG: Final = lazily(r"^([\w.:-]+?):? +(?:flags=\d+<([^>]*)>|Link encap:(\S+))")
+_NETMASK: Final = lazily(r"\binet (?:addr:)?(\d+\.\d+\.\d+\.\d+)\s.*?(?:netmask |Mask:)(\d+\.\d+\.\d+\.\d+)")
+_SYS: Final = lazily(r"/sys/class/net/([\w.-]+)/mtu(?:\s*:\s*|\s+)(\d+)$")
+_SYS_PAIR: Final = lazily(r"^([\w.-]+)[:\s]\s*(\d{3,5})$")
+_NEIGH: Final = lazily(rf"^({IP}) dev (\S+)\s.*?\b(REACHABLE|STALE|DELAY|PROBE|FAILED|INCOMPLETE|PERMANENT|NOARP)\b")
 _FEATURES: Final = 400  # more than any driver has
-_NO_DEVICE: Final = Pattern(
+_NO_DEVICE: Final = lazily(
     r'Device "([^"]{1,64})" does not exist|Cannot find device "([^"]{1,64})"|(?<![\w.-])([\w.-]{1,64}): error fetching'
 )
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Fact, Setting
 from tortie.doctor.reading.exhibit import Exhibit
 from tortie.doctor.reading.readers.host_commands import rows
-from tortie.doctor.reading.readers.host_patterns import Pattern
 
-_ID: Final = Pattern(r"^([0-9a-f]{12,64})\s")
-_RUNS: Final = Pattern(r"\s(?:Up \w|Running\s)")
-_K8S: Final = Pattern(r"(?:^|[\s/])k8s_([^_\s]+)_([^_\s]+)_")
-_CRI: Final = Pattern(r"\sRunning\s+(\S+)\s+\d+\s+[0-9a-f]{8,64}(?:\s+(\S+))?")
-_PORT: Final = Pattern(r"(?:^|[\s,])(?:[\d.]+|\[?:{2,3}\]?):?(\d{1,5})->(\d{1,5})/(tcp|udp)")
-_NAME: Final = Pattern(r"^[\w][\w.-]*$")
+_ID: Final = lazily(r"^([0-9a-f]{12,64})\s")
+_RUNS: Final = lazily(r"\s(?:Up \w|Running\s)")
+_K8S: Final = lazily(r"(?:^|[\s/])k8s_([^_\s]+)_([^_\s]+)_")
+_CRI: Final = lazily(r"\sRunning\s+(\S+)\s+\d+\s+[0-9a-f]{8,64}(?:\s+(\S+))?")
+_PORT: Final = lazily(r"(?:^|[\s,])(?:[\d.]+|\[?:{2,3}\]?):?(\d{1,5})->(\d{1,5})/(tcp|udp)")
+_NAME: Final = lazily(r"^[\w][\w.-]*$")
 
 
 def details(exhibit: Exhibit) -> Iterator[Fact]:

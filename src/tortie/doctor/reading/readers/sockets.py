@@ -6,18 +6,18 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Fact, Listener
 from tortie.doctor.reading.exhibit import Exhibit
 from tortie.doctor.reading.readers.host_commands import rows
-from tortie.doctor.reading.readers.host_patterns import Pattern
 
-_SS: Final = Pattern(
+_SS: Final = lazily(
     r"^(?:(?:tcp|udp|u_str)\s+)?(?:LISTEN|UNCONN)\s+\d+\s+\d+\s+(\S+):(\S+)\s+\S+:\S*(?:\s+users:\(\((.*))?"
 )
-_NETSTAT: Final = Pattern(
+_NETSTAT: Final = lazily(
     r"^(?:tcp|udp)6?\s+\d+\s+\d+\s+(\S+):(\d+)\s+\S+:(?:\*|\d+)\s+(?:(LISTEN)\s*)?(?:(\d+)/([^\s:]+)|-)?"
 )
-_LSOF: Final = Pattern(r"^(\S+)\s+\d+\s.*\b(?:TCP|UDP) (\S+):(\w+)(?: \((LISTEN)\))?$")
+_LSOF: Final = lazily(r"^(\S+)\s+\d+\s.*\b(?:TCP|UDP) (\S+):(\w+)(?: \((LISTEN)\))?$")
 _NAMES: Final = {"bgp": 179, "ssh": 22, "http": 80, "https": 443, "domain": 53, "sunrpc": 111, "etcd-client": 2379}
 
 

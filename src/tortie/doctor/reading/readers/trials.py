@@ -13,10 +13,10 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final
 
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Fact, PortTest, Setting
 from tortie.doctor.reading.exhibit import Exhibit
 from tortie.doctor.reading.readers.host_commands import IP, option, ran, rows, segments, words_after
-from tortie.doctor.reading.readers.host_patterns import Pattern
 from tortie.doctor.reading.readers.host_pings import lookups, pings
 from tortie.doctor.reading.readers.web_answers import CURL_EXITS as _CURL
 from tortie.doctor.reading.readers.web_answers import Answer, answer, named, style
@@ -24,37 +24,37 @@ from tortie.model.tuples import NamedTuple
 
 _TOOLS: Final = ("nc", "ncat", "netcat", "telnet", "curl", "wget", "openssl", "bash", "nmap")
 _PORTS: Final = {"https": 443, "http": 80}
-_UDP: Final = Pattern(r"\b(?:nc|ncat|netcat)\s(?:\S{1,100}\s{1,8}){0,12}?-[a-z0-9]{0,8}u")
-_URL: Final = Pattern(r"\b(https?)://(\[[^\]]+\]|[^\s/:'\"]+)(?::(\d+))?")
-_DEV_TCP: Final = Pattern(r"/dev/(?:tcp|udp)/([^/\s'\")]+)/(\d+)")
+_UDP: Final = lazily(r"\b(?:nc|ncat|netcat)\s(?:\S{1,100}\s{1,8}){0,12}?-[a-z0-9]{0,8}u")
+_URL: Final = lazily(r"\b(https?)://(\[[^\]]+\]|[^\s/:'\"]+)(?::(\d+))?")
+_DEV_TCP: Final = lazily(r"/dev/(?:tcp|udp)/([^/\s'\")]+)/(\d+)")
 _PLACED: Final = (
-    Pattern(rf"Ncat: (Connected) to ({IP}|[\w.-]+):(\d+)"),
-    Pattern(r"Connection to (?P<a>\S+) (?P<p>\d+) port \[.*(?P<r>succeeded)"),
-    Pattern(r"nc: connect to (?P<a>\S+)(?: \([^)]*\))? port (?P<p>\d+) \(\w+\):? (?P<r>.+)"),
-    Pattern(r"\[(?P<a>[^][]{1,80})\] (?P<p>\d+)(?: \([^)]*\))? ?:? (?P<r>open|Connection (?:refused|timed)|.*rout.*)"),
-    Pattern(r"^(?:nc: )?\S+ \((?P<a>[^\s:()]+|\[[^\]]+\]):(?P<p>\d+)\):? (?P<r>open|\w.*)"),
-    Pattern(r"/dev/tcp/(?P<a>[^/\s]+)/(?P<p>\d+): (?P<r>.+)"),
-    Pattern(
+    lazily(rf"Ncat: (Connected) to ({IP}|[\w.-]+):(\d+)"),
+    lazily(r"Connection to (?P<a>\S+) (?P<p>\d+) port \[.*(?P<r>succeeded)"),
+    lazily(r"nc: connect to (?P<a>\S+)(?: \([^)]*\))? port (?P<p>\d+) \(\w+\):? (?P<r>.+)"),
+    lazily(r"\[(?P<a>[^][]{1,80})\] (?P<p>\d+)(?: \([^)]*\))? ?:? (?P<r>open|Connection (?:refused|timed)|.*rout.*)"),
+    lazily(r"^(?:nc: )?\S+ \((?P<a>[^\s:()]+|\[[^\]]+\]):(?P<p>\d+)\):? (?P<r>open|\w.*)"),
+    lazily(r"/dev/tcp/(?P<a>[^/\s]+)/(?P<p>\d+): (?P<r>.+)"),
+    lazily(
         r"[Ff]ailed (?:to )?connect to (?P<a>[^\s:;]+|\[[^\]]+\])(?: port |:)(?P<p>\d+)"
         r"(?: after \d+ ms)?[:;,] (?P<r>.+)"
     ),
-    Pattern(r"connect to (?P<a>\S+) port (?P<p>\d+)(?: from \S+ port \d+)? failed: (?P<r>.+)"),
-    Pattern(r"[Cc]onnecting to \S{1,100}?(?:\((?P<a>[^)]{1,60})\)\|)?:?(?P<p>\d+)?\.\.\. (?P<r>connected|failed: .+)"),
-    Pattern(
+    lazily(r"connect to (?P<a>\S+) port (?P<p>\d+)(?: from \S+ port \d+)? failed: (?P<r>.+)"),
+    lazily(r"[Cc]onnecting to \S{1,100}?(?:\((?P<a>[^)]{1,60})\)\|)?:?(?P<p>\d+)?\.\.\. (?P<r>connected|failed: .+)"),
+    lazily(
         r"^(?P<a>[\w.-]+)[: ](?P<p>\d+) (?:is )?(?P<r>open|closed|ok|fail\w*|timeout|refused|unreachable|reachable)$",
         re.I,
     ),
 )  # fmt: skip
 _BARE: Final = (
-    (Pattern(r"^Ncat: (?!Version|Connected)(.+)"), ("nc", "ncat")),
-    (Pattern(r"^telnet: (?:Unable to connect to remote host|connect to address \S+): (.+)"), ("telnet",)),
-    (Pattern(r"^(Connected) to \S+\.$"), ("telnet",)),
-    (Pattern(r"^bash: connect: (.+)"), ("bash",)),
-    (Pattern(r"^(\d{1,5}) (open|closed|ok|timeout|refused)$", re.I), ("/dev/tcp", "nc", "loop")),
-    (Pattern(r"^connect(?:: )?:?errno=(\d+)"), ("openssl",)),
-    (Pattern(r"^(CONNECTED)\("), ("openssl",)),
-    (Pattern(r"^wget: (can't connect.*|download timed out.*|.*timed out.*)"), ("wget",)),
-    (Pattern(r"^curl: \((\d+)\) (.+)"), ("curl",)),
+    (lazily(r"^Ncat: (?!Version|Connected)(.+)"), ("nc", "ncat")),
+    (lazily(r"^telnet: (?:Unable to connect to remote host|connect to address \S+): (.+)"), ("telnet",)),
+    (lazily(r"^(Connected) to \S+\.$"), ("telnet",)),
+    (lazily(r"^bash: connect: (.+)"), ("bash",)),
+    (lazily(r"^(\d{1,5}) (open|closed|ok|timeout|refused)$", re.I), ("/dev/tcp", "nc", "loop")),
+    (lazily(r"^connect(?:: )?:?errno=(\d+)"), ("openssl",)),
+    (lazily(r"^(CONNECTED)\("), ("openssl",)),
+    (lazily(r"^wget: (can't connect.*|download timed out.*|.*timed out.*)"), ("wget",)),
+    (lazily(r"^curl: \((\d+)\) (.+)"), ("curl",)),
 )
 _WORDS: Final = (
     ("refused", "refused"),

@@ -21,25 +21,25 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Fact, Setting, Unit
 from tortie.doctor.reading.exhibit import Exhibit
 from tortie.doctor.reading.readers.host_commands import ran, rows, segments, words_after
-from tortie.doctor.reading.readers.host_patterns import Pattern
 from tortie.doctor.reading.readers.runtime_rows import details
 
-_HEAD: Final = Pattern(r"^[●○×*↻x] ([\w@.\\:-]+\.(?:service|timer|socket|mount|target))\b")
-_ACTIVE: Final = Pattern(r"^Active: (\w+)(?: \(([^)]*)\))?(.*)$")
-_LOADED: Final = Pattern(r"^Loaded: (?:loaded \([^;]+; ([\w-]+)|([\w-]+))")
-_EXIT: Final = Pattern(r"^(?:Main PID|Process): \d+ .*\(?code=(\w+), status=([^)\s]+)")
-_LISTED: Final = Pattern(
+_HEAD: Final = lazily(r"^[●○×*↻x] ([\w@.\\:-]+\.(?:service|timer|socket|mount|target))\b")
+_ACTIVE: Final = lazily(r"^Active: (\w+)(?: \(([^)]*)\))?(.*)$")
+_LOADED: Final = lazily(r"^Loaded: (?:loaded \([^;]+; ([\w-]+)|([\w-]+))")
+_EXIT: Final = lazily(r"^(?:Main PID|Process): \d+ .*\(?code=(\w+), status=([^)\s]+)")
+_LISTED: Final = lazily(
     r"^(?:● )?([\w@.\\:-]+\.(?:service|timer|socket))\s+(loaded|not-found|masked)\s+(\w+)\s+([\w-]+)"
 )
-_UNIT_FILE: Final = Pattern(r"^([\w@.\\:-]+\.(?:service|timer|socket))\s+(enabled|disabled|static|masked|indirect)\b")
-_TIMER: Final = Pattern(r"\s([\w@.-]+\.timer)\s+([\w@.-]+\.service)$")
+_UNIT_FILE: Final = lazily(r"^([\w@.\\:-]+\.(?:service|timer|socket))\s+(enabled|disabled|static|masked|indirect)\b")
+_TIMER: Final = lazily(r"\s([\w@.-]+\.timer)\s+([\w@.-]+\.service)$")
 _STATES: Final = ("active", "inactive", "failed", "activating", "deactivating", "unknown")
-_IS_ACTIVE: Final = Pattern(r"\bis-(?:active|failed)\b")
+_IS_ACTIVE: Final = lazily(r"\bis-(?:active|failed)\b")
 # `service x status` of old systems, supervisorctl, and what people put together of systemctl's words.
-_STATED: Final = Pattern(
+_STATED: Final = lazily(
     r"^([\w@.-]{2,80}?)(?:\.service)?(?: is (not active|not running|stopped|dead|running|active)\b"
     r"|\s{2,}(RUNNING|FATAL|STOPPED|EXITED|BACKOFF|STARTING)\s"
     r"|(?<=\.service)(?:: | )(inactive|failed|active) \((?:dead|running|exited|failed|Result)[^)]{0,60}\))"
@@ -49,19 +49,19 @@ _STATED_AS: Final = {
     "active": "active", "RUNNING": "active", "FATAL": "failed", "STOPPED": "inactive", "EXITED": "inactive",
     "BACKOFF": "failed", "STARTING": "activating", "inactive": "inactive", "failed": "failed",
 }  # fmt: skip
-_FIELD: Final = Pattern(r"^([A-Z][A-Za-z]+)=(.*)$")
-_ENV: Final = Pattern(r'(?:^|\s)"?([A-Za-z_][A-Za-z0-9_]*)=("[^"]*"|[^\s"]*)')
-_FLAG: Final = Pattern(r"(?:^|\s)(?:-e|--env)[ =]\"?([A-Z][A-Z0-9_]*)=([^\s\"\\]*)")
+_FIELD: Final = lazily(r"^([A-Z][A-Za-z]+)=(.*)$")
+_ENV: Final = lazily(r'(?:^|\s)"?([A-Za-z_][A-Za-z0-9_]*)=("[^"]*"|[^\s"]*)')
+_FLAG: Final = lazily(r"(?:^|\s)(?:-e|--env)[ =]\"?([A-Z][A-Z0-9_]*)=([^\s\"\\]*)")
 _STATUS: Final = r"(?:Up|Exited|Restarting|Created|Dead|Removal|Paused)\b"
-_DOCKER: Final = Pattern(
+_DOCKER: Final = lazily(
     rf"^([0-9a-f]{{12}})\s+(\S+)\s+\"[^\"]{{0,400}}+\"\s+.{{1,80}}?\s({_STATUS}(?:(?!\s\s).)*+)\s{{2,}}+(?:.*\s)?(\S+)$"
 )
-_FORMAT: Final = Pattern(rf"^(\S+)\s+({_STATUS}.*)$")
-_CRI: Final = Pattern(
+_FORMAT: Final = lazily(rf"^(\S+)\s+({_STATUS}.*)$")
+_CRI: Final = lazily(
     r"^[0-9a-f]{12,64}\s+(\S+)\s+(.+?\sago)\s+(Running|Exited|Created|Unknown)\s+(\S+)\s+(\d+)\s+([0-9a-f]{8,64})(?:\s+(\S+))?"
 )
-_K8S: Final = Pattern(r"^k8s_([^_]+)_([^_]+)_")
-_INFO: Final = Pattern(
+_K8S: Final = lazily(r"^k8s_([^_]+)_([^_]+)_")
+_INFO: Final = lazily(
     r'^"?(lastCNILoadStatus(?:\.\w+)?|confDir|binDir|sandboxImage|SystemdCgroup|systemdCgroup|conf_dir|bin_dir|reason|message'
     r'|pluginConfDir|pluginDirs?|sandbox_image)"?\s*[:=]\s*(.*?),?$'
 )
@@ -82,7 +82,7 @@ _ENDING: Final = (
     "ps", "info", "images", "image", "inspect", "inspecti", "inspectp", "stop", "stopp", "start", "restart", "kill",
     "rm", "rmi", "rmp", "pods", "version", "exec", "containers", "c", "tasks", "task", "container", "update",
 )  # fmt: skip
-_LASTING: Final = Pattern(r"\s(?:watch|ping|tail|top|stats|events|attach|tcpdump|(?:ba|a)?sh|birdcl)(?=\s|$)")
+_LASTING: Final = lazily(r"\s(?:watch|ping|tail|top|stats|events|attach|tcpdump|(?:ba|a)?sh|birdcl)(?=\s|$)")
 
 
 def read(exhibit: Exhibit) -> Iterator[Fact]:

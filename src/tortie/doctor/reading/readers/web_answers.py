@@ -6,16 +6,16 @@ import re
 from collections.abc import Sequence, Set
 from typing import Final
 
-from tortie.doctor.reading.readers.host_patterns import Pattern
+from tortie.doctor.lazily import lazily
 from tortie.model.tuples import NamedTuple
 
 CURL_EXITS: Final = {"7": "refused", "28": "timeout", "35": "tls-error", "51": "tls-error", "58": "tls-error",
                      "60": "tls-error", "77": "tls-error", "56": "reset", "52": "reset"}  # fmt: skip
 _TIMED_OUT: Final = "124"  # of timeout(1)
-_STATUS: Final = Pattern(r"(?:^|< )HTTP/[\d.]+ (\d{3})\b|awaiting response\.\.\. (\d{3})")
-_CODE: Final = Pattern(r'"code":\s*(\d{3})\b')
-_WRITTEN: Final = Pattern(r"(?<![\w.])(\d{3})(?![\w.])")
-_EXIT: Final = Pattern(r"^(?:[A-Za-z _$?.]{0,30}[=: >-]{0,4})?\b(\d{1,3})$")
+_STATUS: Final = lazily(r"(?:^|< )HTTP/[\d.]+ (\d{3})\b|awaiting response\.\.\. (\d{3})")
+_CODE: Final = lazily(r'"code":\s*(\d{3})\b')
+_WRITTEN: Final = lazily(r"(?<![\w.])(\d{3})(?![\w.])")
+_EXIT: Final = lazily(r"^(?:[A-Za-z _$?.]{0,30}[=: >-]{0,4})?\b(\d{1,3})$")
 _GOOD_BODIES: Final = ("ok", '{"health"')
 _LONGEST_EXIT: Final = 60
 _LONGEST_LINE: Final = 160
