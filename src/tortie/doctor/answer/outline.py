@@ -155,7 +155,9 @@ class _Parts:
     def _next(self) -> Section:
         lines = []
         for ask in self._diagnosis.next:
-            lines += [Line("plain", ask.why.to(self._language)), Line("command", ask.command)]
+            lines.append(Line("plain", ask.why.to(self._language)))
+            if ask.command:  # where everything was asked, there is only a place to look
+                lines.append(Line("command", ask.command))
         return Section(self._label("next"), tuple(lines))
 
     def _symptoms(self) -> Iterator[Section]:

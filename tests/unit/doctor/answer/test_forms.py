@@ -46,7 +46,18 @@ OPEN = """
     NAME                READY   STATUS             RESTARTS   AGE
     calico-node-aaaaa   0/1     CrashLoopBackOff   9          9d
 """
-CASES = {"cause-found": BRIDGE, "healthy": HEALTHY, "undetermined": OPEN}
+NOTHING_TO_ASK = (
+    HEALTHY
+    + """
+    coredns-558bd4d5db-7j2px   1/1   Running   0   60m
+    $ calicoctl node status
+    | 10.3.9.12 | node-to-node mesh | up | 07:11:05 | Established |
+    $ kubectl get events -A
+    NAMESPACE LAST SEEN TYPE REASON OBJECT MESSAGE
+    default   4m   Warning   SystemOOM   node/w1   System OOM encountered
+"""
+)
+CASES = {"cause-found": BRIDGE, "healthy": HEALTHY, "undetermined": OPEN, "undetermined, all was asked": NOTHING_TO_ASK}
 LANGUAGES: tuple[Language, ...] = ("en", "zh")
 
 
@@ -61,7 +72,7 @@ def test_json_is_what_the_published_schema_says(verdict: str, language: Language
     answer = json.loads(rendered("json", CASES[verdict], language))
     schema = json.loads(resources.files("tortie.doctor.answer").joinpath("diagnosis.schema.json").read_text())
     jsonschema.Draft202012Validator(schema).validate(answer)
-    assert answer["verdict"] == verdict
+    assert answer["verdict"] == verdict.partition(",")[0]
     known = {evidence["id"] for evidence in answer["evidence"]}
     assert all(set(cause["because"]) <= known for cause in answer["causes"])
 
