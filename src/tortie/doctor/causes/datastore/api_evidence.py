@@ -265,7 +265,12 @@ def kubernetes_endpoints(picture: Picture) -> list[Endpoint]:
 
 def _asks_endpoints(command: str) -> bool:
     by_kubectl = command.startswith(("kubectl", "sudo kubectl", "k "))
-    return by_kubectl and any(word in command for word in (" ep", "endpoint", "svc", "service"))
+    # What agents in eBPF mode are told to use instead of the service: a balancer is right there.
+    return (
+        by_kubectl
+        and "kubernetes-services-endpoint" not in command
+        and any(word in command for word in (" ep", "endpoint", "svc", "service"))
+    )
 
 
 def _endpoints_on(line: str, command: str, known: list[str]) -> list[str]:

@@ -90,6 +90,13 @@ class Seen:
         )  # fmt: skip
 
 
+def kept_now(seen: Seen) -> Finding | None:
+    """What the past said is over where the clock is shown to be kept and every agent is ready again."""
+    agents, kept = seen.picture.agents_now(), synchronised(seen.picture)
+    well = bool(agents) and all(pod.all_ready for pod in agents)
+    return ruled_out(kept[:2], say="agree") if well and kept and not (seen.loose or seen.wrong) else None
+
+
 def was_ahead(seen: Seen) -> Finding | None:
     back = [hit for hit in seen.stepped if "-" in hit.text and _seconds(hit) > FAR_S]
     if not seen.tokens or not back or seen.before:
@@ -211,7 +218,7 @@ CAUSE = Cause(
     ),
     signs=(AFTER, BEFORE, EXPIRED, OUR_EARLY, OUR_EXPIRED, CURL_EARLY, *CLOCK_SIGNS, UNAUTHORIZED),
     look=Seen,
-    rules=(was_ahead, behind, misjudged, tokens_expired, differs, not_kept, agree),
+    rules=(kept_now, was_ahead, behind, misjudged, tokens_expired, differs, not_kept, agree),
     fix=fix,
     prevents={"utc": _whole_hours, "battery": _lost_time},
 )  # fmt: skip
