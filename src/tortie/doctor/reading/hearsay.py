@@ -116,6 +116,12 @@ _WHETHER = lazily(
     r"是不是|要不要|会不会|需不需要|有没有(?:问题|影响)|正不正常|\bwhether\b|\bdo (?:i|we) (?:have|need) to\b",
     re.IGNORECASE,
 )
+# "Is the pool broken, must I make it anew?": each clause asks, though only the last one has the mark.
+_INVERTED = lazily(
+    r"\W*(?:so |and |or |but )?(?:is|are|was|were|do|does|did|should|could|can|would|will|has|have|must|may) "
+    r"(?:the|this|that|these|those|it|there|my|our|i|we|you|they|he|she|something|anything|somebody|someone|anyone)\b",
+    re.IGNORECASE,
+)
 # A line that says what the lines below it are.
 _SHOWN_BELOW = lazily(
     rf"^[#*>\s-]*(?:from |see )?(?:an? |the |our |their |official |calico |kubernetes |官方|calico |k8s )*{_SOURCES}"
@@ -200,7 +206,9 @@ def without_questions(sentence: str, asks: bool) -> str:
     clauses = _CLAUSES.split(sentence)
     last = len(clauses) - 1
     return "".join(
-        "." * len(clause) if _WHETHER.search(clause) or (asks and index == last and not _WHY.search(clause)) else clause
+        "." * len(clause)
+        if _WHETHER.search(clause) or (asks and (index == last or _INVERTED.match(clause)) and not _WHY.search(clause))
+        else clause
         for index, clause in enumerate(clauses)
     )
 

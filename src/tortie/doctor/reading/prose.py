@@ -71,6 +71,11 @@ _BULLET = lazily(r"^\s{0,6}(?:[-*•·]|\d{1,2}[.)、]|#{1,6}|>)\s+")
 _TITLE = lazily(r"(?:Subject|Title|Ticket|Problem|Symptoms?) ?: [A-Za-z]+ [A-Za-z]")  # what a mail or a ticket is about
 _NUMBERED = lazily(r"#{2,6} \w|\d{1,2}、")
 _CHAT = lazily(r"^(?:\[[\d: -]{4,20}\] ?|\d{1,2}:\d\d(?: [AP]M)? )?@?[A-Z]?[\w .-]{1,24}: \S")
+# "[09:41] name: …", "[Ticket 81] …": what stands behind the bracket tells who speaks.
+_SPEAKER = lazily(
+    r"^\[\d{1,2}:\d\d(?::\d\d)?(?: ?[AP]M)?\] ?(?=@?[\w .-]{1,24}[:：] ?\S)"
+    r"|^\[(?:工单|告警|问题|求助|[Tt]icket|INC|TICKET)[^\]]{0,40}\] ?(?=\S)"
+)
 _SMALL: Final = word_set(
     "the is are was were be been being and but or nor which that this these those will would should could can cannot "
     "can't won't doesn't don't isn't aren't wasn't weren't didn't couldn't hasn't haven't not no of from with "
@@ -94,7 +99,7 @@ _LEFT_OUT = lazily(r"省略|略去|以下略|omitted|truncated|snip(?:ped)?\b|^\
 
 def machine(line: str) -> bool:
     """Lines that no person writes as text: stamped, framed, in columns, fields, known messages."""
-    line = line[:_LOOKED_AT]
+    line = _SPEAKER.sub("", line[:_LOOKED_AT])
     return bool(
         STAMPED.match(line)
         or _FRAME.match(line)
@@ -119,7 +124,7 @@ def far_east(text: str) -> bool:
 
 def speaks(line: str) -> bool:
     """Does a person speak in this line?"""
-    line = line[:_LOOKED_AT]
+    line = _SPEAKER.sub("", line[:_LOOKED_AT])
     if far_east(line):
         return _speaks_chinese(line)
     if _NUMBERED.match(line) or _TITLE.match(line):

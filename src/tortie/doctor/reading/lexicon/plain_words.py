@@ -10,9 +10,10 @@ _OF_THEM = r"(?:requests?|connections?|calls?|packets?|clicks?|users|customers|q
 _WELL = r"(?:green|running|ready|fine|healthy|well|ok|1/1|up|established)\b"
 
 RULES: Final = (
-    Rule(  # "those on the other one don't."
+    Rule(  # "those on the other one don't."; what other clusters are not is no complaint
         "suffers",
         "n't|not",
+        r"(?<!clusters it )(?<!clusters they )(?<!cluster it )(?<!cluster they )"
         r"(?:do|does|did|can|could|will|would|is|are)(?:n't| ?not)(?=[\s.!)]*$)|(?:won't|can't)(?=[\s.!)]*$)|"
         r"why (?:can|do|does|did|are|is|could|will)(?:n't)?\b~(?:not|never|no longer)\b|"
         r"why (?:can|do|does|is|are)n't\b",
@@ -20,8 +21,9 @@ RULES: Final = (
     ),
     Rule(  # "all is green, and yet nobody …"; who only wants to be sure says so behind the turn
         "suffers",
-        "but|yet|however|although|though|despite",
-        rf"{_WELL}≈(?:but|yet|however)\b(?!≈(?:please|to be (?:safe|sure)|want|would like|wonder|check|confirm|ask|"
+        "but|yet|however|although|though|despite|still",
+        rf"{_WELL}≈(?:but|yet|however|and still)\b(?!≈(?:please|to be (?:safe|sure)|want|would like|wonder|"
+        rf"check|confirm|ask|"
         r"harmless|expected|only (?:because|since)|curious|that is|was|were|had))|"
         r"(?:although|though|despite|even though)\b"
         rf"≈{_WELL}≈(?:nobody|nothing|none|no one|not|never|n't)",
@@ -38,12 +40,14 @@ RULES: Final = (
     ),
     Rule(
         "suffers",
-        "half|third|part|some|many|most|few|%|percent|every|out of|mostly|sometimes|white|blank|lottery|hit|broken|"
+        "half|third|part|some|many|most|few|%|percent|every|out of|mostly|sometimes|white|blank|lottery|hit|"
+        "broken|go|still|"
         "sort",
         rf"(?:half|a third|a quarter|part|some|many|most|few|[1-9]\d* ?%|percent) of (?:\w+ )?{_OF_THEM}\b|"
         rf"every (?:second|third|fourth|fifth|tenth|other|few|\d+(?:nd|rd|th)) {_OF_THEM}\b|"
         rf"\d+ (?:out )?of \d+ {_OF_THEM}\b|"
         r"(?:mostly|sometimes|partly|hardly|barely|more or less|sort of|kind of) works?\b|"
+        r"\bcomes? and goes?\b|\b(?:it|this) is still (?:going on|happening)\b|"
         r"works (?:only )?(?:sometimes|mostly|"
         r"half|partly|now and then)|hit or miss|lottery\b|(?:white|blank) (?:screen|page)s?|broken\b",
     ),
@@ -64,10 +68,11 @@ RULES: Final = (
     ),
     Rule(
         "suffers",
-        "返回|响应|反应|回包|转圈|白屏|马赛克|掉帧|毛病|一半|部分|%|分之|投诉|报障|不灵|勉强",
+        "返回|响应|反应|回包|转圈|白屏|马赛克|掉帧|毛病|一半|部分|%|分之|投诉|报障|不灵|勉强|这个错|同样的错",
         r"没有?(?:返回|响应|反应|回包)|转圈|白屏|马赛克|掉帧|有毛病|(?:一半|部分|有些|个别|"
         r"[\u4e00-\u9fff]分之[\u4e00-\u9fff]|[1-9]\d* ?%)的?"
-        r"(?:请求|连接|用户|流量|包)|投诉|报障|时灵时不灵|勉强能用",
+        r"(?:请求|连接|用户|流量|包)|(?<!无)(?<!没有)(?<!没)(?<!零)(?<!人)(?<!未见)投诉|(?<!无)(?<!没有)报障|"
+        r"(?:都是|还是|一直是)(?:这个|同样的|一样的)错|时灵时不灵|勉强能用",
         False,
     ),
 )

@@ -22,24 +22,71 @@ RULES: Final = (
     ),
     Rule(
         "says-well",
-        "fine|well|ok|good|green|normal|healthy|works|false alarm|正常|误报|虚惊|恢复|好了",
-        r"(?:all|everything|it|cluster|things|network|traffic)(?: else)? (?:is|are|looks?|seems?|runs?|works?)"
-        rf"(?: {_NO}\w+)? (?:fine|well|ok(?:ay)?|good|green|normal(?:ly)?|healthy|in order|again|now)\b|"
+        "fine|well|ok|good|green|normal|healthy|works|expected|perfect|flawless|without|false alarm|正常|误报|"
+        "虚惊|恢复|好了",
+        r"(?:all|everything|it|cluster|things|network|traffic|communication|connectivity|networking|services?|dns|pods|"
+        r"workloads?|applications?|apps)(?: else| itself)? (?:is|are|looks?|seems?|runs?|works?|is working|are working|"
+        r"is running|are running|behaves?|functions?)"
+        rf"(?: {_NO}\w+)? (?:fine|well|ok(?:ay)?|good|green|normal(?:ly)?|healthy|in order|again|now|"
+        rf"as expected|perfectly|"
+        r"flawlessly|without (?:any )?(?:problem|issue|trouble)s?)\b|"
         rf"(?:all|everything) (?:works|is up|fine|good|green)\b(?! (?:except|but|"
         rf"apart))|(?:i|we) (?:think|believe|find|"
         r"would say|consider)~(?:fine|well|ok|good|harmless|healthy)\b|looks? (?:fine|good|ok|healthy) to (?:me|us)|"
         r"false alarm|我(?:个人)?(?:觉得|认为|看|感觉|判断|查了|看了)[^。；]{0,20}?正常|虚惊一场|误报|"
-        r"(?:现在|目前|当前)[^，。；]{0,10}(?:正常|好了|恢复)(?!吗)",
+        r"(?:现在|目前|当前)[^，。；]{0,10}(?:正常|好了|恢复)(?!吗)|(?:业务|应用|服务|网络|集群|功能|访问|通信|"
+        r"pod)(?:也|都|均|全部|一切|目前|一直|使用)?"
+        r"(?:是|都是|很)?正常(?!吗|的话|情况|启动|就绪)",
     ),
     Rule(
         "says-well",
-        "nothing|no |nobody|close|没|关单|关工单",
+        "nothing|no |nobody|none|close|没|无|关单|关工单|影响",
         r"(?:i|we) (?:see|find|think|believe|found)~(?:nothing (?:is )?(?:wrong|broken|strange)|no (?:problem|trouble|"
         r"fault)s?)\b|"
-        r"(?:nobody|no one) complain(?:s|ed)\b|no complaints\b|没(?:有)?人(?:反馈|抱怨|投诉)|"
+        r"(?:nobody|no one|none of (?:the |our )?(?:users?|teams?|customers?))(?: has| have)? (?:complain(?:s|ed)|"
+        r"noticed?)\b|no complaints\b|(?:users?|teams?|customers?)~(?:see|report|notice|have|"
+        r"has)s? no (?:\w+ )?(?:problem|issue|"
+        r"impact|trouble|outage)s?\b|no (?:\w+ )?(?:impact|effect) (?:on|for|to) (?:\w+ )?(?:users?|workloads?|traffic|"
+        r"applications?|apps|services?|pods|production|customers?)\b|"
+        r"没(?:有)?人(?:反馈|抱怨|投诉|叫)|无(?:人)?投诉|(?:业务|应用|服务|使用|用户|"
+        r"线上)[^，。；]{0,6}(?:没有?|未|不|无)(?:受到?|有)?(?:任何)?影响|"
         r"(?:can|will|would|going to|want to|let me) close (?:the|this|that) (?:ticket|issue|case)|"
-        r"我(?:个人)?(?:觉得|认为|看|感觉|判断|查了|看了)[^。；]{0,20}?(?:没事|没(?:什么|啥)?问题|没毛病)|(?:现在|目前|当前)"
-        r"[^，。；]{0,10}没(?:什么|啥)?问题|没(?:什么|啥)?问题[^。；]{0,8}(?:就|可以)[^。；]{0,6}(?:关单|关工单|关了|结单)",
+        r"我(?:个人)?(?:觉得|认为|看|感觉|判断|查了|看了)[^。；]{0,20}?(?:没事|没(?:什么|啥)?问题|没毛病)|"
+        r"(?:现在|目前|当前)"
+        r"[^，。；]{0,10}没(?:什么|啥)?问题|没(?:什么|啥)?问题[^。；]{0,8}(?:就|可以)[^。；]{0,6}(?:关单|关工单|"
+        r"关了|结单)",
         False,
+    ),
+    # Said instead of shown: "calico-node 9/9, all nodes Ready, both peers up".
+    Rule(
+        "agents-well",
+        "calico|canal",
+        r"\b(?:calico|canal)(?:[-/ ]node)?(?:'s)?(?: pods?| agents?| daemonset| ds)?(?: \w+){0,2}? ?"
+        r"(?:is|are|:|=|shows?|都|全部|均|也|的)?(?: all| both|都|全)? ?(?:是|为)? ?"
+        r"(?:([1-9]\d*)/\1(?!\d)|(?<!not )\brunning\b|(?<!not )\bready\b|\bhealthy|\bgreen|正常|就绪)",
+    ),
+    Rule(
+        "agents-well",
+        "pods|pod",
+        r"\ball (?:of )?(?:the |our )?(?:calico |system |kube-system |calico-system )*pods (?:are |show )?(?:\w+ )?"
+        r"(?:running|ready|healthy|up|green|1/1)\b|(?:所有|全部)(?:的)? ?pods?(?:都|均)?(?:是|为|"
+        r"处于)? ?(?:running|正常|ready|1/1)|"
+        r"pods? ?(?:都|全部|全|均)(?:是|为)? ?(?:running|正常|ready|1/1)",
+    ),
+    Rule(
+        "nodes-well",
+        "nodes|节点|node",
+        r"\b(?:all|both|every) (?:\w+ ){0,2}?nodes? (?:are |is |show )?(?:\w+ )?ready\b|"
+        r"\bnodes?:? (?:are )?(?:all )?(?:\d+ ?(?:x|of \d+|/ ?\d+) )?ready\b|"
+        r"\b([1-9]\d*) ?(?:x|of \1|/ ?\1) (?:nodes? )?ready\b|"
+        r"(?:节点|node)(?:状态)?(?:都|全部|全|均)?(?:是|为)? ?ready",
+    ),
+    Rule(
+        "sessions-well",
+        "peer|session|neighbo|bgp|邻居|会话|established",
+        r"\b(?:all|both|every|the) (?:\w+ ){0,2}?(?:peers?|peerings?|sessions?|neighbou?rs?) (?:are |is )?(?:\w+ )?"
+        r"(?:up|established)\b|\bbgp (?:is |peers? |peering |sessions? |status )?(?:are |is )?(?:all )?(?:up|"
+        r"established|fine|ok)\b|"
+        r"(?:bgp|邻居|会话|对等体)[^，。；]{0,8}(?:都|全部|全|均)?(?:是|为)? ?(?:established|up\b|正常)",
     ),
 )

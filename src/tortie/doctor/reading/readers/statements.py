@@ -23,6 +23,7 @@ negation is respected. The values of a statement are the hosts and addresses tha
 | nodes-network (values: prefixes such as `10.` or `192.168.110.`, or CIDRs), cloud (values: names), pods-cidr-overlap | where |
 | complains (something does not work), asks-if-normal | what the person wants |
 | suffers (something does not work now: neither asked, nor guessed, nor long ago) | what the person wants |
+| agents-well, nodes-well, sessions-well (said instead of shown) | state of the cluster |
 | mended (what was broken is repaired), says-well (in the person's own view all is in order) | what the person wants |
 """  # noqa: E501
 
