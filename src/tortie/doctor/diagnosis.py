@@ -102,6 +102,7 @@ class Diagnosis(NamedTuple):
     not_shown: tuple[Area, ...] = ()  # what nobody looked at
     unexplained: tuple[Unexplained, ...] = ()  # the worst first
     remark: Words | None = None  # why nothing is claimed: none of the known causes, or too little was shown
+    normal: tuple[Checked, ...] = ()  # what looks wrong and is not
     of_cluster: bool = True  # whether anything in it comes from a cluster
 
     @property

@@ -63,6 +63,13 @@ def as_json(diagnosis: Diagnosis, language: Language) -> dict[str, Any]:
         "skipped": [{"source": one.name, "why": one.why.to(language)} for one in diagnosis.skipped],
         "covers": [{"area": area.key, "text": area.text.to(language)} for area in diagnosis.covers],
         "not_shown": [{"area": area.key, "text": area.text.to(language)} for area in diagnosis.not_shown],
+        "normal": [
+            {
+                "text": one.text.to(language),
+                "evidence": [quote.id for quote in diagnosis.evidence if quote.place in one.evidence],
+            }
+            for one in diagnosis.normal
+        ],
         "unexplained": [_unexplained(line, diagnosis, language) for line in diagnosis.unexplained],
         "remark": diagnosis.remark.to(language) if diagnosis.remark else "",
     }

@@ -48,6 +48,7 @@ LABELS: Final = {
     "candidates": Words("Candidates, most probable first", "候选原因（按可能性排序）"),
     "next": Words("Run this next", "下一步请执行"),
     "checked": Words("Checked", "已检查"),
+    "normal": Words("Looks odd, is normal", "看似异常，实属正常"),
     "unexplained": Words("Unexplained, the worst first", "无法解释的内容（最严重的在前）"),
     "look": Words("look at", "排查方向"),
     "covers": Words("This covers", "结论覆盖"),

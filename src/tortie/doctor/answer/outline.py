@@ -86,8 +86,10 @@ class _Parts:
         if diagnosis.verdict == "healthy":  # what the verdict rests on comes first
             yield self._checked()
             yield self._breadth()
+            yield self._normal()
             yield from self._symptoms()
         else:
+            yield self._normal()
             yield from self._symptoms()
             yield self._checked()
             yield self._breadth()
@@ -188,6 +190,14 @@ class _Parts:
             self._label("checked"),
             tuple(Line("item", checked.text.to(self._language), tone="good") for checked in diagnosis.checked),
         )
+
+    def _normal(self) -> Section:
+        """What people ask about, and why it need not worry them."""
+        lines = (
+            Line("item", f"{one.text.to(self._language)} ({one.evidence[0]})", tone="good")
+            for one in self._diagnosis.normal
+        )
+        return Section(self._label("normal"), tuple(lines))
 
     def _sentence(self, text: str) -> str:
         return f"{text[:1].upper()}{text[1:]}{'.' if text.isascii() else '。'}"

@@ -54,6 +54,7 @@ class Page:
         yield self._topology()
         yield self._symptoms()
         yield section(self.say("checked"), listed(escaped(one.text.to(language)) for one in diagnosis.checked))
+        yield section(self.say("normal"), listed(escaped(one.text.to(language)) for one in diagnosis.normal))
         yield self._ruled_out()
         yield self._unrelated()
         if self._found:

@@ -7,7 +7,7 @@ from typing import Final
 
 from tortie.doctor.causes.shared import STARTED
 from tortie.doctor.diagnosis import Area
-from tortie.doctor.judgement.standing import Standing, live, ready
+from tortie.doctor.judgement.standing import Standing, live, ready, without_bgp
 from tortie.doctor.picture.facts import Number, Ping, PoolUse, PortTest, Setting
 from tortie.doctor.picture.picture import Picture, is_agent
 from tortie.doctor.words import Words
@@ -18,15 +18,15 @@ _API_PORTS: Final = (443, 6443, 16443, 8443)
 
 
 def _agents(_: Picture, now: Standing) -> bool:
-    return now.agents_shown and now.agents_well
+    return (now.agents_shown and now.agents_well) or "agents" in now.told
 
 
 def _nodes(_: Picture, now: Standing) -> bool:
-    return now.nodes_shown and now.nodes_ready
+    return (now.nodes_shown and now.nodes_ready) or "nodes" in now.told
 
 
 def _sessions(_: Picture, now: Standing) -> bool:
-    return now.sessions_shown and now.sessions_up
+    return (now.sessions_shown and now.sessions_up) or "sessions" in now.told
 
 
 def _both_ends(picture: Picture, now: Standing) -> bool:
@@ -88,17 +88,9 @@ _AREAS: Final[tuple[tuple[Area, Callable[[Picture, Standing], bool]], ...]] = (
 def seen(picture: Picture, now: Standing) -> tuple[tuple[Area, ...], tuple[Area, ...]]:
     """What was seen in order, and what nobody looked at."""
     covers = tuple(area for area, shown in _AREAS if shown(picture, now))
-    without_bgp = bool(covers) and not now.sessions_shown and _no_bgp(picture)
+    no_sessions = bool(covers) and not now.sessions_shown and without_bgp(picture)
     missing = (area for area, _ in _AREAS if area not in covers)
-    return covers, tuple(area for area in missing if not (area.key == "sessions" and without_bgp))
-
-
-def _no_bgp(picture: Picture) -> bool:
-    """A cluster that runs without BGP has no sessions to be shown."""
-    return any(
-        value.lower() in ("vxlan", "none", "disabled")
-        for value in (picture.value("calico_backend"), picture.value("CALICO_NETWORKING_BACKEND"), picture.value("bgp"))
-    )
+    return covers, tuple(area for area in missing if not (area.key == "sessions" and no_sessions))
 
 
 def broad(picture: Picture, now: Standing, covers: tuple[Area, ...]) -> bool:

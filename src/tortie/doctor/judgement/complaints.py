@@ -29,12 +29,24 @@ _PRESENT: Final = lazily(
     re.IGNORECASE,
 )
 _OTHERS: Final = lazily(
-    r"\b(?:some(?:one|body)|colleagues?|a user|users|customers?|a client|people|support|manager|boss|team|they|he|she)"
+    r"\b(?:some(?:one|body)|colleagues?|a user|users|customers?|a client|people|support|manager|boss|team|they|he|she|"
+    r"audit(?:ors?)?|scanner|tickets?|monitoring|alerts?|alarms?|dashboards?|checks?)"
     r"\b[^.;]{0,60}?(?:\bsa(?:ys?|id)\b|\bclaim|\breport|\bwr(?:ote|ites?)\b|\bask|\bcomplain|\bthinks?\b|\bbelieve|:)"
-    r"|(?:有人|同事|客户|用户|领导|老板|群里|业务方|运维|开发|测试|别人|他|她|值班)[^。；]{0,40}?(?:说|反馈|报|喊|称|认为|觉得|问|@)",
+    r"|\b(?:words?|strings?|patterns?|keywords?|terms?)(?= [\"“])"
+    r"|(?:有人|同事|客户|用户|领导|老板|群里|业务方|运维|开发|测试|别人|他|她|值班|审计|监控|巡检|安全)[^。；]{0,40}?(?:说|反馈|报|喊|称|认为|觉得|问|告警|@)"
+    r"|关键[字词](?=[：: ]?[\"“「])",
     re.IGNORECASE,
 )
 _QUOTED: Final = lazily(r"[\"“「『][^\"”」』]{2,200}[\"”」』]")
+
+_CLOCKED: Final = lazily(r"\W{0,4}\d{1,2}:\d\d(?::\d\d)?(?! ?[AP]M\b)[ ，,]{1,4}(?!@?\w{1,24}[:：])")
+_CLAUSE: Final = lazily(r"(?<=[,，;；:：。])")
+_WORDS: Final = lazily(
+    r"\b(?:logs|logged|logging|log (?:lines?|files?|messages?|is|was)|messages?|warnings?|alerts?|alarms?|"
+    r"monitoring|dashboards?|prints?|printed|"
+    r"kibana|grafana|prometheus|spam\w*|flood\w*)\b|日志|告警|报警|监控|大盘|打印|刷屏|刷下面|提示",
+    re.IGNORECASE,
+)
 
 
 def standing_complaints(picture: Picture) -> list[Statement]:
@@ -45,6 +57,14 @@ def standing_complaints(picture: Picture) -> list[Statement]:
 def is_over(complaint: Statement, picture: Picture) -> bool:
     """Told in the past tense, and behind it that all is well; for a cluster that is shown to be so."""
     return _in_the_past_tense(complaint.text) and bool(_later(complaint, picture.said("says-well")))
+
+
+def is_about_words(complaint: str, picture: Picture) -> bool:
+    """Of what a log or an alarm says, not of what anybody suffers; and the person says or hopes that all is well."""
+    if not picture.said("says-well", "asks-if-normal"):
+        return False
+    rest = [clause for clause in _CLAUSE.split(complaint) if not _WORDS.search(clause)]
+    return not any(kind == "suffers" for one in rest for kind, _ in stated(Sentence(one.strip(), 0, 0)))
 
 
 def _repaired(complaint: Statement, picture: Picture) -> bool:
@@ -58,6 +78,9 @@ def _repaired(complaint: Statement, picture: Picture) -> bool:
 
 
 def _in_the_past_tense(text: str) -> bool:
+    """Or as an entry of a timeline: "13:31 all peers time out"."""
+    if _CLOCKED.match(text):
+        return True
     return _PAST_TENSE.search(text) is not None and _PRESENT.search(text) is None
 
 

@@ -9,6 +9,7 @@ from tortie.doctor.diagnosis import Diagnosis, Question, Symptom
 from tortie.doctor.judgement.breadth import broad
 from tortie.doctor.judgement.breadth import seen as looked_at
 from tortie.doctor.judgement.evidence import Quotes
+from tortie.doctor.judgement.normal import Normals
 from tortie.doctor.judgement.pods import ELSEWHERE
 from tortie.doctor.judgement.questions import next_question
 from tortie.doctor.judgement.seconds import Found
@@ -28,20 +29,23 @@ class Doubts:
         self, picture: Picture, now: Standing, candidates: list[Found], seen: list[Symptom], known: int
     ) -> None:
         accounted = [place for _, finding in candidates if finding.strength > HINT for place in finding.evidence]
-        self._left = unexplained(picture, now, accounted) if about_a_cluster(picture) else ()
+        normals = Normals(picture)
+        self._left = unexplained(picture, now, accounted, normals) if about_a_cluster(picture) else ()
+        self._normal = tuple(normals.told()) if now.well_as_told else ()
         self._covers, self._missing = looked_at(picture, now)
         self._picture, self._candidates, self._seen, self._known = picture, candidates, seen, known
         self._quiet = not candidates and not any(s.current and s.kind != ELSEWHERE for s in seen)
         self._fits = any(finding.strength > HINT for _, finding in candidates)
-        self.healthy = self._quiet and now.well and not self._left and broad(picture, now, self._covers)
+        self.healthy = self._quiet and now.well_as_told and not self._left and broad(picture, now, self._covers)
 
     def added(self, diagnosis: Diagnosis, quotes: Quotes) -> Diagnosis:
-        for line in self._left:
-            quotes.id_of(line.place)
+        for place in (*(line.place for line in self._left), *(one.evidence[0] for one in self._normal)):
+            quotes.id_of(place)
         return diagnosis._replace(
             covers=self._covers,
             not_shown=self._missing,
             unexplained=self._left,
+            normal=self._normal,
             remark=self._remark(),
             of_cluster=about_a_cluster(self._picture),
             next=() if self.healthy else (self._ask(),),

@@ -33,7 +33,7 @@ _DEGRADED: Final = lazily(
 _ERROR: Final = lazily(
     r"^libbpf: (?!.*Retrying without BTF).*(?:failed|[Ee]rror)|^(?:E\d{4} \d\d:\d\d:)|^\[ERROR\] |^ERROR: "
     r"|\blevel=error\b"
-    r"|Unable to connect to the server"
+    r"|^Failed to (?:apply|create|replace|patch|delete|execute|get) |Unable to connect to the server"
     r"|The connection to the server \S+ was refused|Error from server \((?:Timeout|InternalError|ServiceUnavailable)\)"
     r"|^RTNETLINK answers: (?!File exists)|^(?:iptables|ip6tables|nft|ipset)(?:-\w+)*(?: v[\d.]+)?(?: \(\w+\))?: .*"
     r"(?:[Ff]ailed|[Ee]rror|[Cc]ould not|can't|holding)|Argument list too long|admin prohibited|\[UFW BLOCK\]"
@@ -47,6 +47,7 @@ _TRIAL: Final = lazily(
     r"|^From \S+ icmp_seq=\d+ (?:Destination|Packet filtered)|^upstream connect error"
     r"|^command terminated with exit code (?:1$|6$|7$|28$|56$|124$|143$)"
     r"|\b[1-9]\d* (?:failed|timed out|timeouts|lost)\b(?! jobs?)"
+    r"|\b(?:ok|OK)\b.{0,400}\bTIMEOUT\b|\bTIMEOUT\b.{0,400}\b(?:ok|OK)\b"
     r"|^(?:iperf3?|ssh): .*(?:refused|timed|unable|route)"
 )
 # Each line that could match has one of these; they are looked for first, in the whole text at once.
@@ -57,7 +58,7 @@ _NEEDLES: Final = (
     "core dumped", "Traceback", "soft lockup", "table overflow", "emory: Kill", "oom-kill", "out of memory",
     "pace left on", "open files", "allocate memory", "Resource temporarily", "shared libraries", "exec format",
     "symbol lookup", "GLIBC_", "FailedDiscovery", "False (", "Degraded", "essage: ", "libbpf: ",
-    "\n[ERROR", "\nERROR: ", "level=error",
+    "\n[ERROR", "\nERROR: ", "level=error", "\nFailed to ", "TIMEOUT",
     "Unable to connect", "connection to the server", "Error from server", "RTNETLINK", "\niptables", "\nip6tables",
     "\nnft", "\nipset", "list too long", "admin prohibited", "[UFW BLOCK]", "\ncurl: ", "\nwget: ", "\nping: ",
     "\nnc: ", "\nncat: ", "\nNcat: ", "\ntelnet: ", "\n;; ", "server can't find", "\nnslookup: ", "bad address '",
@@ -68,7 +69,9 @@ _OFTEN: Final = 2000  # lines of one exhibit with the same needle that are looke
 _KINDS: Final = (("fatal", _FATAL), ("degraded", _DEGRADED), ("error", _ERROR), ("trial", _TRIAL))
 # What clusters that are well print, too.
 HARMLESS: Final = lazily(
-    r"nodeagent~uds|FlexVolume: driver call failed|failed to retrieve runc version|has been deprecated"
+    r"nodeagent~uds|FlexVolume: driver call failed|Failed to unmarshal output for command: init\b"
+    r"|Failed to report usage|[Ff]ailed to delete neighbor FDB entry .{0,200}IP:(?:22[4-9]|23\d)\.|"
+    r"conflicted, retrying|failed to retrieve runc version|has been deprecated"
     r"|modprobe, you can ignore this|was not recorded in IPAM|kubeadm's config map|secondary-bin-dir"
     r"|Retrying without BTF|Unable to open configuration file /etc/calico/confd/config/bird6?\.cfg"
     r"|too old resource version|Timeout or abort while handling.{0,200}watch=true"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from tortie.doctor.judgement.standing import Standing, ready
-from tortie.doctor.picture.facts import Clock, Event, LogLine, Pod, Probe, Setting
+from tortie.doctor.judgement.standing import Standing, operator_content, ready
+from tortie.doctor.picture.facts import Clock, Event, LogLine, Pod, Probe
 from tortie.doctor.picture.picture import Picture, is_agent
 from tortie.doctor.reading.exhibit import Place
 
@@ -33,12 +33,6 @@ def is_settled(line: LogLine, picture: Picture, standing: Standing) -> bool:
     if line.program == "operator":
         return operator_content(picture)
     return standing.agents_well and line.program in OWN
-
-
-def operator_content(picture: Picture) -> bool:
-    """The operator's last word: everything that it rolls out is there, and nothing is degraded."""
-    states = [one.value for one in picture.of(Setting) if one.scope == "tigerastatus"]
-    return bool(states) and all("available=True" in one and "degraded=True" not in one for one in states)
 
 
 class Passing:

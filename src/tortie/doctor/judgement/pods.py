@@ -23,6 +23,7 @@ def pod_symptoms(picture: Picture, standing: Standing) -> Iterator[Symptom]:
     yield from _pods(picture, standing)
     yield from _workloads(picture)
     yield from _restless(picture)
+    yield from _restarted(picture)
     yield from _uncovered(picture)
 
 
@@ -97,6 +98,20 @@ def _restless(picture: Picture) -> Iterator[Symptom]:
         if ready(pod) and age_s and count >= _MANY and count / age_s * 86_400 > _A_DAY:
             text = Words(f"{pod.name}: {count} restarts", f"{pod.name}：重启 {count} 次")
             yield Symptom("restarts", text, (pod.place,), (pod.name, pod.node))
+
+
+def _restarted(picture: Picture) -> Iterator[Symptom]:
+    """Agents whose restarts grow from one table to the next, however ready they are in each."""
+    before: dict[str, int] = {}
+    grown: dict[str, tuple[Pod, int]] = {}
+    for pod in picture.agents():
+        if pod.restarts is not None:
+            least = before.setdefault(pod.name, pod.restarts)
+            if pod.restarts > least:
+                grown[pod.name] = (pod, least)
+    for pod, least in grown.values():
+        text = Words(f"{pod.name}: {least} → {pod.restarts} restarts", f"{pod.name}：重启次数 {least} → {pod.restarts}")
+        yield Symptom("restarts", text, (pod.place,), (pod.name, pod.node))
 
 
 def _uncovered(picture: Picture) -> Iterator[Symptom]:

@@ -22,6 +22,7 @@ from tortie.doctor.picture.facts import (
     Registered,
     Route,
     Session,
+    Setting,
     Statement,
     Workload,
 )
@@ -40,6 +41,7 @@ class Standing(NamedTuple):
     nodes_shown: bool
     nodes_ready: bool
     checked: tuple[Checked, ...]
+    told: frozenset[str] = frozenset()  # agents, nodes, sessions that were not shown, and are said to be well
 
     @property
     def well(self) -> bool:
@@ -47,12 +49,21 @@ class Standing(NamedTuple):
 
         Nodes that are Ready prove nothing alone: kubelet says so of nodes whose pods reach nobody.
         """
+        return (self.agents_shown or self.sessions_shown) and self._in_order
+
+    @property
+    def well_as_told(self) -> bool:
+        """The same where the operator or the person says so: enough against a doubt, never against a cause."""
+        return self.well or (bool(self.told & {"agents", "sessions"}) and self._in_order)
+
+    @property
+    def _in_order(self) -> bool:
         parts = (
             (self.agents_shown, self.agents_well),
             (self.sessions_shown, self.sessions_up),
             (self.nodes_shown, self.nodes_ready),
         )
-        return (self.agents_shown or self.sessions_shown) and all(good for shown, good in parts if shown)
+        return all(good for shown, good in parts if shown)
 
 
 # What only a cluster has; links, settings and loads any machine has.
@@ -75,6 +86,12 @@ def about_a_cluster(picture: Picture) -> bool:
         or any(route.device.startswith(_DEVICES) for route in picture.of(Route))
         or any(asked in exhibit.command for exhibit in picture.exhibits if exhibit.lines for asked in _ASKED)
     )
+
+
+def without_bgp(picture: Picture) -> bool:
+    """A cluster that runs without BGP has no BIRD and no sessions."""
+    names = ("calico_backend", "CALICO_NETWORKING_BACKEND", "bgp")
+    return any(picture.value(name).lower() in ("vxlan", "none", "disabled") for name in names)
 
 
 def ready(pod: Pod) -> bool:
@@ -100,10 +117,23 @@ def standing(picture: Picture) -> Standing:
         *(_nodes_checked(nodes) if not any("NotReady" in node.status for node in nodes) else ()),
         *_start_checked(picture),
     ]
+    shown = {"agents": bool(agents or sets), "sessions": bool(sessions), "nodes": bool(nodes) or bool(unready)}
     return Standing(
-        bool(agents or sets), agents_well, bool(sessions), bool(sessions) and not down,
-        bool(nodes) or bool(unready), bool(nodes) and not unready, tuple(checked),
+        shown["agents"], agents_well, shown["sessions"], bool(sessions) and not down,
+        shown["nodes"], bool(nodes) and not unready, tuple(checked),
+        frozenset(area for area in shown if not shown[area] and _told(picture, area)),
     )  # fmt: skip
+
+
+def operator_content(picture: Picture) -> bool:
+    """The operator's last word: everything that it rolls out is there, and nothing is degraded."""
+    states = [one.value for one in picture.of(Setting) if one.scope == "tigerastatus"]
+    return bool(states) and all("available=True" in one and "degraded=True" not in one for one in states)
+
+
+def _told(picture: Picture, area: str) -> bool:
+    """By the person, or by the operator, which knows of its own pods."""
+    return bool(picture.said(f"{area}-well")) or (area == "agents" and operator_content(picture))
 
 
 def _agents_well(agents: list[Pod], sets: list[Workload]) -> bool:

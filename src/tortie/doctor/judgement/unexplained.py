@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from tortie.doctor.diagnosis import Unexplained
-from tortie.doctor.judgement.complaints import is_over, standing_complaints
+from tortie.doctor.judgement.complaints import is_about_words, is_over, standing_complaints
 from tortie.doctor.judgement.components import NODE, PATH, PERSON, POD, POOLS, Owners, look_at
 from tortie.doctor.judgement.grave_lines import HARMLESS, grave_lines
+from tortie.doctor.judgement.normal import Normals
 from tortie.doctor.judgement.passing import Passing, is_settled
 from tortie.doctor.judgement.pods import elsewhere
 from tortie.doctor.judgement.slow_trials import slow_trials
@@ -34,8 +35,10 @@ _MESSAGE: Final = lazily(r"\s*(?:- )?[Mm]essage: +[\"']?(?!All objects available
 _BASE: Final = lazily(r"(?:-[a-z0-9]{5,10})?-[a-z0-9]{5}$|-\d+$")
 
 
-def unexplained(picture: Picture, now: Standing, accounted: Iterable[Place] = ()) -> tuple[Unexplained, ...]:
-    """The worst first; lines that a cause accounts for are left out."""
+def unexplained(
+    picture: Picture, now: Standing, accounted: Iterable[Place] = (), normals: Normals | None = None
+) -> tuple[Unexplained, ...]:
+    """The worst first; lines that a cause accounts for are left out, and what is normal where the cluster is well."""
     owners = Owners(picture)
     taken = list(accounted)
     found = [
@@ -51,6 +54,12 @@ def unexplained(picture: Picture, now: Standing, accounted: Iterable[Place] = ()
         *_complaints(picture, now),
     ]
     left = [item for item in found if not any(_overlap(item.place, place) for place in taken)]
+    if now.well_as_told and normals:
+        left = [item for item in left if not normals.accounts_for(item)]
+        if all(
+            item.kind == "complaint" for item in left
+        ):  # about words that were printed, and all of them mean nothing
+            left = [item for item in left if not is_about_words(item.text, picture)]
     return tuple(sorted(_merged(left), key=_rank))[:SHOWN]
 
 
@@ -248,5 +257,5 @@ def _complaints(picture: Picture, now: Standing) -> Iterator[Unexplained]:
     """What people say to be broken now, unless it is about a pod whose trouble is its own."""
     own = {_BASE.sub("", name).lower() for name in elsewhere(picture, now)}
     for said in standing_complaints(picture):
-        if not any(name in said.text.lower() for name in own) and not (now.well and is_over(said, picture)):
+        if not any(name in said.text.lower() for name in own) and not (now.well_as_told and is_over(said, picture)):
             yield Unexplained("complaint", said.text, said.place, "", PERSON)

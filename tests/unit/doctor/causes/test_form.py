@@ -17,7 +17,7 @@ from tortie.doctor.causes.firewall import security_groups
 from tortie.doctor.causes.nodes import address_replay
 from tortie.doctor.commands.risk import risk_of
 from tortie.doctor.commands.shell import HOLE, Shell
-from tortie.doctor.judgement import questions
+from tortie.doctor.judgement import normal, questions
 from tortie.doctor.texts import Section, sections
 
 PARTS = ("name", "what", "missing", "why", "word", "alike", "ask", "fix", "verify", "prevent")
@@ -34,7 +34,7 @@ CAUSES = tuple(cause for cause in all_causes() if isinstance(cause, Cause))  # t
 # Texts that no cause owns, by the last part of their module's name.
 SHARED = {
     module.__name__.rpartition(".")[2]: sections(module.__name__)
-    for module in (ways, runtimes, security_groups, address_replay, questions)
+    for module in (ways, runtimes, security_groups, address_replay, questions, normal)
 }
 every_cause = pytest.mark.parametrize("cause", CAUSES, ids=code_of)
 

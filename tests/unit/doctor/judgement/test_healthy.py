@@ -7,6 +7,7 @@ from tests.support.doctor import picture
 
 from tortie.doctor.diagnosis import Diagnosis
 from tortie.doctor.judgement.judge import judge
+from tortie.doctor.texts import sections
 
 AGENTS = """
 $ kubectl get pods -n kube-system -o wide
@@ -194,3 +195,99 @@ def test_a_pod_of_the_system_that_restarts_all_the_time_is_not_well() -> None:
     restless = WELL.replace("8tbgd   1/1   Running   0   52m", "8tbgd   1/1   Running   240   9d")
     diagnosis = judged(restless)
     assert (diagnosis.verdict, [line.kind for line in diagnosis.unexplained]) == ("undetermined", ["restarts"])
+
+
+NORMAL = {
+    "pod-gateway": "I cannot ping the gateway of the pods:\n\n"
+    "[root@hm-1 ~]# kubectl exec a -- ip route\ndefault via 169.254.1.1 dev eth0\n"
+    "[root@hm-1 ~]# kubectl exec a -- ping -c2 169.254.1.1\nPING 169.254.1.1 (169.254.1.1): 56 data bytes\n"
+    "2 packets transmitted, 0 packets received, 100% packet loss\n",
+    "service-ping": "我 ping 不通 service 的 ClusterIP，是不是没装好？\n\n"
+    "$ kubectl get svc\nNAME   TYPE   CLUSTER-IP   EXTERNAL-IP   PORT(S)   AGE\n"
+    "web   ClusterIP   10.96.7.7   <none>   80/TCP   3d\n"
+    "$ ping -c2 10.96.7.7\nPING 10.96.7.7 (10.96.7.7) 56(84) bytes of data.\n"
+    "2 packets transmitted, 0 received, 100% packet loss, time 1013ms\n"
+    "$ curl -sI http://10.96.7.7 | head -1\nHTTP/1.1 200 OK\n",
+    "flexvolume": "kubelet 日志一直刷下面的报错，业务都正常：\n\n"
+    "Jul 14 10:26:03 hm-1 kubelet[1543]: E0714 10:26:03.118840    1543 driver-call.go:266] Failed to unmarshal output "
+    'for command: init, output: "", error: unexpected end of JSON input\n'
+    "Jul 14 10:26:03 hm-1 kubelet[1543]: W0714 10:26:03.118861    1543 driver-call.go:149] FlexVolume: driver call "
+    "failed: executable: /usr/libexec/kubernetes/kubelet-plugins/volume/exec/nodeagent~uds/uds\n",
+    "pod-cidr": "Pods are getting addresses from ranges which are not assigned to their node:\n\n"
+    "$ kubectl get nodes -o jsonpath='{.items[*].spec.podCIDR}'\n10.42.0.0/24 10.42.1.0/24\n",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("key", NORMAL)
+def test_what_is_so_by_design_keeps_nobody_from_being_healthy_and_is_told(key: str) -> None:
+    answer = judged(f"{NORMAL[key]}\n{WELL}")
+    assert answer.verdict == "healthy"
+    told = sections("tortie.doctor.judgement.normal")[key].words
+    assert told in [one.text for one in answer.normal]
+
+
+@pytest.mark.parametrize("key", NORMAL)
+@pytest.mark.parametrize("words", ["Pods on hm-1 cannot reach the database.", "从 hm-1 上的 pod 访问数据库全部超时。"])
+def test_what_is_so_by_design_takes_no_other_complaint_away(key: str, words: str) -> None:
+    assert judged(f"{words}\n\n{NORMAL[key]}\n{WELL}").verdict == "undetermined"
+
+
+def test_a_service_that_answers_nobody_is_not_normal() -> None:
+    silent = NORMAL["service-ping"].partition("$ curl")[0]
+    assert judged(f"{silent}\n{WELL}").verdict == "undetermined"
+
+
+SAID = (
+    "calicoctl ipam check says 0 problems. All nodes Ready, calico-node 2/2. Should I worry?",
+    "calico-node 全部 Running，节点都是 Ready。请问这样正常吗？",
+)
+
+
+@pytest.mark.parametrize("words", SAID)
+def test_what_is_said_counts_where_nothing_is_shown(words: str) -> None:
+    shown = "$ calicoctl ipam check | tail -1\nCheck complete; found 0 problems.\n"
+    assert judged(f"{words}\n\n{shown}").verdict == "healthy"
+
+
+def test_what_is_said_counts_nothing_against_what_is_shown() -> None:
+    rows = AGENTS.replace("calico-node-q8l9c   1/1 ", "calico-node-q8l9c   0/1 ")
+    assert judged(f"All nodes Ready, calico-node 2/2.\n{rows}").verdict == "undetermined"
+
+
+def test_agents_whose_restarts_grow_are_not_well_however_ready() -> None:
+    later = AGENTS.replace("Running   0          52m   10.3.9.12", "Running   5          52m   10.3.9.12")
+    answer = judged(f"{WELL}\n{later}")
+    assert answer.verdict == "undetermined"
+    assert any("0 → 5" in symptom.text.en for symptom in answer.symptoms if symptom.current)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Is the IPAM broken, must I make the pool anew?",
+        "Is something wrong, should we be worried, should we hold the upgrade?",
+        'Our auditor says "addressing is broken". Everything works fine.',
+        "avahi runs on these hosts, on the other clusters it isn't.",
+        "业务侧目前无投诉。",
+    ],
+)
+def test_who_asks_or_cites_does_not_complain(words: str) -> None:
+    assert judged(f"{words}\n{WELL}").verdict == "healthy"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "[09:41] tom: the shop gives 504 on every third click since nine",
+        "[工单 #817] 跨机房 Pod 不通",
+        "green wherever I look, and still name lookups come and go.",
+        "A 机房的 Pod ping B 机房的 Pod 全丢。",
+    ],
+)
+def test_chats_and_tickets_are_heard(words: str) -> None:
+    assert judged(f"{words}\n{WELL}").verdict == "undetermined"
+
+
+def test_a_command_that_failed_is_not_healthy() -> None:
+    tried = "$ calicoctl apply -f node.yaml\nFailed to apply 'Node' resource: [update conflict: Node(hm-1)]\n"
+    assert judged(WELL + tried).verdict == "undetermined"

@@ -1,0 +1,216 @@
+"""What looks wrong and is not: how Calico is made, and words that programs print while all is well.
+
+Each entry knows by which lines it is seen, which trials fail by design, and which complaints are only about it. It
+never makes a cluster healthy: it takes away what would otherwise stand unexplained, and the answer tells people why.
+The sentences are in `normal.txt`, one section for each key; lines of logs that mean nothing are in
+`grave_lines.HARMLESS`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from typing import Final
+
+from tortie.doctor.diagnosis import Checked, Unexplained
+from tortie.doctor.judgement.standing import without_bgp
+from tortie.doctor.lazily import lazily
+from tortie.doctor.picture.facts import Ping, PortTest, Setting
+from tortie.doctor.picture.picture import Picture
+from tortie.doctor.reading.exhibit import Place
+from tortie.doctor.reading.readers.statements import Sentence
+from tortie.doctor.reading.readers.statements import said as stated
+from tortie.doctor.texts import sections
+
+_CLAUSE: Final = lazily(r"(?<=[,，;；:：。、()（）])|\band\b|\bbut\b")
+_NEVER: Final = lazily(r"(?!)")
+_GATEWAY: Final = "169.254.1.1"
+
+
+class Normal:
+    """An entry; it counts where one of its lines is shown, or an address that it names was pinged in vain."""
+
+    def __init__(
+        self,
+        key: str,
+        *,
+        needles: tuple[str, ...] = (),  # one of these is on a line that shows it
+        seen: re.Pattern[str] = _NEVER,  # a line that shows it
+        about: re.Pattern[str] = _NEVER,  # a part of a complaint that is about it
+        pings: Callable[[Picture], set[str]] = lambda _: set(),  # addresses that do not answer to ping
+        applies: Callable[[Picture], bool] = lambda _: True,
+    ) -> None:
+        self.key, self.needles, self.seen, self.about = key, needles, seen, about
+        self.pings, self.applies = pings, applies
+
+
+def _services(picture: Picture) -> set[str]:
+    """Addresses of services that are shown to answer, though not to ping."""
+    known = {one.value for one in picture.of(Setting) if one.scope == "service" and one.value not in ("", "None")}
+    answered = {test.address for test in picture.of(PortTest) if test.result == "open" or test.result[:6] == "http-2"}
+    return known & answered if answered & known else set()
+
+
+def _policy_only(picture: Picture) -> bool:
+    """Another plugin gives the addresses, Calico only the policies."""
+    return any(
+        word in line for exhibit in picture.exhibits for line in exhibit.lines for word in ("AzureVNET", "AmazonVPC")
+    )
+
+
+_ENTRIES: Final = (
+    Normal(
+        "pod-gateway",
+        needles=(_GATEWAY,),
+        seen=lazily(r"\b169\.254\.1\.1\b"),
+        about=lazily(
+            r"169\.254\.1\.1|gateway|网关|ee:ee|\bmac\b|/32|mask|掩码|ping it|placeholder|looks? (?:broken|wrong|odd)",
+            re.IGNORECASE,
+        ),
+        pings=lambda _: {_GATEWAY},
+    ),
+    Normal(
+        "service-ping",
+        pings=_services,
+        about=lazily(r"ping|icmp|cluster-?ip", re.IGNORECASE),
+    ),
+    Normal(
+        "pod-cidr",
+        needles=("podCIDR", "podcidr", "PodCIDR", "PODCIDR", "pod CIDR"),
+        seen=lazily(r"pod ?cidr", re.IGNORECASE),
+        about=lazily(
+            r"pod ?cidr|(?:ips?|address(?:es)?|range|subnet)s?\b.{0,60}\b(?:assigned|range|cidr|subnet|inside|node)"
+            r"|网段|node\d* has \d|can't be right",
+            re.IGNORECASE,
+        ),
+    ),
+    Normal(
+        "edge-address",
+        needles=("Running",),
+        seen=lazily(r"(?:1/1|2/2|3/3) +Running .* \d+\.\d+\.\d+\.(?:0|255) "),
+        about=lazily(r"network (?:ip|address)|broadcast|网络地址|广播地址|\.0\b|\.255\b", re.IGNORECASE),
+    ),
+    Normal(
+        "borrowed",
+        needles=("BORROWING-NODE",),
+        seen=lazily(r"BORROWING-NODE"),
+        about=lazily(r"网段|borrow|借|明细|/32|not in (?:the|its|their) (?:block|range|subnet)", re.IGNORECASE),
+    ),
+    Normal(
+        "tunnel-addresses",
+        needles=("node tunnel IPs",),
+        seen=lazily(r"Found [1-9]\d* node tunnel IPs"),
+        about=lazily(r"leak|泄漏|泄露|in use|don't match|more ips|对不上|多出", re.IGNORECASE),
+    ),
+    Normal(
+        "own-blackhole",
+        needles=("blackhole ",),
+        seen=lazily(r"^\s*blackhole \d[\d.]*/\d+ +(?:proto|dev)"),
+        about=lazily(r"black ?hole|黑洞", re.IGNORECASE),
+    ),
+    Normal(
+        "one-side-passive",
+        needles=("passive on",),
+        seen=lazily(r"^\s*passive on"),
+        about=lazily(r"passive|被动", re.IGNORECASE),
+    ),
+    Normal(
+        "no-bird",
+        needles=("BIRD", "bird"),
+        seen=lazily(
+            r"None of the BGP backend processes|BIRD is not running|no need to run a BGP daemon|bird.{0,20}not running"
+        ),
+        about=lazily(r"\bbird|\bbgp|peers?\b", re.IGNORECASE),
+        applies=lambda picture: without_bgp(picture) or _policy_only(picture),
+    ),
+    Normal(
+        "policy-only",
+        needles=("AzureVNET", "AmazonVPC"),
+        seen=lazily(r"AzureVNET|AmazonVPC"),
+        about=lazily(r"return nothing|no (?:ip ?pools?|resources)|pools?\b|vxlan\.calico|tunl0", re.IGNORECASE),
+    ),
+    Normal(
+        "flexvolume",
+        needles=("nodeagent~uds",),
+        seen=lazily(r"nodeagent~uds"),
+        about=lazily(r"flex ?vol|nodeagent", re.IGNORECASE),
+    ),
+    Normal(
+        "usage-report",
+        needles=("report usage",),
+        seen=lazily(r"Failed to report usage"),
+        about=lazily(r"usage", re.IGNORECASE),
+    ),
+    Normal(
+        "conflict-retried",
+        needles=("the object has been modified",),
+        seen=lazily(r"conflicted, retrying"),
+    ),
+    Normal(
+        "multicast-neighbours",
+        needles=("neighbor FDB entry",),
+        seen=lazily(r"Failed to delete neighbor FDB entry .*IP:(?:22[4-9]|23\d)\."),
+    ),
+    Normal(
+        "without-btf",
+        needles=("Retrying without BTF",),
+        seen=lazily(r"Retrying without BTF"),
+        about=lazily(r"\bbtf\b|libbpf", re.IGNORECASE),
+    ),
+    Normal(
+        "unknown-frames",
+        needles=("LLDP", "0x88cc", "STP 802.1"),
+        seen=lazily(r"\bLLDP, length|ether proto 0x88cc|STP 802\.1"),
+        about=lazily(r"rx_dropped|dropped?\b|丢包|计数|counter", re.IGNORECASE),
+    ),
+)  # fmt: skip
+
+
+class Normals:
+    """Which entries this evidence shows, and what they account for."""
+
+    def __init__(self, picture: Picture) -> None:
+        self._picture = picture
+
+    @cached_property
+    def _shown(self) -> dict[Normal, Place]:
+        """The entries that count, with where each is seen first."""
+        found = self._pinged_in_vain()
+        for exhibit in self._picture.exhibits:
+            text = "\n".join((exhibit.command, *exhibit.lines)) if exhibit.lines else ""
+            for entry in _ENTRIES:
+                if entry not in found and any(needle in text for needle in entry.needles):
+                    asked = 0 if entry.seen.search(exhibit.command) else None
+                    index = next((at for at, line in enumerate(exhibit.lines) if entry.seen.search(line)), asked)
+                    if index is not None:
+                        found[entry] = exhibit.place(index)
+        return {entry: found[entry] for entry in _ENTRIES if entry in found and entry.applies(self._picture)}
+
+    def _pinged_in_vain(self) -> dict[Normal, Place]:
+        failed = {ping.address: ping.place for ping in self._picture.of(Ping) if not ping.ok}
+        places = {entry: [failed[one] for one in entry.pings(self._picture) if one in failed] for entry in _ENTRIES}
+        return {entry: min(where) for entry, where in places.items() if where}
+
+    def accounts_for(self, item: Unexplained) -> bool:
+        """A trial that fails by design, or a complaint that is about nothing else."""
+        return self._is_only_about(item.text) if item.kind == "complaint" else self._pinged(item.place)
+
+    def _pinged(self, place: Place) -> bool:
+        addresses = {address for entry in self._shown for address in entry.pings(self._picture)}
+        return any(
+            ping.address in addresses and ping.place.source == place.source
+            and ping.place.first <= place.last and place.first <= ping.place.last
+            for ping in self._picture.of(Ping)
+        )  # fmt: skip
+
+    def _is_only_about(self, complaint: str) -> bool:
+        clauses = _CLAUSE.split(complaint)
+        rest = [one for one in clauses if not any(entry.about.search(one) for entry in self._shown)]
+        if len(rest) == len(clauses):
+            return False
+        return not any(kind == "suffers" for one in rest for kind, _ in stated(Sentence(one.strip(), 0, 0)))
+
+    def told(self) -> Iterator[Checked]:
+        for entry, place in self._shown.items():
+            yield Checked(sections(__name__)[entry.key].words, (place,))
