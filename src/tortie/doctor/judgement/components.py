@@ -8,6 +8,7 @@ from typing import Final
 from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import LogLine
 from tortie.doctor.picture.picture import Picture
+from tortie.doctor.picture.places import exhibit_at
 from tortie.doctor.reading.exhibit import Exhibit, Place
 from tortie.doctor.words import Words
 
@@ -101,9 +102,7 @@ class Owners:
     """The exhibit and the log line that stand on a line of a source."""
 
     def __init__(self, picture: Picture) -> None:
-        self._exhibits: dict[str, list[Exhibit]] = {}
-        for exhibit in picture.exhibits:
-            self._exhibits.setdefault(exhibit.source, []).append(exhibit)
+        self._picture = picture
         lines = picture.of(LogLine)
         self._programs = {(line.place.source, line.place.first): line.program or line.pod for line in lines}
 
@@ -114,7 +113,4 @@ class Owners:
         return own or next(filter(None, above), "")
 
     def exhibit(self, place: Place) -> Exhibit | None:
-        for exhibit in self._exhibits.get(place.source, ()):
-            if exhibit.lines and exhibit.number(0) <= place.first <= exhibit.number(len(exhibit.lines) - 1):
-                return exhibit
-        return None
+        return exhibit_at(self._picture, place)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from tortie.doctor.causes.datastore.api_evidence import vip_troubles
-from tortie.doctor.causes.nodes.bgp_evidence import exhibit_at
 from tortie.doctor.causes.shared import DNS_FAILED
 from tortie.doctor.causes.underlay.traffic_evidence import trouble
 from tortie.doctor.picture.facts import FilterRule
 from tortie.doctor.picture.picture import Picture
+from tortie.doctor.picture.places import exhibit_at
 
 _ACCEPTED = "0x10000"  # the mark of what a policy accepted; a rule of Calico's lets it pass
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Callable, Iterable
 from functools import wraps
 from typing import Any, Final, TypeVar
@@ -13,7 +12,8 @@ from tortie.doctor.causes.shared import ADDRESS_IN_USE_BY, BGP_NOT_ESTABLISHED, 
 from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Event, Node, Ping, Pod, Pool, PortTest, Session
 from tortie.doctor.picture.picture import Picture, is_agent
-from tortie.doctor.reading.exhibit import Exhibit, Place
+from tortie.doctor.picture.places import exhibit_at
+from tortie.doctor.reading.exhibit import Place
 from tortie.doctor.signs import Hit, Sign
 from tortie.doctor.words import Words
 from tortie.model.tuples import NamedTuple
@@ -127,26 +127,6 @@ def node_called(picture: Picture, host: str) -> str:
     names, low = _node_names(picture), host.lower()
     node = names.get(low) or names.get(low.split(".")[0], "")
     return node if same_host(node, host) else host
-
-
-@remembered
-def _by_place(picture: Picture) -> dict[str, tuple[list[int], list[Exhibit]]]:
-    """Exhibits of each source in the order of their lines."""
-    sources: dict[str, list[Exhibit]] = {}
-    for exhibit in picture.exhibits:
-        if exhibit.lines:
-            sources.setdefault(exhibit.source, []).append(exhibit)
-    for exhibits in sources.values():
-        exhibits.sort(key=lambda exhibit: exhibit.number(0))
-    return {name: ([exhibit.number(0) for exhibit in found], found) for name, found in sources.items()}
-
-
-def exhibit_at(picture: Picture, place: Place) -> Exhibit | None:
-    starts, exhibits = _by_place(picture).get(place.source, ([], []))
-    index = bisect_right(starts, place.first) - 1
-    if index < 0 or place.first > exhibits[index].number(len(exhibits[index].lines) - 1):
-        return None
-    return exhibits[index]
 
 
 @remembered

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from tortie.doctor.causes.nodes.bgp_evidence import NODE_NAME, NODE_USED, exhibit_at, same_host
+from tortie.doctor.causes.nodes.bgp_evidence import NODE_NAME, NODE_USED, same_host
 from tortie.doctor.causes.nodes.node_names import Called, by_agent, by_file, own_name
 from tortie.doctor.picture.facts import Setting
 from tortie.doctor.picture.picture import Picture
+from tortie.doctor.picture.places import exhibit_at
 from tortie.doctor.signs import Hit
 from tortie.model.tuples import NamedTuple
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from tortie.doctor.causes.nodes.bgp_evidence import exhibit_at
 from tortie.doctor.picture.facts import Setting
 from tortie.doctor.picture.picture import Picture
+from tortie.doctor.picture.places import exhibit_at
 from tortie.doctor.picture.whose import foreign_hosts
 from tortie.doctor.signs import Sign
 from tortie.model.tuples import NamedTuple

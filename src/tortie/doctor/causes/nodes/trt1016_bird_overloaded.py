@@ -10,11 +10,12 @@ from typing import Final
 from tortie.doctor.causes import ways
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
-from tortie.doctor.causes.nodes.bgp_evidence import agent_asked, exhibit_at, node_at
+from tortie.doctor.causes.nodes.bgp_evidence import agent_asked, node_at
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Load, Number, Process, Setting, Statement
 from tortie.doctor.picture.picture import Picture
+from tortie.doctor.picture.places import exhibit_at
 from tortie.doctor.signs import Sign
 from tortie.doctor.texts import Seconds
 
