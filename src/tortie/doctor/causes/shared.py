@@ -52,6 +52,7 @@ NONE_ASSIGNED: Final = Sign("none-assigned", "Assigned 0 out of <n> requested")
 UNALLOCATED: Final = Sign("unallocated-in-use", "in-use IPs that are not allocated")
 OPERATOR_DEGRADED: Final = Sign("operator-degraded", "Could not resolve CalicoNetwork IPPool and kubeadm configuration")
 
+NODENAME_MISSING: Final = Sign("mount-nodename", "stat /var/lib/calico/nodename: no such file or directory")
 DNS_FAILED: Final = Sign("dns-failed", "no servers could be reached")
 
 SANDBOX_FAILED: Final = Sign("sandbox-failed-runtime", "failed to setup network for sandbox")  # the runtime's journal

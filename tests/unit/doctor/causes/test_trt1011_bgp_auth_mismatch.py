@@ -137,3 +137,17 @@ kind: BGPPeerList
     commands = [step.command for step in cause.fix(seen, cause.judge(seen))]
     assert any("patch bgppeer leaf-2" in command for command in commands)
     assert not [command for command in commands if "leaves" in command]
+
+
+def test_a_key_that_the_kernel_does_not_take_says_nothing_of_passwords() -> None:
+    """BIRD prints the same words; no packet was ever compared."""
+    text = """
+bird> show protocols
+Node_10_128_122_175 BGP      master   up     2024-12-13  Established
+Node_10_128_122_176 BGP      master   down   2024-12-20  Error: Kernel MD5 auth failed
+$ kubectl logs calico-node-x7f2p | grep 176
+bird: Node_10_128_122_176: Socket error: TCP_MD5SIG: Out of memory
+"""
+    assert finding(ID, text).state == "ruled-out"
+    compared = text + "$ dmesg\n[1.0] TCP: MD5 Hash failed for (10.128.122.176, 36411)->(10.128.122.2, 179)\n"
+    assert finding(ID, compared).strength >= 0.9

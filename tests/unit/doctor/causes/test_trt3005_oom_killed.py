@@ -119,3 +119,20 @@ def test_only_the_pod_it_happened_to_is_blamed() -> None:
         assert answer.strength >= 0.9
         assert {"mx-2", "calico-node-d3e4f"} <= set(answer.objects)
         assert not {"mx-1", "calico-node-a1b2c"} & set(answer.objects)
+
+
+def test_a_container_without_a_name_is_known_by_its_probes() -> None:
+    text = """
+calico-node-kq4fj   1/1     Running   46         96d
+
+    State:          Running
+    Last State:     Terminated
+      Reason:       OOMKilled
+      Exit Code:    137
+    Restart Count:  46
+    Limits:
+      memory:  128Mi
+    Liveness:   exec [/bin/calico-node -felix-live -bird-live] delay=10s timeout=1s period=10s #success=1 #failure=6
+"""
+    assert finding(ID, text).strength >= 0.9
+    assert finding(ID, text.replace("/bin/calico-node", "/bin/other")).strength < 0.8

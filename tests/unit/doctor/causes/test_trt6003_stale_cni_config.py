@@ -141,3 +141,27 @@ def test_the_fix_moves_the_file_that_was_seen() -> None:
         "stale-cni-config", f"{PODS}\n[root@lab1 ~]# ls /etc/cni/net.d\n00-weave.conflist  10-calico.conflist\n"
     )
     assert commands[0] == "ssh lab1 'mkdir -p ~/cni-old && mv /etc/cni/net.d/00-weave.conflist ~/cni-old/'"
+
+
+LEFT = """
+NAME                          READY   STATUS              RESTARTS   AGE   IP            NODE
+kube-flannel-ds-amd64-2dk6p   1/1     Running             0          38m   10.50.3.41    kw1
+web-5c9b7c9f6d-h7k2w          0/1     ContainerCreating   0          11m   <none>        kw1
+
+  Warning  FailedCreatePodSandBox  11m  kubelet, kw1  Failed to create pod sandbox: rpc error: code = Unknown desc = networkPlugin cni failed to set up pod "web-5c9b7c9f6d-h7k2w_default" network: stat /var/lib/calico/nodename: no such file or directory: check that the calico/node container is running and has mounted /var/lib/calico/
+[root@kw1 ~]# ls /etc/cni/net.d/
+10-calico.conflist  10-flannel.conflist  calico-kubeconfig
+"""
+
+
+def test_calico_itself_may_be_what_was_left_behind() -> None:
+    answer = finding("stale-cni-config", LEFT)
+    assert answer.strength >= 0.9
+    assert answer.rule == "calico-left-behind"
+    assert "10-calico.conflist" in answer.objects
+    assert fixes("stale-cni-config", LEFT)[0].endswith("mv /etc/cni/net.d/10-calico.conflist ~/cni-old/'")
+
+
+def test_calico_that_runs_was_not_left_behind() -> None:
+    running = "calico-node-8tbgd   1/1   Running   0   38m   10.50.3.41   kw1\n"
+    assert finding("stale-cni-config", LEFT.replace("web-5c9b", f"{running}web-5c9b", 1)).strength < 0.8

@@ -14,6 +14,7 @@ from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.ways import set_agent_limits
 from tortie.doctor.picture.facts import Container, Pod
 from tortie.doctor.picture.picture import Picture, is_agent
+from tortie.doctor.picture.places import exhibit_at
 from tortie.doctor.signs import Hit, Sign
 
 OOM_KILLED: Final = Sign("oom-reason", "OOMKilled")
@@ -24,6 +25,7 @@ OURS: Final = ("calico", "felix", "bird", "confd", "canal", "typha", "kube-contr
 TASK: Final = Sign("oom-task", "oom-kill:constraint=<list>task=<program>,pid=<n_pid>")
 AT_LIMIT: Final = Sign("oom-at-limit", "memory: usage <used>, limit <limit>, failcnt <n_fails>")
 AGENT: Final = "calico-node"
+AGENT_PROBE: Final = "[/bin/calico-node"
 DEPLOYMENTS: Final = ("calico-kube-controllers", "calico-typha")
 
 
@@ -133,9 +135,12 @@ def _our_program(hit: Hit) -> bool:
 
 
 def _about_us(picture: Picture, hit: Hit) -> bool:
-    """The word alone names nobody: its line or command must, or Calico must be all that is described."""
+    """The word alone names nobody: its line, command or the probes beside it must, or Calico is all that is shown."""
     text = f"{hit.line} {hit.command}".lower()
     if any(word in text for word in OURS):
+        return True
+    exhibit = exhibit_at(picture, hit.place)
+    if exhibit and not exhibit.prose and any(AGENT_PROBE in line for line in exhibit.lines):
         return True
     if any(box.state or box.last_state or box.image for box in picture.containers()) or hit.command:
         return False

@@ -10,6 +10,7 @@ from typing import Final
 from tortie.doctor.causes.agent.start_evidence import as_culprits, hosts_of, node_of, sick_names
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
+from tortie.doctor.causes.shared import NODENAME_MISSING
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.ways import apply_release
 from tortie.doctor.picture.facts import Pod
@@ -20,7 +21,6 @@ NO_SOCKET: Final = Sign("mount-control-socket", "Cannot create control socket <p
 EXPECTED: Final = Sign("mount-expected", "Expected <path> to be mounted into the container but it wasn't present")
 MODULES: Final = Sign("mount-modules", "can't change directory to '/lib/modules'")
 LOCK: Final = Sign("mount-xtables-lock", "can't open lock file <path>: No such file or directory")
-NODENAME: Final = Sign("mount-nodename", "stat /var/lib/calico/nodename: no such file or directory")
 STARTING_S: Final = 180.0  # an agent needs so long, and ages are rounded
 FOLDERS: Final = ("/var/lib/calico", "/var/run/calico", "/lib/modules", "/run/xtables.lock", "/sys/fs")
 SHARED: Final = "/var/lib/calico"  # where the agent leaves the node's name for the CNI plugin
@@ -35,7 +35,7 @@ class Seen:
         self.modules = picture.hits(MODULES)
         self.absent = _absent_mounts(picture)
         self.paths = [*(_folder(hit) for hit in self.own), *(["/lib/modules"] if self.modules else [])]
-        complaints = [] if self.paths else picture.hits(NODENAME)
+        complaints = [] if self.paths else picture.hits(NODENAME_MISSING)
         self.nodename = [hit for hit in complaints if not _of_a_probe(hit)]
 
     @cached_property
@@ -174,7 +174,7 @@ CAUSE = Cause(
     explains=(
         "not-ready", "bird-not-ready", "felix-not-ready", "crash-loop", "sandbox-failed", "init-crash", "log-errors",
     ),
-    signs=(NO_SOCKET, EXPECTED, MODULES, LOCK, NODENAME),
+    signs=(NO_SOCKET, EXPECTED, MODULES, LOCK, NODENAME_MISSING),
     look=Seen,
     rules=(mounted, not_mounted, agent_not_shown, agent_not_started, before_the_start, not_shared),
     fix=fix,

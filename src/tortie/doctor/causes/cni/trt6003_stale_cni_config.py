@@ -33,6 +33,7 @@ from tortie.doctor.causes.cni.cni_evidence import (
     node_of,
 )
 from tortie.doctor.causes.culprits import Culprit, culprits, named
+from tortie.doctor.causes.shared import NODENAME_MISSING
 from tortie.doctor.picture.facts import HostFile, Interface, Pod, Setting
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Hit, Sign
@@ -44,6 +45,7 @@ BRIDGE: Final = Sign("stale-cni-bridge", '"<bridge>" already has an IP address d
 WEAVE: Final = Sign("stale-cni-weave", "http://127.0.0.1:6784/<path>")
 OVN: Final = Sign("stale-cni-ovn", "failed to send CNI request: Post http://dummy/")
 ANTREA: Final = Sign("stale-cni-antrea", "/var/run/antrea/cni.sock")
+NO_CLUSTER_INFORMATION: Final = Sign("stale-cni-cluster-information", "error getting ClusterInformation")
 WORDS: Final = (
     (FLANNEL, "flannel"), (CILIUM, "cilium"), (CILIUM_SOCKET, "cilium"), (WEAVE, "weave"), (ANTREA, "antrea"),
     (OVN, "ovn"),
@@ -157,6 +159,23 @@ def older_conf(seen: Seen) -> Finding | None:
     return _found(seen, strength, older, (older, *seen.datastores, *seen.errors[:2]), own=f"{older.name}list")
 
 
+def calico_left_behind(seen: Seen) -> Finding | None:
+    """The other way round: Calico was taken away, its file is still the first, and the new plugin is never asked."""
+    first = next(iter(seen.files), None)
+    other = next((file for file in seen.files if not is_own(file.name) and _maker(file.name)), None)
+    if first is None or other is None or not is_own(first.name) or seen.picture.agents_now():
+        return None
+    pods = seen.picture.pods_now(*PODS[_maker(other.name)])
+    words = seen.picture.hits(NODENAME_MISSING, NO_CLUSTER_INFORMATION)
+    if not pods or not words:
+        return None
+    return _found(seen, PROVEN, first, (first, other, *words[:1], *pods[:1]), own=other.name)
+
+
+def _maker(name: str) -> str:
+    return next((plugin for plugin in PODS if plugin in name.lower()), "")
+
+
 def anothers_words(seen: Seen) -> Finding | None:
     """Only the words of another plugin."""
     if not seen.errors:
@@ -219,7 +238,7 @@ def fix(_picture: Picture, finding: Finding) -> Iterator[Do]:
         yield do("bridge", bridge=finding.value("bridge").partition("@")[0])
     if finding.value("pod"):
         yield do("recreate")
-    elif finding.rule != "older-conf":  # Calico's own, with the same pools
+    elif finding.rule not in ("older-conf", "calico-left-behind"):  # Calico's own, with the same pools
         yield do("find")
 
 
@@ -229,8 +248,20 @@ CAUSE = Cause(
     code="TRT6003",
     severity="high",
     explains=("sandbox-failed", "pod-pending", "no-address", "traffic-dead", "node-not-ready", "log-errors"),
-    signs=(FLANNEL, CILIUM, CILIUM_SOCKET, BRIDGE, WEAVE, OVN, ANTREA, PLUGIN_FAILED, FIND_PLUGIN, FIND_PLUGIN_CUT),
+    signs=(
+        FLANNEL, CILIUM, CILIUM_SOCKET, BRIDGE, WEAVE, OVN, ANTREA, PLUGIN_FAILED, FIND_PLUGIN, FIND_PLUGIN_CUT,
+        NODENAME_MISSING, NO_CLUSTER_INFORMATION,
+    ),
     look=Seen,
-    rules=(no_own_file, sorts_first, older_conf, anothers_words, on_anothers_bridge, stray_bridge, only_own),
+    rules=(
+        no_own_file,
+        calico_left_behind,
+        sorts_first,
+        older_conf,
+        anothers_words,
+        on_anothers_bridge,
+        stray_bridge,
+        only_own,
+    ),
     fix=fix,
-)
+)  # fmt: skip

@@ -15,7 +15,6 @@ from tortie.doctor.causes.nodes.bgp_evidence import (
     MD5_KERNEL,
     MD5_ROUTER,
     SECRET_REF,
-    exhibit_at,
     few,
     md5_counted,
     missing_peers,
@@ -24,11 +23,15 @@ from tortie.doctor.causes.nodes.bgp_evidence import (
 )
 from tortie.doctor.picture.facts import Document
 from tortie.doctor.picture.picture import Picture
+from tortie.doctor.picture.places import exhibit_at
 from tortie.doctor.signs import Hit, Sign
 
 NO_PASSWORD: Final = Sign("trt1011-no-password", "Can't read password for BGPPeer <name>")
 NO_MESH_PASSWORD: Final = Sign("trt1011-no-mesh-password", "Can't read (BGP )?password for (node mesh|mesh)")
 NOT_HAD: Final = Sign("trt1011-not-had", "BGPPeer\\(<name>\\): no session: its password")  # Tortie's own word for it
+# The kernel did not take the key at all: no memory left for options, or no support for signatures.
+NOT_TAKEN: Final = Sign("trt1011-not-taken", "TCP_MD5SIG: <reason>")
+NOT_SUPPORTED: Final = Sign("trt1011-not-supported", "Kernel does not support TCP MD5 signatures")
 PASSWORD_FIELD: Final = Sign("trt1011-mesh-field", "nodeMeshPassword")
 
 
@@ -87,6 +90,12 @@ class Seen:
 def established(seen: Seen) -> Finding | None:
     up = seen.picture.sessions()
     return ruled_out(up[:1]) if up and settled(seen.picture) else None
+
+
+def key_not_taken(seen: Seen) -> Finding | None:
+    """BIRD says "auth failed" for that, too; no packet was ever compared."""
+    refused = seen.picture.hits(NOT_TAKEN, NOT_SUPPORTED)
+    return ruled_out(refused[:1], reason=refused[0].value("reason")) if refused and not seen.kernel else None
 
 
 def signature_refused(seen: Seen) -> Finding | None:
@@ -157,9 +166,9 @@ CAUSE = Cause(
     explains=("bgp-down", "bird-not-ready", "not-ready", "traffic-dead"),
     signs=(
         MD5_KERNEL, MD5_BIRD, MD5_ROUTER, MD5_COUNTED, NO_PASSWORD, NOT_HAD, NO_MESH_PASSWORD, SECRET_REF,
-        PASSWORD_FIELD,
+        PASSWORD_FIELD, NOT_TAKEN, NOT_SUPPORTED,
     ),
     look=Seen,
-    rules=(established, signature_refused, password_not_read, password_configured),
+    rules=(established, key_not_taken, signature_refused, password_not_read, password_configured),
     fix=fix,
 )  # fmt: skip
