@@ -8,7 +8,8 @@ from typing import Final
 from tortie.doctor.causes.shared import STARTED
 from tortie.doctor.diagnosis import Area
 from tortie.doctor.judgement.standing import Standing, live, ready, without_bgp
-from tortie.doctor.picture.facts import Number, Ping, PoolUse, PortTest, Setting
+from tortie.doctor.judgement.tallies import tally
+from tortie.doctor.picture.facts import Ping, PoolUse, PortTest, Setting
 from tortie.doctor.picture.picture import Picture, is_agent
 from tortie.doctor.words import Words
 
@@ -55,12 +56,8 @@ def _events(picture: Picture, _: Standing) -> bool:
 def _pods(picture: Picture, _: Standing) -> bool:
     """Other pods than the agents, which need the network that the agents make."""
     others = [pod for pod in live(picture.pods_now()) if not is_agent(pod.name) and pod.containers is not None]
-    return any(ready(pod) for pod in others) or any(number.value == 0 for number in _counted(picture))
-
-
-def _counted(picture: Picture) -> list[Number]:
-    """Pods that are not Running, counted."""
-    return [n for n in picture.numbers("get", "po") if "!" in n.command or "-v" in n.command.split()]
+    counted = tally(picture, "pods")
+    return any(ready(pod) for pod in others) or (counted is not None and not counted.unwell)
 
 
 def _traffic(picture: Picture, _: Standing) -> bool:

@@ -55,8 +55,11 @@ def standing_complaints(picture: Picture) -> list[Statement]:
 
 
 def is_over(complaint: Statement, picture: Picture) -> bool:
-    """Told in the past tense, and behind it that all is well; for a cluster that is shown to be so."""
-    return _in_the_past_tense(complaint.text) and bool(_later(complaint, picture.said("says-well")))
+    """Told in the past tense, and behind it that all is well or mended; for a cluster that is shown to be so."""
+    if not of_the_past(complaint.text) and not _in_the_past_tense(complaint.text):
+        return False
+    mended, well = _later(complaint, picture.said("mended")), _later(complaint, picture.said("says-well"))
+    return bool(well) or (bool(mended) and not _is_back(mended[0], {one.text for one in mended}, picture))
 
 
 def is_about_words(complaint: str, picture: Picture) -> bool:

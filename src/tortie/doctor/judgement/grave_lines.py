@@ -74,7 +74,7 @@ HARMLESS: Final = lazily(
     r"conflicted, retrying|failed to retrieve runc version|has been deprecated"
     r"|modprobe, you can ignore this|was not recorded in IPAM|kubeadm's config map|secondary-bin-dir"
     r"|Retrying without BTF|Unable to open configuration file /etc/calico/confd/config/bird6?\.cfg"
-    r"|too old resource version|Timeout or abort while handling.{0,200}watch=true"
+    r"|Nameserver limits (?:were )?exceeded|too old resource version|Timeout or abort while handling.{0,200}watch=true"
 )
 _MOST: Final = 400  # lines that are kept; who has more of them has trouble enough
 

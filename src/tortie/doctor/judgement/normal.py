@@ -38,11 +38,12 @@ class Normal:
         needles: tuple[str, ...] = (),  # one of these is on a line that shows it
         seen: re.Pattern[str] = _NEVER,  # a line that shows it
         about: re.Pattern[str] = _NEVER,  # a part of a complaint that is about it
+        covers: re.Pattern[str] = _NEVER,  # a line or an event that is nothing but this
         pings: Callable[[Picture], set[str]] = lambda _: set(),  # addresses that do not answer to ping
         applies: Callable[[Picture], bool] = lambda _: True,
     ) -> None:
         self.key, self.needles, self.seen, self.about = key, needles, seen, about
-        self.pings, self.applies = pings, applies
+        self.covers, self.pings, self.applies = covers, pings, applies
 
 
 def _services(picture: Picture) -> set[str]:
@@ -50,6 +51,14 @@ def _services(picture: Picture) -> set[str]:
     known = {one.value for one in picture.of(Setting) if one.scope == "service" and one.value not in ("", "None")}
     answered = {test.address for test in picture.of(PortTest) if test.result == "open" or test.result[:6] == "http-2"}
     return known & answered if answered & known else set()
+
+
+def _names_resolve(picture: Picture) -> bool:
+    """A name was looked up in vain by nobody, not by CoreDNS either, and found by somebody."""
+    if any("plugin/errors: 2 " in line and " HINFO: " not in line for one in picture.exhibits for line in one.lines):
+        return False
+    answers = [one.value for one in picture.of(Setting) if one.scope == "dns"]
+    return bool(answers) and not any(one in ("timeout", "SERVFAIL", "unresolved") for one in answers)
 
 
 def _policy_only(picture: Picture) -> bool:
@@ -159,6 +168,21 @@ _ENTRIES: Final = (
         about=lazily(r"\bbtf\b|libbpf", re.IGNORECASE),
     ),
     Normal(
+        "nameserver-limit",
+        needles=("Nameserver limits", "DNSConfigForming"),
+        seen=lazily(r"Nameserver limits (?:were )?exceeded"),
+        covers=lazily(r"Nameserver limits (?:were )?exceeded"),
+        about=lazily(r"nameserver|resolv\.conf|DNSConfigForming|warning", re.IGNORECASE),
+    ),
+    Normal(
+        "loop-probe",
+        needles=(" HINFO: ",),
+        seen=lazily(r"plugin/errors: 2 \d+\.\d+\. HINFO: "),
+        covers=lazily(r"plugin/errors: 2 \d+\.\d+\. HINFO: "),
+        about=lazily(r"hinfo|coredns", re.IGNORECASE),
+        applies=_names_resolve,
+    ),
+    Normal(
         "unknown-frames",
         needles=("LLDP", "0x88cc", "STP 802.1"),
         seen=lazily(r"\bLLDP, length|ether proto 0x88cc|STP 802\.1"),
@@ -193,8 +217,10 @@ class Normals:
         return {entry: min(where) for entry, where in places.items() if where}
 
     def accounts_for(self, item: Unexplained) -> bool:
-        """A trial that fails by design, or a complaint that is about nothing else."""
-        return self._is_only_about(item.text) if item.kind == "complaint" else self._pinged(item.place)
+        """A trial that fails by design, words that mean nothing, or a complaint that is about nothing else."""
+        if item.kind == "complaint":
+            return self._is_only_about(item.text)
+        return any(entry.covers.search(item.text) for entry in self._shown) or self._pinged(item.place)
 
     def _pinged(self, place: Place) -> bool:
         addresses = {address for entry in self._shown for address in entry.pings(self._picture)}

@@ -7,6 +7,7 @@ from typing import Final
 
 from tortie.doctor.causes.shared import STARTED
 from tortie.doctor.diagnosis import Checked
+from tortie.doctor.judgement.tallies import tally
 from tortie.doctor.picture.facts import (
     CalicoNode,
     Condition,
@@ -111,16 +112,18 @@ def standing(picture: Picture) -> Standing:
     nodes = [node for node in picture.nodes_now().values() if node.status]
     agents_well = _agents_well(agents, sets)
     unready = _unready(picture, nodes)
+    counted = tally(picture, "nodes")
+    uncounted = counted is None or not counted.unwell
     checked = [
         *(_agents_checked(agents, sets) if agents_well else ()),
         *(_sessions_checked(sessions) if not down else ()),
         *(_nodes_checked(nodes) if not any("NotReady" in node.status for node in nodes) else ()),
         *_start_checked(picture),
     ]
-    shown = {"agents": bool(agents or sets), "sessions": bool(sessions), "nodes": bool(nodes) or bool(unready)}
+    shown = {"agents": bool(agents or sets), "sessions": bool(sessions), "nodes": bool(nodes or unready or counted)}
     return Standing(
         shown["agents"], agents_well, shown["sessions"], bool(sessions) and not down,
-        shown["nodes"], bool(nodes) and not unready, tuple(checked),
+        shown["nodes"], shown["nodes"] and not unready and uncounted, tuple(checked),
         frozenset(area for area in shown if not shown[area] and _told(picture, area)),
     )  # fmt: skip
 

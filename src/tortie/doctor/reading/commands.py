@@ -285,6 +285,11 @@ def typed_bare(command: str) -> bool:
     return fits and not spoken(command)
 
 
+def told_with_result(line: str) -> bool:
+    """`kubectl get nodes: 5 of 5 Ready`: a person tells what the command printed."""
+    return any(word.endswith((":", "：")) and "=" not in word and "/" not in word for word in line.split()[1:7])
+
+
 def _may_begin(first: str) -> bool:
     """Whether a command line may begin with this word: almost no line of output does, and words are costly."""
     if "=" in first or "\\" in first or "'" in first or '"' in first:

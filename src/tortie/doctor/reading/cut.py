@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from tortie.doctor.lazily import lazily
-from tortie.doctor.reading.commands import effective, typed_bare, unfinished
+from tortie.doctor.reading.commands import effective, told_with_result, typed_bare, unfinished
 from tortie.doctor.reading.exhibit import Exhibit, Source
 from tortie.doctor.reading.forms import form_of
 from tortie.doctor.reading.long_lines import LONGEST, bounded
@@ -113,7 +113,7 @@ class _Cutter:
 
     def _bare(self, line: str, index: int) -> bool:
         """A command without a prompt stands where a block begins; kubectl and calicoctl may do so in its middle."""
-        if line[0] in " \t|+" or line[-1] in ":：" or not typed_bare(line):
+        if line[0] in " \t|+" or line[-1] in ":：" or not typed_bare(line) or told_with_result(line):
             return False
         begins = self.prose or index == 0 or not self.lines[index - 1] or not self.inside
         return begins or line.startswith(("kubectl ", "calicoctl ", "oc "))

@@ -108,6 +108,7 @@ _SINCE = lazily(
     r"己|行|然|带)|开始|至今|到现在|起[，,]",
     re.IGNORECASE,
 )
+_CLAUSES_OF_TESTS = lazily(r"(?<=[,，;；。])")  # "期望：不通" is one
 _CLAUSES = lazily(r"(?<=[,，;；:：])")
 _WHY = lazily(
     r"\b(?:why|how come|what (?:causes|makes|could cause))\b|为什么|为啥|为何|怎么回事|什么原因", re.IGNORECASE
@@ -121,6 +122,18 @@ _INVERTED = lazily(
     r"\W*(?:so |and |or |but )?(?:is|are|was|were|do|does|did|should|could|can|would|will|has|have|must|may) "
     r"(?:the|this|that|these|those|it|there|my|our|i|we|you|they|he|she|something|anything|somebody|someone|anyone)\b",
     re.IGNORECASE,
+)
+# "… times out as it should": what was meant to fail is no complaint, what does not do as it should is.
+_MEANT = lazily(
+    r"\b(?:as|like) (?:it|they|that) should\b|\bas (?:expected|intended|desired|designed|planned|it should be)\b|"
+    r"\b(?:by design|on purpose|is (?:correct|right|what we want(?:ed)?))\b|"
+    r"\b(?:expect(?:ed|ation)?|should be|want(?:ed)?) ?[:=] ?(?:not? |un|den|block|drop|fail|refus|time|reject)|"
+    r"(?:符合|属于|是|为)预期|预期(?:之?内|行为|结果)|(?:期望|预期)(?:结果)?[:：] ?(?:不|拒|超时|失败|阻断)|"
+    r"按预期|故意",
+    re.IGNORECASE,
+)
+_UNMEANT = lazily(
+    r"\b(?:not|never|no longer|without)\b|n't\b|不(?:符合|是|属于|按)|未(?:符合|按)|不(?:在)?预期", re.IGNORECASE
 )
 # A line that says what the lines below it are.
 _SHOWN_BELOW = lazily(
@@ -210,6 +223,16 @@ def without_questions(sentence: str, asks: bool) -> str:
         if _WHETHER.search(clause) or (asks and (index == last or _INVERTED.match(clause)) and not _WHY.search(clause))
         else clause
         for index, clause in enumerate(clauses)
+    )
+
+
+def without_intentions(sentence: str) -> str:
+    """The sentence without the clauses that tell of something which fails because it is meant to."""
+    if not _MEANT.search(sentence):
+        return sentence
+    return "".join(
+        "." * len(clause) if _MEANT.search(clause) and not _UNMEANT.search(clause) else clause
+        for clause in _CLAUSES_OF_TESTS.split(sentence)
     )
 
 

@@ -7,7 +7,6 @@ from tests.support.doctor import picture
 
 from tortie.doctor.diagnosis import Diagnosis
 from tortie.doctor.judgement.judge import judge
-from tortie.doctor.texts import sections
 
 AGENTS = """
 $ kubectl get pods -n kube-system -o wide
@@ -112,6 +111,13 @@ COMPLAINTS = (
     "Why can pods not reach each other?",
     "pod 访问不了外网，怎么办？",
     "为什么业务访问总是超时？",
+    # Not as it should be.
+    "NetworkPolicy does not work as expected.",
+    "Requests from other namespaces time out, which is not as intended.",
+    "跨节点的 pod 都不通，不符合预期。",
+    "约 10% 丢包。",
+    # Over, and there again.
+    "13:31 all peers time out. 13:52 fixed. 14:40 it is back, pods time out again.",
     # Of another cluster than the one that is shown.
     "生产集群 pod 之间访问不通，下面是测试环境的输出，测试环境是好的，供对比：",
 )
@@ -135,6 +141,15 @@ NO_COMPLAINTS = (
     "All is green, but to be safe please have a look.",
     "看着都正常，但还是想请大家确认一下。",
     "The runbook says: if pods cannot reach each other, check port 179. We run this check each Monday.",
+    # What is meant to fail.
+    "A default-deny policy is in place: curl from another namespace times out as it should. Apps are fine.",
+    "跨租户访问，期望：不通",
+    # Timelines that are over, and counts of nothing.
+    "13:22 two nodes are unreachable, 13:52 ACL changed. The alert has not fired again. May I close?",
+    "- 14:11 calico-node 起不来\n- 14:50 业务确认恢复，共影响 35 分钟\n\n以下是复查：",
+    "Follow-up to yesterday's outage: is Calico to blame? Everything has been normal since then.",
+    "1000 个包 0% 丢包。",
+    "交换机上也查不到。",
 )
 
 
@@ -195,46 +210,6 @@ def test_a_pod_of_the_system_that_restarts_all_the_time_is_not_well() -> None:
     restless = WELL.replace("8tbgd   1/1   Running   0   52m", "8tbgd   1/1   Running   240   9d")
     diagnosis = judged(restless)
     assert (diagnosis.verdict, [line.kind for line in diagnosis.unexplained]) == ("undetermined", ["restarts"])
-
-
-NORMAL = {
-    "pod-gateway": "I cannot ping the gateway of the pods:\n\n"
-    "[root@hm-1 ~]# kubectl exec a -- ip route\ndefault via 169.254.1.1 dev eth0\n"
-    "[root@hm-1 ~]# kubectl exec a -- ping -c2 169.254.1.1\nPING 169.254.1.1 (169.254.1.1): 56 data bytes\n"
-    "2 packets transmitted, 0 packets received, 100% packet loss\n",
-    "service-ping": "我 ping 不通 service 的 ClusterIP，是不是没装好？\n\n"
-    "$ kubectl get svc\nNAME   TYPE   CLUSTER-IP   EXTERNAL-IP   PORT(S)   AGE\n"
-    "web   ClusterIP   10.96.7.7   <none>   80/TCP   3d\n"
-    "$ ping -c2 10.96.7.7\nPING 10.96.7.7 (10.96.7.7) 56(84) bytes of data.\n"
-    "2 packets transmitted, 0 received, 100% packet loss, time 1013ms\n"
-    "$ curl -sI http://10.96.7.7 | head -1\nHTTP/1.1 200 OK\n",
-    "flexvolume": "kubelet 日志一直刷下面的报错，业务都正常：\n\n"
-    "Jul 14 10:26:03 hm-1 kubelet[1543]: E0714 10:26:03.118840    1543 driver-call.go:266] Failed to unmarshal output "
-    'for command: init, output: "", error: unexpected end of JSON input\n'
-    "Jul 14 10:26:03 hm-1 kubelet[1543]: W0714 10:26:03.118861    1543 driver-call.go:149] FlexVolume: driver call "
-    "failed: executable: /usr/libexec/kubernetes/kubelet-plugins/volume/exec/nodeagent~uds/uds\n",
-    "pod-cidr": "Pods are getting addresses from ranges which are not assigned to their node:\n\n"
-    "$ kubectl get nodes -o jsonpath='{.items[*].spec.podCIDR}'\n10.42.0.0/24 10.42.1.0/24\n",
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("key", NORMAL)
-def test_what_is_so_by_design_keeps_nobody_from_being_healthy_and_is_told(key: str) -> None:
-    answer = judged(f"{NORMAL[key]}\n{WELL}")
-    assert answer.verdict == "healthy"
-    told = sections("tortie.doctor.judgement.normal")[key].words
-    assert told in [one.text for one in answer.normal]
-
-
-@pytest.mark.parametrize("key", NORMAL)
-@pytest.mark.parametrize("words", ["Pods on hm-1 cannot reach the database.", "从 hm-1 上的 pod 访问数据库全部超时。"])
-def test_what_is_so_by_design_takes_no_other_complaint_away(key: str, words: str) -> None:
-    assert judged(f"{words}\n\n{NORMAL[key]}\n{WELL}").verdict == "undetermined"
-
-
-def test_a_service_that_answers_nobody_is_not_normal() -> None:
-    silent = NORMAL["service-ping"].partition("$ curl")[0]
-    assert judged(f"{silent}\n{WELL}").verdict == "undetermined"
 
 
 SAID = (

@@ -17,16 +17,25 @@ RULES: Final = (
         r"then )?(?:fixed|solved|resolved|repaired|mended|"
         r"recovered|cured)\b|after (?:the|that|our|this) (?:fix|repair|recovery)\b|(?:problem|issue|trouble|error)s? "
         r"(?:went away|(?:is|are|was|were) gone)\b|back to normal|(?:已经?|都|全部)\w{0,6}(?:解决|处理|修复|修好|恢复)|"
-        r"(?:解决|处理|修复|修好|恢复)(?:好|完)?(?:了|后|完毕|完成|之后|以后)|(?:之后|后来|随后|重启后)[^，。；]{0,6}"
-        r"(?:好了|正常了|恢复正常)",
+        r"(?:解决|处理|修复|修好|恢复)(?:好|完)?(?:了|后|完毕|完成|之后|以后)|(?:确认|均|全部|陆续)恢复|"
+        r"(?:之后|后来|随后|重启后)[^，。；]{0,6}(?:好了|正常了|恢复正常)",
+    ),
+    Rule(
+        "mended",
+        "again|since|再",
+        r"(?:has|have|had|did)(?: not|n't) (?:\w+ )?(?:fired?|happen(?:ed)?|occur(?:red)?|appear(?:ed)?|come back|"
+        r"return(?:ed)?|been seen|shown? up|alert(?:ed)?|repeat(?:ed)?)(?: again| since)\b|"
+        r"no (?:such|more|further|new) (?:events?|alerts?|errors?|lines?|timeouts?|restarts?|incidents?) since\b|"
+        r"(?:未|没有?|不)再(?:次)?(?:出现|复现|发生|报|告警|触发)",
+        False,
     ),
     Rule(
         "says-well",
         "fine|well|ok|good|green|normal|healthy|works|expected|perfect|flawless|without|false alarm|正常|误报|"
-        "虚惊|恢复|好了",
+        "虚惊|恢复|好了|通|成功|200",
         r"(?:all|everything|it|cluster|things|network|traffic|communication|connectivity|networking|services?|dns|pods|"
         r"workloads?|applications?|apps)(?: else| itself)? (?:is|are|looks?|seems?|runs?|works?|is working|are working|"
-        r"is running|are running|behaves?|functions?)"
+        r"is running|are running|behaves?|functions?|has been|have been)"
         rf"(?: {_NO}\w+)? (?:fine|well|ok(?:ay)?|good|green|normal(?:ly)?|healthy|in order|again|now|"
         rf"as expected|perfectly|"
         r"flawlessly|without (?:any )?(?:problem|issue|trouble)s?)\b|"
@@ -36,7 +45,8 @@ RULES: Final = (
         r"false alarm|我(?:个人)?(?:觉得|认为|看|感觉|判断|查了|看了)[^。；]{0,20}?正常|虚惊一场|误报|"
         r"(?:现在|目前|当前)[^，。；]{0,10}(?:正常|好了|恢复)(?!吗)|(?:业务|应用|服务|网络|集群|功能|访问|通信|"
         r"pod)(?:也|都|均|全部|一切|目前|一直|使用)?"
-        r"(?:是|都是|很)?正常(?!吗|的话|情况|启动|就绪)",
+        r"(?:是|都是|很)?正常(?!吗|的话|情况|启动|就绪)|(?:ping|curl|nslookup|解析|访问|互访|互通)[^，。；]{0,30}"
+        r"(?:都|也|均|全部)是?(?:能?通的?|正常|成功|ok|200)(?=[，。；,;!]|$)|(?:创?建|新建) ?pod ?(?:也|都|均)?正常",
     ),
     Rule(
         "says-well",
@@ -77,8 +87,7 @@ RULES: Final = (
         "nodes-well",
         "nodes|节点|node",
         r"\b(?:all|both|every) (?:\w+ ){0,2}?nodes? (?:are |is |show )?(?:\w+ )?ready\b|"
-        r"\bnodes?:? (?:are )?(?:all )?(?:\d+ ?(?:x|of \d+|/ ?\d+) )?ready\b|"
-        r"\b([1-9]\d*) ?(?:x|of \1|/ ?\1) (?:nodes? )?ready\b|"
+        r"\bnodes?:? (?:are )?(?:all )?ready\b|\b([1-9]\d*) ?(?:x|of \1|/ ?\1) (?:nodes? )?ready\b|"
         r"(?:节点|node)(?:状态)?(?:都|全部|全|均)?(?:是|为)? ?ready",
     ),
     Rule(

@@ -38,7 +38,7 @@ from typing import Final
 from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Statement
 from tortie.doctor.reading.exhibit import Exhibit
-from tortie.doctor.reading.hearsay import long_mended, without_citations, without_questions
+from tortie.doctor.reading.hearsay import long_mended, without_citations, without_intentions, without_questions
 from tortie.doctor.reading.lexicon import ALIASES, ANY_CHINESE, RULES, Rule, lowered, simple
 from tortie.doctor.reading.prose import far_east, hosts_in
 from tortie.model.tuples import NamedTuple
@@ -183,7 +183,7 @@ def _all_said(text: str, asks: bool) -> Iterator[tuple[str, tuple[str, ...]]]:
     low = lowered(text)
     rules = _with_a_key_in(low)
     certain = without_citations(_certain(_without_desks(low)))
-    told = without_questions(certain, asks)
+    told = without_intentions(without_questions(certain, asks))
     over = long_mended(low)
     low, certain, told = simple(low), simple(certain), simple(told)
     found: dict[str, tuple[str, ...]] = {}

@@ -1,0 +1,67 @@
+"""States that were counted instead of shown: `kubectl get nodes | … | uniq -c`, `grep -vc ' Ready'`, `grep -v Running`.
+
+Large clusters are pasted like that. A tally says how many are well and how many are not; nobody knows which.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from tortie.doctor.lazily import lazily
+from tortie.doctor.picture.facts import Number
+from tortie.doctor.picture.picture import Picture
+from tortie.doctor.reading.exhibit import Exhibit, Place
+from tortie.model.tuples import NamedTuple
+
+_NODES: Final = lazily(r"\b(?:kubectl|oc|k|kc)\s(?:-\S+ +(?:\S+ +)?){0,3}get +(?:no|nodes?)\b(?!/)")
+_PODS: Final = lazily(r"\b(?:kubectl|oc|k|kc)\s(?:-\S+ +(?:\S+ +)?){0,3}get +(?:po|pods?)\b(?!/)")
+_COUNTED: Final = lazily(r"^\s*(\d{1,6})\s+([A-Z][\w,:]*)(?:\s+\d+)?\s*$")
+_LEFT_OUT: Final = lazily(r"grep +(?:-\w*v\w*|-\w+ +-\w*v\w*)\b")  # only what is not like this is shown
+_ONLY_BAD: Final = lazily(r"grep +(?:-\w+ +)*[\"']?(?:NotReady|Not Ready)")
+_NOTHING: Final = lazily(
+    r"^\s*(?:$|[(（<]?(?:nothing|none|empty|no output|无输出?|没有输出|空)[)）>]?$|NAMESPACE +NAME|NAME +READY)"
+)
+_WELL: Final = {"nodes": ("Ready", "Ready,SchedulingDisabled"), "pods": ("Running", "Completed", "Succeeded")}
+
+
+class Tally(NamedTuple):
+    well: int  # 0 where only the others were counted
+    unwell: int
+    place: Place
+
+
+def tally(picture: Picture, what: str) -> Tally | None:
+    """The last count of "nodes" or "pods", if any."""
+    last = None
+    for last in _tallies(picture, what):  # noqa: B007
+        pass
+    return last
+
+
+def _tallies(picture: Picture, what: str) -> Iterator[Tally]:
+    asked = _NODES if what == "nodes" else _PODS
+    numbers = {number.place: number for number in picture.of(Number)}
+    for exhibit in picture.exhibits:
+        if not exhibit.prose and "get" in exhibit.command and asked.search(exhibit.command):
+            yield from _of(exhibit, what, numbers)
+
+
+def _of(exhibit: Exhibit, what: str, numbers: dict[Place, Number]) -> Iterator[Tally]:
+    command = exhibit.command
+    if "uniq" in command:
+        counted = [match for line in exhibit.lines if (match := _COUNTED.match(line))]
+        well = sum(int(match[1]) for match in counted if match[2] in _WELL[what])
+        if counted:
+            yield Tally(well, sum(int(match[1]) for match in counted) - well, exhibit.place(0))
+        return
+    rest = _LEFT_OUT.search(command) is not None and any(word in command for word in _WELL[what])
+    if not rest and not _ONLY_BAD.search(command) and "!=" not in command:
+        return
+    for index in range(len(exhibit.lines)):
+        number = numbers.get(exhibit.place(index))
+        if number is not None:
+            yield Tally(0, number.value, number.place)
+            return
+    if all(_NOTHING.match(line) for line in exhibit.lines):
+        yield Tally(0, 0, exhibit.place(0))

@@ -1,0 +1,61 @@
+"""What looks wrong and is not: it keeps no cluster from being healthy, takes no other trouble away, and is told."""
+
+from __future__ import annotations
+
+import pytest
+from tests.unit.doctor.judgement.test_healthy import WELL, judged
+
+from tortie.doctor.texts import sections
+
+NORMAL = {
+    "pod-gateway": "I cannot ping the gateway of the pods:\n\n"
+    "[root@hm-1 ~]# kubectl exec a -- ip route\ndefault via 169.254.1.1 dev eth0\n"
+    "[root@hm-1 ~]# kubectl exec a -- ping -c2 169.254.1.1\nPING 169.254.1.1 (169.254.1.1): 56 data bytes\n"
+    "2 packets transmitted, 0 packets received, 100% packet loss\n",
+    "service-ping": "我 ping 不通 service 的 ClusterIP，是不是没装好？\n\n"
+    "$ kubectl get svc\nNAME   TYPE   CLUSTER-IP   EXTERNAL-IP   PORT(S)   AGE\n"
+    "web   ClusterIP   10.96.7.7   <none>   80/TCP   3d\n"
+    "$ ping -c2 10.96.7.7\nPING 10.96.7.7 (10.96.7.7) 56(84) bytes of data.\n"
+    "2 packets transmitted, 0 received, 100% packet loss, time 1013ms\n"
+    "$ curl -sI http://10.96.7.7 | head -1\nHTTP/1.1 200 OK\n",
+    "flexvolume": "kubelet 日志一直刷下面的报错，业务都正常：\n\n"
+    "Jul 14 10:26:03 hm-1 kubelet[1543]: E0714 10:26:03.118840    1543 driver-call.go:266] Failed to unmarshal output "
+    'for command: init, output: "", error: unexpected end of JSON input\n'
+    "Jul 14 10:26:03 hm-1 kubelet[1543]: W0714 10:26:03.118861    1543 driver-call.go:149] FlexVolume: driver call "
+    "failed: executable: /usr/libexec/kubernetes/kubelet-plugins/volume/exec/nodeagent~uds/uds\n",
+    "pod-cidr": "Pods are getting addresses from ranges which are not assigned to their node:\n\n"
+    "$ kubectl get nodes -o jsonpath='{.items[*].spec.podCIDR}'\n10.42.0.0/24 10.42.1.0/24\n",
+    "nameserver-limit": "describe 任何一个 pod 都有这条 Warning，次数很多，受不了了：\n\n"
+    "Events:\n  Type     Reason            Age                      From     Message\n"
+    "  Warning  DNSConfigForming  2m14s (x5730 over 4d8h)  kubelet  Nameserver limits were exceeded, some nameservers "
+    "have been omitted, the applied nameserver line is: 10.1.1.51 10.1.1.52 10.1.1.53\n",
+    "loop-probe": "coredns prints errors right after every start, can I ignore them?\n\n"
+    "[ERROR] plugin/errors: 2 3797952284163317497.7063757873447144811. HINFO: read udp 10.42.17.66:3687->10.1.8.8:53: "
+    "i/o timeout\n\n$ kubectl exec bb -- nslookup kubernetes.default\nServer:    10.96.0.10\n"
+    "Address 1: 10.96.0.10 kube-dns.kube-system.svc.cluster.local\n\n"
+    "Name:      kubernetes.default\nAddress 1: 10.96.0.1 kubernetes.default.svc.cluster.local\n",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("key", NORMAL)
+def test_what_is_so_by_design_keeps_nobody_from_being_healthy_and_is_told(key: str) -> None:
+    answer = judged(f"{NORMAL[key]}\n{WELL}")
+    assert answer.verdict == "healthy"
+    told = sections("tortie.doctor.judgement.normal")[key].words
+    assert told in [one.text for one in answer.normal]
+
+
+@pytest.mark.parametrize("key", NORMAL)
+@pytest.mark.parametrize("words", ["Pods on hm-1 cannot reach the database.", "从 hm-1 上的 pod 访问数据库全部超时。"])
+def test_what_is_so_by_design_takes_no_other_complaint_away(key: str, words: str) -> None:
+    assert judged(f"{words}\n\n{NORMAL[key]}\n{WELL}").verdict == "undetermined"
+
+
+def test_a_service_that_answers_nobody_is_not_normal() -> None:
+    silent = NORMAL["service-ping"].partition("$ curl")[0]
+    assert judged(f"{silent}\n{WELL}").verdict == "undetermined"
+
+
+def test_lookups_of_real_names_that_fail_are_not_normal() -> None:
+    real = "[ERROR] plugin/errors: 2 deb.example.org. A: read udp 10.42.17.66:58822->10.12.8.8:53: i/o timeout\n"
+    assert judged(f"{real}{NORMAL['loop-probe']}\n{WELL}").verdict == "undetermined"
