@@ -15,6 +15,7 @@ from tortie.doctor.words import Words
 
 # Ready pods of one kind may all be cut off from each other: one area alone proves nothing.
 LEAST: Final = 2
+WIDE: Final = 3
 _API_PORTS: Final = (443, 6443, 16443, 8443)
 
 

@@ -43,8 +43,8 @@ _CLOCKED: Final = lazily(r"\W{0,4}\d{1,2}:\d\d(?::\d\d)?(?! ?[AP]M\b)[ ，,]{1,4
 _CLAUSE: Final = lazily(r"(?<=[,，;；:：。])")
 _WORDS: Final = lazily(
     r"\b(?:logs|logged|logging|log (?:lines?|files?|messages?|is|was)|messages?|warnings?|alerts?|alarms?|"
-    r"monitoring|dashboards?|prints?|printed|"
-    r"kibana|grafana|prometheus|spam\w*|flood\w*)\b|日志|告警|报警|监控|大盘|打印|刷屏|刷下面|提示",
+    r"monitoring|dashboards?|prints?|printed|events?|scripts?|audit\w*|"
+    r"kibana|grafana|prometheus|spam\w*|flood\w*)\b|日志|告警|报警|监控|大盘|打印|刷屏|刷下面|提示|脚本|巡检|事件",
     re.IGNORECASE,
 )
 
@@ -62,12 +62,15 @@ def is_over(complaint: Statement, picture: Picture) -> bool:
     return bool(well) or (bool(mended) and not _is_back(mended[0], {one.text for one in mended}, picture))
 
 
-def is_about_words(complaint: str, picture: Picture) -> bool:
-    """Of what a log or an alarm says, not of what anybody suffers; and the person says or hopes that all is well."""
-    if not picture.said("says-well", "asks-if-normal"):
+def is_about_words(complaint: str, picture: Picture, widely_seen: bool) -> bool:
+    """Of what a log or an alarm says, not of what anybody suffers; and all is shown, said or hoped to be well."""
+    if not widely_seen and not picture.said("says-well", "asks-if-normal"):
         return False
-    rest = [clause for clause in _CLAUSE.split(complaint) if not _WORDS.search(clause)]
-    return not any(kind == "suffers" for one in rest for kind, _ in stated(Sentence(one.strip(), 0, 0)))
+    clauses = _CLAUSE.split(complaint)
+    rest = [clause for clause in clauses if not _WORDS.search(clause)]
+    return len(rest) < len(clauses) and not any(
+        kind == "suffers" for one in rest for kind, _ in stated(Sentence(one.strip(), 0, 0))
+    )
 
 
 def _repaired(complaint: Statement, picture: Picture) -> bool:
@@ -108,7 +111,9 @@ def _denied(complaint: Statement, picture: Picture) -> bool:
     own = list(stated(Sentence(_QUOTED.sub("", complaint.text), complaint.place.first, complaint.place.last)))
     if any(kind == "suffers" for kind, _ in own):
         return False  # the author complains, too
-    return any(kind == "says-well" for kind, _ in own) or bool(_later(complaint, picture.said("says-well")))
+    if any(kind == "says-well" for kind, _ in own):
+        return True
+    return bool(_later(complaint, picture.said("says-well", "asks-if-normal")))
 
 
 def _later(complaint: Statement, others: list[Statement]) -> list[Statement]:

@@ -6,7 +6,7 @@ from typing import Final
 
 from tortie.doctor.causes.cause import HINT
 from tortie.doctor.diagnosis import Diagnosis, Question, Symptom
-from tortie.doctor.judgement.breadth import broad
+from tortie.doctor.judgement.breadth import WIDE, broad
 from tortie.doctor.judgement.breadth import seen as looked_at
 from tortie.doctor.judgement.evidence import Quotes
 from tortie.doctor.judgement.normal import Normals
@@ -30,9 +30,10 @@ class Doubts:
     ) -> None:
         accounted = [place for _, finding in candidates if finding.strength > HINT for place in finding.evidence]
         normals = Normals(picture)
-        self._left = unexplained(picture, now, accounted, normals) if about_a_cluster(picture) else ()
-        self._normal = tuple(normals.told()) if now.well_as_told else ()
         self._covers, self._missing = looked_at(picture, now)
+        widely = len(self._covers) >= WIDE
+        self._left = unexplained(picture, now, accounted, normals, widely) if about_a_cluster(picture) else ()
+        self._normal = tuple(normals.told()) if now.well_as_told else ()
         self._picture, self._candidates, self._seen, self._known = picture, candidates, seen, known
         self._quiet = not candidates and not any(s.current and s.kind != ELSEWHERE for s in seen)
         self._fits = any(finding.strength > HINT for _, finding in candidates)

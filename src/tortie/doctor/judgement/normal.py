@@ -26,6 +26,7 @@ from tortie.doctor.texts import sections
 _CLAUSE: Final = lazily(r"(?<=[,，;；:：。、()（）])|\band\b|\bbut\b")
 _NEVER: Final = lazily(r"(?!)")
 _GATEWAY: Final = "169.254.1.1"
+_HEALTH: Final = 9099
 
 
 class Normal:
@@ -40,10 +41,11 @@ class Normal:
         about: re.Pattern[str] = _NEVER,  # a part of a complaint that is about it
         covers: re.Pattern[str] = _NEVER,  # a line or an event that is nothing but this
         pings: Callable[[Picture], set[str]] = lambda _: set(),  # addresses that do not answer to ping
+        fails: Callable[[Picture], list[Place]] = lambda _: [],  # trials that fail because they should
         applies: Callable[[Picture], bool] = lambda _: True,
     ) -> None:
         self.key, self.needles, self.seen, self.about = key, needles, seen, about
-        self.covers, self.pings, self.applies = covers, pings, applies
+        self.covers, self.pings, self.fails, self.applies = covers, pings, fails, applies
 
 
 def _services(picture: Picture) -> set[str]:
@@ -59,6 +61,41 @@ def _names_resolve(picture: Picture) -> bool:
         return False
     answers = [one.value for one in picture.of(Setting) if one.scope == "dns"]
     return bool(answers) and not any(one in ("timeout", "SERVFAIL", "unresolved") for one in answers)
+
+
+_DENY: Final = lazily(r"\bdeny\b|\bdenied\b|default-deny|deny-all|polic(?:y|ies)|策略|隔离|拒绝|只放行", re.IGNORECASE)
+_NEAR: Final = 12  # lines below the words that announce a test
+
+
+def _denied_by_policy(picture: Picture) -> list[Place]:
+    """Below words about a policy: trials that fail, where others to the same address pass."""
+    tests = picture.of(PortTest)
+    passed = {test.address for test in tests if test.result == "open" or test.result[:6] == "http-2"}
+    failed = [test for test in tests if test.address in passed and test.result in ("timeout", "closed")]
+    told = [
+        exhibit.place(len(exhibit.lines) - 1)
+        for exhibit in picture.exhibits
+        if exhibit.prose and exhibit.lines and _DENY.search(exhibit.text)
+    ]
+    return [
+        # and what the shell says right below of how that ended
+        test.place._replace(last=test.place.last + 1)
+        for test in failed
+        if any(one.source == test.place.source and 0 <= test.place.first - one.last <= _NEAR for one in told)
+    ]
+
+
+def _health_from_outside(picture: Picture) -> list[Place]:
+    """Felix's port refuses others, and answers on the node itself."""
+    tests = [test for test in picture.of(PortTest) if test.port == _HEALTH]
+    local = [test for test in tests if test.address in ("127.0.0.1", "localhost") and test.result[:6] == "http-2"]
+    return [test.place for test in tests if test.result == "refused" and test not in local] if local else []
+
+
+def _only_late_packets(picture: Picture) -> bool:
+    """Of connections that are closed already; what would begin one is let through."""
+    lines = [line for one in picture.exhibits for line in one.lines if "[UFW BLOCK]" in line and "IN=" in line]
+    return all(" RST " in line or " FIN " in line for line in lines) and not any(" SYN " in line for line in lines)
 
 
 def _policy_only(picture: Picture) -> bool:
@@ -183,6 +220,24 @@ _ENTRIES: Final = (
         applies=_names_resolve,
     ),
     Normal(
+        "health-port",
+        fails=_health_from_outside,
+        about=lazily(r"9099|health|monitoring|target|blackbox|监控|探测", re.IGNORECASE),
+    ),
+    Normal(
+        "policy-denies",
+        fails=_denied_by_policy,
+        about=lazily(r"polic|deny|denied|block|策略|隔离|拒绝", re.IGNORECASE),
+    ),
+    Normal(
+        "late-packets",
+        needles=("[UFW BLOCK]",),
+        seen=lazily(r"\[UFW BLOCK\] .* (?:RST|FIN) "),
+        covers=lazily(r"\[UFW BLOCK\] .* (?:RST|FIN) "),
+        about=lazily(r"\bufw|blocked|packets", re.IGNORECASE),
+        applies=_only_late_packets,
+    ),
+    Normal(
         "unknown-frames",
         needles=("LLDP", "0x88cc", "STP 802.1"),
         seen=lazily(r"\bLLDP, length|ether proto 0x88cc|STP 802\.1"),
@@ -200,7 +255,7 @@ class Normals:
     @cached_property
     def _shown(self) -> dict[Normal, Place]:
         """The entries that count, with where each is seen first."""
-        found = self._pinged_in_vain()
+        found = {**self._pinged_in_vain(), **self._failed_on_purpose}
         for exhibit in self._picture.exhibits:
             text = "\n".join((exhibit.command, *exhibit.lines)) if exhibit.lines else ""
             for entry in _ENTRIES:
@@ -216,11 +271,22 @@ class Normals:
         places = {entry: [failed[one] for one in entry.pings(self._picture) if one in failed] for entry in _ENTRIES}
         return {entry: min(where) for entry, where in places.items() if where}
 
+    @cached_property
+    def _failed_on_purpose(self) -> dict[Normal, Place]:
+        places = {entry: entry.fails(self._picture) for entry in _ENTRIES}
+        return {entry: min(where) for entry, where in places.items() if where}
+
     def accounts_for(self, item: Unexplained) -> bool:
         """A trial that fails by design, words that mean nothing, or a complaint that is about nothing else."""
         if item.kind == "complaint":
             return self._is_only_about(item.text)
-        return any(entry.covers.search(item.text) for entry in self._shown) or self._pinged(item.place)
+        if any(entry.covers.search(item.text) for entry in self._shown) or self._pinged(item.place):
+            return True
+        on_purpose = [place for entry in self._failed_on_purpose for place in entry.fails(self._picture)]
+        return item.kind == "trial" and any(
+            place.source == item.place.source and place.first <= item.place.last and item.place.first <= place.last
+            for place in on_purpose
+        )
 
     def _pinged(self, place: Place) -> bool:
         addresses = {address for entry in self._shown for address in entry.pings(self._picture)}

@@ -47,6 +47,10 @@ class Passing:
         for event in picture.events("Started"):
             if event.object and event.age_s is not None:
                 self._started[event.object] = min(event.age_s, self._started.get(event.object, event.age_s))
+        self._scheduled: dict[tuple[str, str], float] = {}
+        for event in picture.events("Scheduled"):
+            if event.age_s is not None:
+                self._scheduled[event.place.source, event.object] = event.age_s
         self._starts_told: dict[str, list[float]] = {}  # by source, when a log told that a container was started
         for line in self._lines:
             if line.time is not None and line.message.startswith(_STARTED):
@@ -84,7 +88,13 @@ class Passing:
         return event.age_s is not None and (event.age_s > _LONG_AGO_S or self._came_up_since(event, event.age_s))
 
     def _came_up_since(self, event: Event, age_s: float) -> bool:
-        """A pod without network whose container was started later, or from before the newest agent was up."""
+        """A pod without network whose container was started later, or from before the newest agent was up.
+
+        A pod that waited for a node waits no more when it was scheduled later.
+        """
+        if event.reason == "FailedScheduling":
+            placed = self._scheduled.get((event.place.source, event.object))
+            return placed is not None and placed <= age_s
         if event.reason != "FailedCreatePodSandBox":
             return False
         started = self._started.get(event.object) if event.object else None

@@ -36,7 +36,11 @@ _BASE: Final = lazily(r"(?:-[a-z0-9]{5,10})?-[a-z0-9]{5}$|-\d+$")
 
 
 def unexplained(
-    picture: Picture, now: Standing, accounted: Iterable[Place] = (), normals: Normals | None = None
+    picture: Picture,
+    now: Standing,
+    accounted: Iterable[Place] = (),
+    normals: Normals | None = None,
+    widely_seen: bool = False,
 ) -> tuple[Unexplained, ...]:
     """The worst first; lines that a cause accounts for are left out, and what is normal where the cluster is well."""
     owners = Owners(picture)
@@ -59,7 +63,7 @@ def unexplained(
         if all(
             item.kind == "complaint" for item in left
         ):  # about words that were printed, and all of them mean nothing
-            left = [item for item in left if not is_about_words(item.text, picture)]
+            left = [item for item in left if not is_about_words(item.text, picture, widely_seen)]
     return tuple(sorted(_merged(left), key=_rank))[:SHOWN]
 
 

@@ -112,3 +112,21 @@ def test_every_step_names_the_host_and_the_name_that_is_meant() -> None:
 def test_a_name_that_calico_has_not_recorded_is_not_deleted() -> None:
     seen = picture(CALICO.replace("app7\n", "") + KUBERNETES + CNI)
     assert not any("calicoctl delete" in step.command for step in CAUSE.fix(seen, CAUSE.judge(seen)))
+
+
+def test_a_configuration_copied_from_another_node_has_that_nodes_name() -> None:
+    text = """
+[root@node-1 ~]# cat /etc/cni/net.d/10-calico.conflist
+{
+  "plugins": [ { "type": "calico", "nodename": "master-node", "ipam": { "type": "calico-ipam" } } ]
+}
+[root@master-node ~]# kubectl get po -o wide
+NAME                   READY   STATUS    RESTARTS   AGE   IP                NODE
+web-7f6c5d7b9c-2xk8p   1/1     Running   0          18m   192.168.77.131    node-1
+web-7f6c5d7b9c-zp4rl   1/1     Running   0          18m   192.168.77.133    master-node
+"""
+    answer = finding(ID, text)
+    assert answer.strength >= 0.9
+    assert {"master-node", "node-1"} <= set(answer.objects)
+    own = text.replace("root@node-1", "root@master-node")
+    assert finding(ID, own).strength < LIKELY

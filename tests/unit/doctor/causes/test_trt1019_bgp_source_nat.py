@@ -101,3 +101,32 @@ def test_firewalld_is_told_about_its_zone() -> None:
     assert cause is not None
     commands = [step.command for step in cause.fix(seen, cause.judge(seen))]
     assert any("--zone=public --remove-masquerade" in command for command in commands)
+
+
+SEEN_TWICE = """
+$ kubectl get nodes -o wide
+NAME         STATUS   ROLES    AGE   VERSION   INTERNAL-IP
+kubemaster   Ready    master   24d   v1.20.0   192.168.123.201
+slave01      Ready    <none>   24d   v1.20.0   192.168.122.168
+$ kubectl logs calico-node-x2x4p
+bird: BGP: Unexpected connect from unknown address 192.168.122.1 (port 46957)
+$ calicoctl node status
+| 192.168.122.168 | node-to-node mesh | start | 2022-05-09 | Active Socket: Connection reset by peer |
+hv2:~$ sudo tcpdump -ni any port 179 -c 2
+14:20:31.118240 wg0   In  IP 192.168.123.201.46957 > 192.168.122.168.179: Flags [S], seq 1180722109, win 64860, length 0
+14:20:31.118301 virbr0 Out IP 192.168.122.1.{port} > 192.168.122.168.179: Flags [S], seq 1180722109, win 64860, length 0
+"""
+
+
+def test_a_connection_that_is_seen_with_two_sources_was_translated_on_the_way() -> None:
+    text = SEEN_TWICE.format(port=46957)
+    answer = finding(ID, text)
+    assert answer.strength >= PROVEN
+    assert {"192.168.122.1", "kubemaster"} <= set(answer.objects)
+    assert finding("bgp-peer-misconfigured", text).state == "ruled-out"
+
+
+def test_two_connections_are_two() -> None:
+    text = SEEN_TWICE.format(port=1234)
+    assert finding(ID, text).strength < LIKELY
+    assert finding("bgp-peer-misconfigured", text).strength < LIKELY  # nobody configured a peer, and the mesh is down

@@ -96,3 +96,20 @@ root@big-17:~# uptime
  08:00:12 up 90 days,  2:11,  3 users,  load average: 412.11, 399.30, 350.90
 """
     assert finding(ID, text).strength < 0.8
+
+
+LATE = """
+  Warning  Unhealthy  52m (x61 over 9d)  kubelet  Liveness probe failed: command "/bin/calico-node -felix-live -bird-live" timed out
+
+{told}
+"""
+
+
+def test_a_limit_that_is_told_to_be_generous_is_not_to_blame() -> None:
+    assert finding(ID, LATE.format(told="We see that on some of our nodes.")).strength >= 0.9
+    assert finding(ID, LATE.format(told="timeoutSeconds is 10 for both of the probes.")).state == "ruled-out"
+
+
+def test_a_release_with_generous_limits_needs_them_shown() -> None:
+    assert finding(ID, LATE.format(told="* Calico version v3.24.1")).strength < 0.8
+    assert finding(ID, LATE.format(told="* Calico version v3.18.1")).strength >= 0.9

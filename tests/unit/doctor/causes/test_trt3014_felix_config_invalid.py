@@ -66,3 +66,14 @@ def test_a_rule_that_fails_for_another_reason() -> None:
 
 def test_an_agent_that_is_ready_has_been_given_another_value() -> None:
     assert finding("felix-config-invalid", REQUIRED + PODS.format(1)).state == "ruled-out"
+
+
+def test_a_mask_with_too_few_bits() -> None:
+    text = """
+2023-04-27 11:52:06.180 [INFO][64] felix/config_params.go 573: Parsed value for IptablesMarkMask: 196608 (from datastore (global))
+2023-04-27 11:52:06.202 [PANIC][64] felix/driver.go 140: Not enough mark bits available. MarkMask=0x30000 Name="felix-iptables"
+"""
+    answer = finding("felix-config-invalid", text)
+    assert answer.strength >= 0.9
+    assert answer.value("mask") == "0x30000"
+    assert "iptablesMarkMask" in answer.objects

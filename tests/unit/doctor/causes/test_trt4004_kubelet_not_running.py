@@ -103,3 +103,20 @@ def test_a_silent_node_that_does_not_answer_is_down() -> None:
     text = UNKNOWN + "\n$ ping -c2 ops-4\n2 packets transmitted, 0 received, 100% packet loss, time 1012ms\n"
     text = text.replace("2 packets", "PING ops-4 (10.40.0.4) 56(84) bytes of data.\n2 packets")
     assert finding(ID, text).state == "ruled-out"
+
+
+def test_a_machine_on_which_somebody_types_is_not_down() -> None:
+    text = """
+workers are powered off every weekend, some of them were off for several weeks.
+
+$ kubectl get node
+NAME        STATUS     ROLES    AGE    VERSION
+worker-07   NotReady   <none>   366d   v1.31.6
+[root@worker-07 ~]# systemctl status kubelet --no-pager | head -3
+● kubelet.service - kubelet: The Kubernetes Node Agent
+     Loaded: loaded (/usr/lib/systemd/system/kubelet.service; enabled; preset: disabled)
+     Active: activating (auto-restart) (Result: exit-code) since Mon 2026-04-20 06:14:28 UTC; 4s ago
+"""
+    answer = finding(ID, text)
+    assert answer.strength >= 0.9
+    assert "worker-07" in answer.objects

@@ -54,3 +54,13 @@ def test_one_node_has_no_key() -> None:
     assert answer.strength >= 0.8
     assert "app-2" in answer.objects
     assert "app-1" not in answer.objects
+
+
+def test_what_is_there_is_not_missing() -> None:
+    text = """
+2025-05-02 10:33:08.851 [WARNING][454] felix/wireguard.go 1515: failed to set NAPI threading to 0 for wireguard for interface wireguard.cali error=write /sys/class/net/wireguard.cali/threaded: operation not supported ipVersion=0x4
+$ kubectl get felixconfiguration default -o yaml | grep wireguard
+  wireguardEnabled: true
+"""  # noqa: E501
+    assert finding("wireguard-missing", text).strength >= 0.8
+    assert finding("wireguard-missing", f"{text}$ lsmod | grep wireguard\nwireguard  114688  0\n").state == "ruled-out"

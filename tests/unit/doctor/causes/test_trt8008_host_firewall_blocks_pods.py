@@ -77,3 +77,28 @@ def test_the_fix_fits_the_firewall() -> None:
 
     assert "ufw allow in on cali+" in commands(BLOCKED + FAILS)
     assert "ufw" not in commands(FORWARD + PING + SERVICE).replace("UFW BLOCK", "")
+
+
+KEPT = """
+pod to pod communication between nodes is broken, after `systemctl stop iptables` everything works.
+
+[root@c-219 ~]# systemctl is-active firewalld iptables
+inactive
+active
+/ # ping -c2 10.244.201.9
+From 10.71.60.219 icmp_seq=1 Destination Host Prohibited
+[root@c-219 ~]# iptables -nvL FORWARD --line-numbers
+Chain FORWARD (policy ACCEPT 0 packets, 0 bytes)
+num   pkts bytes target            prot opt in     out     source               destination
+1    51204 4301K cali-FORWARD      all  --  *      *       0.0.0.0/0            0.0.0.0/0            /* cali:wUHhoiAYhphO9Mso */
+4    29604 2190K REJECT            all  --  *      *       0.0.0.0/0            0.0.0.0/0            reject-with icmp-host-prohibited
+5        0     0 ACCEPT            all  --  *      *       0.0.0.0/0            0.0.0.0/0            /* cali:S93hcgKJrXEqnTfs */ mark match 0x10000/0x10000
+"""  # noqa: E501
+
+
+def test_a_service_that_loads_the_rules_at_each_start_keeps_them() -> None:
+    assert finding(ID, KEPT).strength >= STRONG
+    assert finding("leftover-iptables", KEPT).strength < LIKELY
+    assert finding("firewalld-interference", KEPT).state == "ruled-out"
+    unkept = KEPT.replace("inactive\nactive", "inactive\ninactive")
+    assert finding("leftover-iptables", unkept).strength >= LIKELY

@@ -111,6 +111,8 @@ COMPLAINTS = (
     "Why can pods not reach each other?",
     "pod 访问不了外网，怎么办？",
     "为什么业务访问总是超时？",
+    "BGP to the router flaps every ten minutes on some nodes.",
+    "7 of the nodes lose one of the sessions again and again, pods on them have short outages.",
     # Not as it should be.
     "NetworkPolicy does not work as expected.",
     "Requests from other namespaces time out, which is not as intended.",
@@ -141,6 +143,8 @@ NO_COMPLAINTS = (
     "All is green, but to be safe please have a look.",
     "看着都正常，但还是想请大家确认一下。",
     "The runbook says: if pods cannot reach each other, check port 179. We run this check each Monday.",
+    "The audit script reports “kubelet may fail to start”. Can we ignore that?",
+    "巡检脚本报“kubelet 存在启动失败风险”，请确认现在有没有问题，需不需要整改",
     # What is meant to fail.
     "A default-deny policy is in place: curl from another namespace times out as it should. Apps are fine.",
     "跨租户访问，期望：不通",

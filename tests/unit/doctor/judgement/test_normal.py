@@ -34,6 +34,17 @@ NORMAL = {
     "i/o timeout\n\n$ kubectl exec bb -- nslookup kubernetes.default\nServer:    10.96.0.10\n"
     "Address 1: 10.96.0.10 kube-dns.kube-system.svc.cluster.local\n\n"
     "Name:      kubernetes.default\nAddress 1: 10.96.0.1 kubernetes.default.svc.cluster.local\n",
+    "health-port": "Our monitoring can not reach Felix, the target is red:\n\n"
+    "[prom@mon ~]$ curl -v -m3 http://10.3.9.11:9099/liveness\n*   Trying 10.3.9.11...\n* Connection refused\n"
+    "* Failed connect to 10.3.9.11:9099; Connection refused\n"
+    "[root@hm-1 ~]# curl -s -o /dev/null -w '%{http_code}\\n' http://127.0.0.1:9099/liveness\n204\n",
+    "policy-denies": "策略我自己测了一下，deny-all + 只放行 app=web：\n\n"
+    "$ kubectl exec web-7c9d -- curl -s -m3 -o /dev/null -w '%{http_code}\\n' http://api.default:8080\n200\n"
+    "$ kubectl exec other-5f6b -- curl -s -m3 -o /dev/null -w '%{http_code}\\n' http://api.default:8080\n000\n"
+    "command terminated with exit code 28\n",
+    "late-packets": "In the ufw log I can see that packets of pods are being blocked:\n\n"
+    "Jun  1 08:14:40 hm-1 kernel: [UFW BLOCK] IN=cali8a1d65c9f02 OUT=eno1 SRC=10.42.17.65 DST=10.3.9.9 LEN=40 "
+    "PROTO=TCP SPT=8080 DPT=52318 WINDOW=0 RES=0x00 RST URGP=0\n",
 }  # fmt: skip
 
 
@@ -59,3 +70,13 @@ def test_a_service_that_answers_nobody_is_not_normal() -> None:
 def test_lookups_of_real_names_that_fail_are_not_normal() -> None:
     real = "[ERROR] plugin/errors: 2 deb.example.org. A: read udp 10.42.17.66:58822->10.12.8.8:53: i/o timeout\n"
     assert judged(f"{real}{NORMAL['loop-probe']}\n{WELL}").verdict == "undetermined"
+
+
+def test_packets_that_would_begin_a_connection_are_not_late() -> None:
+    begins = NORMAL["late-packets"].replace(" RST ", " SYN ")
+    assert judged(f"{begins}\n{WELL}").verdict == "undetermined"
+
+
+def test_a_policy_that_denies_everybody_is_not_what_was_meant() -> None:
+    nobody = NORMAL["policy-denies"].replace("\n200\n", "\n000\n")
+    assert judged(f"{nobody}\n{WELL}").verdict == "undetermined"

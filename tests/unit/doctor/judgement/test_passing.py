@@ -119,3 +119,16 @@ def test_services_are_known_where_bird_runs() -> None:
     sessions = "\n$ calicoctl node status\n| 10.31.0.15 | node-to-node mesh | up | 08:10:01 | Established |\n"
     assert finding("service-env-missing", events).state == "found"
     assert finding("service-env-missing", events + sessions).state == "ruled-out"
+
+
+def test_a_pod_that_was_scheduled_since_waits_no_more() -> None:
+    waited = """
+Events:
+  Type     Reason            Age                From               Message
+  ----     ------            ----               ----               -------
+  Warning  FailedScheduling  31m (x3 over 36m)  default-scheduler  0/1 nodes are available: 1 node(s) had untolerated taint {node.kubernetes.io/not-ready: }.
+  Normal   Scheduled         29m                default-scheduler  Successfully assigned kube-system/coredns-7c65d6cfc9-4wmbj to wren
+"""  # noqa: E501
+    pods = PODS.format(restarts=0, age="30m")
+    assert judge(picture(pods + waited)).verdict == "healthy"
+    assert judge(picture(pods + waited.replace("Scheduled         29m", "Pulled            29m"))).verdict != "healthy"

@@ -31,6 +31,8 @@ from tortie.doctor.texts import Text
 COMMAND_TIMED_OUT: Final = Sign("probe-timeout-command", "probe failed: command <list> timed out")
 ERRORED: Final = Sign("probe-timeout-errored", "failed to exec in container: timeout <limit> exceeded")
 GENEROUS_S: Final = 10.0  # what manifests carry since v3.20; a check that misses this is not a matter of the limit
+GENEROUS_SINCE: Final = (3, 20)
+_SAID: Final = lazily(r"timeoutSeconds\W{0,3}(?: (?:is|to|was|=|set to|from \d+ to))*\W{0,3}(\d{1,3})\b")
 ENFORCED: Final = (1, 20)  # kubelet ignored the limit of exec probes before
 _REAL: Final = lazily(r"^real\s+(?:(\d+)m)?\s?([\d.]+)s?")
 
@@ -94,6 +96,9 @@ def not_enforced(seen: Seen) -> Finding | None:
 def generous(seen: Seen) -> Finding | None:
     if seen.late and seen.limit and seen.limit.timeout_s >= GENEROUS_S:
         return ruled_out((seen.limit,), seconds=f"{seen.limit.timeout_s:g}")
+    said = None if seen.limit else _said(seen.picture)
+    if seen.late and said and said[0] >= GENEROUS_S:
+        return ruled_out((said[1],), seconds=f"{said[0]:g}")
     return None
 
 
@@ -106,7 +111,12 @@ def slower_than_allowed(seen: Seen) -> Finding | None:
 
 
 def limit_shown(seen: Seen) -> Finding | None:
-    return seen.found(STRONG) if seen.late and (seen.limit or seen.named) else None
+    if not seen.late or not (seen.limit or seen.named):
+        return None
+    # Releases since then have a generous limit; whoever does not show it may have that.
+    calico = seen.picture.version("calico")
+    unknown = not seen.limit and not seen.measured and calico is not None and calico >= GENEROUS_SINCE
+    return seen.found(POSSIBLE if unknown else STRONG)
 
 
 def no_reason(seen: Seen) -> Finding | None:
@@ -124,6 +134,16 @@ def _limit(picture: Picture) -> Probe | None:
     probes = [probe for kind in ("liveness", "readiness") if (probe := picture.probe(kind))]
     probes = [probe for probe in probes if not probe.action.startswith("http")] or probes
     return min(probes, key=lambda probe: probe.timeout_s, default=None)
+
+
+def _said(picture: Picture) -> tuple[float, Place] | None:
+    """The limit as a person tells it: "timeoutSeconds is 10"."""
+    for exhibit in picture.exhibits:
+        if exhibit.prose and "timeoutSeconds" in exhibit.text:
+            for index, line in enumerate(exhibit.lines):
+                if told := _SAID.search(line):
+                    return float(told[1]), exhibit.place(index)
+    return None
 
 
 def _limit_expected(seen: Seen) -> bool:

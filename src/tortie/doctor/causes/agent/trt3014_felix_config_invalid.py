@@ -25,6 +25,8 @@ UNREADABLE: Final = Sign(
     "felix-config-unreadable",
     "cannot unmarshal <kind> into Go struct field FelixConfigurationSpec.<field> of type",
 )
+MARKS: Final = Sign("felix-mark-bits", "Not enough mark bits available. MarkMask=<mask>")
+MASKS: Final = ("iptablesMarkMask", "nftablesMarkMask")
 DENY: Final = "iptablesFilterDenyAction"
 DENY_ENV: Final = "FELIX_IPTABLESFILTERDENYACTION"
 TABLES: Final = ("*raw", "*mangle", "*nat")  # REJECT is for *filter alone
@@ -42,6 +44,7 @@ class Seen:
         self.parse = picture.hits(PARSE)
         self.replaced = picture.hits(REPLACED)
         self.unreadable = picture.hits(UNREADABLE)
+        self.marks = picture.hits(MARKS)
 
     @cached_property
     def deny(self) -> Setting | None:
@@ -50,7 +53,7 @@ class Seen:
 
     @property
     def lines(self) -> list[Hit]:
-        return [*self.kernel, *self.restored, *self.required, *self.unreadable]
+        return [*self.kernel, *self.restored, *self.required, *self.unreadable, *self.marks]
 
     @cached_property
     def parameter(self) -> str:
@@ -114,6 +117,15 @@ def unreadable(seen: Seen) -> Finding | None:
     return found(STRONG, who, seen.unreadable[:1], setting=field, node=node_of(who))
 
 
+def too_few_marks(seen: Seen) -> Finding | None:
+    """The mask can be read, and has fewer bits than Felix has uses for."""
+    if not seen.marks:
+        return None
+    setting = next((name for name in MASKS if seen.picture.setting(name)), MASKS[0])
+    who = culprits(named("setting", setting, "IptablesMarkMask"), writers(seen.picture, *seen.marks[:2]))
+    return found(PROVEN, who, seen.marks[:2], setting=setting, mask=seen.marks[0].value("mask"), node=node_of(who))
+
+
 def replaced(seen: Seen) -> Finding | None:
     """Felix goes on with its default: worth a look, and no reason why it would not start."""
     if not seen.replaced:
@@ -147,8 +159,8 @@ CAUSE = Cause(
         "crash-loop", "not-ready", "felix-not-ready", "log-errors", "restarts", "killed-by-liveness", "sandbox-failed",
         "traffic-dead", "controllers-failing", "start-terminated",
     ),
-    signs=(REJECT, RESTORE, PARSE, REQUIRED, NONE, REPLACED, UNREADABLE),
+    signs=(REJECT, RESTORE, PARSE, REQUIRED, NONE, REPLACED, UNREADABLE, MARKS),
     look=Seen,
-    rules=(accepted_now, rejects_too_early, not_accepted, unreadable, replaced),
+    rules=(accepted_now, rejects_too_early, not_accepted, too_few_marks, unreadable, replaced),
     fix=fix,
 )  # fmt: skip

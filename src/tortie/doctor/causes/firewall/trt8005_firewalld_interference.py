@@ -23,7 +23,7 @@ FORWARD: Final = ("filter_FORWARD", "filter_FWD")
 # Chains that firewalld makes where it writes iptables' rules.
 _OWN_CHAINS: Final = ("FORWARD_direct", "FORWARD_IN_ZONES", "FORWARD_OUT_ZONES", "FWDI_", "FWDO_")
 _ZONE: Final = r"^(?P<zone>drop|public|block|external|work|home|internal|dmz)(?:\s*\([a-z, ]+\))?\s*$"
-_ASKED: Final = ("is-active firewalld", "firewall-cmd --state")
+_ASKED: Final = ("firewall-cmd --state",)
 
 
 class Seen:

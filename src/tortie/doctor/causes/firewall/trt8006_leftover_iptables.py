@@ -40,6 +40,7 @@ _BLANKET: Final = (
 )
 IPTABLES: Final = Culprit("program", "iptables")
 _SERVICES: Final = ("firewalld", "ufw")  # who makes such rules on purpose, as long as they run
+_KEEPERS: Final = ("iptables", "ip6tables", "nftables", "netfilter-persistent")
 _CHAINS_SHOWN: Final = 3
 
 
@@ -68,7 +69,8 @@ class Seen:
         units = {unit.name.removesuffix(".service"): unit.active for unit in self.picture.of(Unit)}
         off = [units[name] for name in _SERVICES if name in units]
         dead = bool(off) and all(state in ("inactive", "failed", "not-found") for state in off)
-        return closing_rules(self.picture) if dead else []
+        kept = any(units.get(name) == "active" for name in _KEEPERS)  # loaded at every start: nobody left them behind
+        return closing_rules(self.picture) if dead and not kept else []
 
     @property
     def drop(self) -> Hit | None:

@@ -13,6 +13,7 @@ from tortie.doctor.causes.kernel.trt7012_felix_encap_disabled import NO_DEVICE
 from tortie.doctor.causes.kernel.whose_node import node_of
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.underlay.traffic_evidence import Row, rows, unquoted
+from tortie.doctor.picture.facts import Interface
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Sign
 
@@ -72,6 +73,14 @@ class Seen:
 def peers_listed(seen: Seen) -> Finding | None:
     shake = seen.picture.hit(HANDSHAKE)
     return ruled_out((shake,)) if shake else None
+
+
+def there(seen: Seen) -> Finding | None:
+    """The device or the module is shown: what is not supported is something else."""
+    links = [link for link in seen.picture.of(Interface) if link.name.startswith(DEVICE)]
+    modules = list(rows(seen.picture, r"^wireguard\s+\d+\s+\d+", "lsmod"))
+    shown = [*links[:1], *modules[:1]]
+    return ruled_out(shown) if shown and not seen.weaker else None
 
 
 def switched_off(seen: Seen) -> Finding | None:
@@ -134,6 +143,6 @@ CAUSE = Cause(
         NO_MODULE_BUSYBOX, NO_DEVICE,
     ),
     look=Seen,
-    rules=(peers_listed, switched_off, not_there, only_enabled),
+    rules=(peers_listed, there, switched_off, not_there, only_enabled),
     fix=fix,
 )  # fmt: skip

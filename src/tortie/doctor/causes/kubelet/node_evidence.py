@@ -180,6 +180,10 @@ def answers(picture: Picture, *names: str) -> tuple[bool | None, list[Place]]:
     pings = [ping for ping in picture.of(Ping) if ping.address.lower() in wanted]
     ports = [test for test in picture.of(PortTest) if test.address.lower() in wanted]
     alive = [p.place for p in pings if p.ok] + [t.place for t in ports if t.result.startswith(REACHED)]
+    # Who types commands on a host has reached it.
+    alive += [
+        one.place(0) for one in picture.exhibits if one.command_lines and one.lines and one.host.lower() in wanted
+    ]
     if alive:
         return True, alive[:1]
     # A port that is silent may be filtered; SSH on a node hardly is.

@@ -8,6 +8,7 @@ from typing import Final
 
 from tortie.doctor.causes.nodes.bgp_addresses import inner_link
 from tortie.doctor.causes.nodes.bgp_evidence import missing_peers, node_called, remembered, same_host, unknown_connects
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import FilterRule, Interface, Setting
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Place
@@ -21,6 +22,12 @@ _PLAIN: Final = ("--random-fully", "--random", "--persistent", "random-fully", "
 _LINK: Final = ("-o", "oifname", "oif")
 _FROM: Final = ("-s", "saddr")
 _TO: Final = ("-d", "daddr")
+
+
+# A packet to BIRD, as tcpdump prints it; people also put one into a sentence.
+_CALL: Final = lazily(
+    r"\bIP (?P<source>(?:\d{1,3}\.){3}\d{1,3})\.(?P<port>\d{1,5}) > (?P<target>(?:\d{1,3}\.){3}\d{1,3})\.179: "
+)
 
 
 class Translation(NamedTuple):
@@ -146,3 +153,28 @@ def _link_there(picture: Picture, address: str, rule: Translation) -> Interface 
         return link if same_host(link.host, rule.host) else None
     nodes = {*picture.internal_ips().values(), *(one.address for one in picture.registered())}
     return link if any(one.partition("/")[0] in nodes for one in link.addresses) else None
+
+
+class Rewritten(NamedTuple):
+    """One connection to BIRD that was seen with two sources: a node's address, and a stranger's."""
+
+    node: str  # the address of the node that called
+    stranger: str
+    places: tuple[Place, ...]
+
+
+@remembered
+def rewritten_calls(picture: Picture) -> list[Rewritten]:
+    """By captures at two points of the way: who translates in between need not be a node."""
+    nodes = {*picture.internal_ips().values(), *(one.address for one in picture.registered())}
+    calls: dict[tuple[str, str], dict[str, Place]] = {}
+    for exhibit in picture.exhibits:
+        for index, line in enumerate(exhibit.lines):
+            for call in _CALL.finditer(line) if ".179: " in line else ():
+                calls.setdefault((call["port"], call["target"]), {}).setdefault(call["source"], exhibit.place(index))
+    return [
+        Rewritten(node, stranger, (sources[node], sources[stranger]))
+        for sources in calls.values()
+        for node in sources if node in nodes
+        for stranger in sources if stranger not in nodes
+    ]  # fmt: skip

@@ -35,7 +35,8 @@ class Seen:
     def __init__(self, picture: Picture) -> None:
         self.picture = picture
         self.recorded = picture.calico_nodes()
-        self.known = list(picture.nodes_now()) or [pod.node for pod in picture.agents() if pod.node]
+        pods = picture.agents() or picture.pods_now()
+        self.known = list(picture.nodes_now()) or list(dict.fromkeys(pod.node for pod in pods if pod.node))
         self.lookups = picture.hits(NO_NODE)
         self.cni = by_cni(picture)
         self.agent = by_agent(picture)
@@ -59,12 +60,17 @@ class Seen:
     def _differs(self, call: Called) -> bool:
         """The name is not the one that Kubernetes or calico-node has for the same host."""
         if call.name.lower() in (name.lower() for name in self.known):
-            return False
+            return self._is_anothers(call)
         names = [*self.known, *(other.name for other in self.agent), *self.recorded]
         if any(name != call.name and same_host(name, call.name) for name in names):
             return True
         of_a_node = bool(call.host) and any(same_host(call.host, name) for name in names)
         return of_a_node and not same_host(call.host, call.name)
+
+    def _is_anothers(self, call: Called) -> bool:
+        """A configuration that was copied from one node to another has the first one's name."""
+        there = [name for name in self.known if call.host and same_host(call.host, name)]
+        return call.by == "cni" and bool(there) and not same_host(call.host, call.name)
 
     @cached_property
     def names(self) -> tuple[str, str]:

@@ -23,7 +23,7 @@ from tortie.doctor.causes.nodes.bgp_evidence import (
     settled,
     unknown_connects,
 )
-from tortie.doctor.causes.nodes.bgp_nat import translated_calls
+from tortie.doctor.causes.nodes.bgp_nat import rewritten_calls, translated_calls
 from tortie.doctor.causes.nodes.peer_labels import drift, lost
 from tortie.doctor.causes.nodes.router_ids import IDENTIFIER, ROUTER_ID, router_ids
 from tortie.doctor.picture.facts import Session, Setting
@@ -55,6 +55,11 @@ class Seen:
     @cached_property
     def external(self) -> list[Session]:
         return [session for session in self.down if is_external(session)]
+
+    @property
+    def mesh_down(self) -> list[Session]:
+        """Sessions between nodes, none of which anybody configured."""
+        return [session for session in self.down if not is_external(session) and not self.defined]
 
     @property
     def names(self) -> list[str]:
@@ -113,6 +118,9 @@ def no_peer_left(seen: Seen) -> Finding | None:
 def made_by_nat(seen: Seen) -> Finding | None:
     """A host's own rule makes the address that calls."""
     calls = [call for call in translated_calls(seen.picture) if call.certain]
+    seen_twice = rewritten_calls(seen.picture)
+    if seen_twice:
+        return ruled_out(seen_twice[0].places)
     return ruled_out((calls[0].translation, calls[0].hit)) if calls else None
 
 
@@ -125,7 +133,7 @@ def unknown_speaker(seen: Seen) -> Finding | None:
     # Without the nodes' addresses the unknown one may be a node's, and then it is another fault.
     told = seen.off or picture.commands("bgppeer")
     strength = STRONG if len(picture.internal_ips()) > 1 else LIKELY if told else POSSIBLE
-    if translated_calls(picture) and not seen.external:
+    if not seen.external and (translated_calls(picture) or seen.mesh_down):
         strength = POSSIBLE  # rather a node behind a translation
     who = culprits(named("peer", *strangers), BGP_PEER, named("node", node))
     return found(strength, who, seen.unknown[:3], strangers=few(strangers), stranger=strangers[0], node=node)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, Cause, Do, Finding, do, found, ruled_out
+from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import culprits, named
 from tortie.doctor.causes.nodes.bgp_evidence import (
     SHARED_SIGNS,
@@ -16,7 +16,7 @@ from tortie.doctor.causes.nodes.bgp_evidence import (
     settled,
     unknown_connects,
 )
-from tortie.doctor.causes.nodes.bgp_nat import translated_calls, translations
+from tortie.doctor.causes.nodes.bgp_nat import rewritten_calls, translated_calls, translations
 from tortie.doctor.picture.picture import Picture
 
 
@@ -26,9 +26,22 @@ class Seen:
     def __init__(self, picture: Picture) -> None:
         self.picture = picture
         self.calls = [] if settled(picture) else translated_calls(picture)
+        self.rewritten = [] if settled(picture) else rewritten_calls(picture)
         self.missing = missing_peers(picture)
         # A configured router that is down may be the stranger itself.
         self.routers = [session for session in picture.sessions_down() if is_external(session)]
+
+
+def seen_on_the_way(seen: Seen) -> Finding | None:
+    if not seen.rewritten:
+        return None
+    first, picture = seen.rewritten[0], seen.picture
+    called = [hit for hit in unknown_connects(picture) if hit.value("ip") == first.stranger]
+    who = culprits(named("address", first.stranger), named("node", picture.owner_of(first.node)))
+    return found(
+        PROVEN if called or seen.missing else STRONG, who, (*first.places, *called[:1], *seen.missing[:1]),
+        stranger=first.stranger, sender=first.node,
+    )  # fmt: skip
 
 
 def translated(seen: Seen) -> Finding | None:
@@ -78,6 +91,6 @@ CAUSE = Cause(
     explains=("bgp-down", "bird-not-ready", "not-ready", "traffic-dead"),
     signs=SHARED_SIGNS,
     look=Seen,
-    rules=(translated, not_translated, established),
+    rules=(seen_on_the_way, translated, not_translated, established),
     fix=fix,
 )

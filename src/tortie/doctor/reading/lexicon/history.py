@@ -191,10 +191,16 @@ RULES: Final = (
     ),
     Rule(
         "asks-if-normal",
-        "?|？|normal|wrong|problem|正常",
-        r"is (?:this|that|it) (?:normal|ok|expected|a problem|bad|fine|harmless)|(?:anything|"
-        r"something) wrong (?:with|here)|should (?:i|we) (?:worry|be worried|care)|"
-        r"is there anything wrong|(?:正常吗|有问题吗|要紧吗|有影响吗|需要处理吗|是不是正常|算正常)",
+        "?|？|normal|wrong|problem|ignore|正常|有没有|要不要|需不需|是否",
+        r"(?:is|are) (?:this|that|it|these|those|they) (?:\w+ )?(?:normal|ok|expected|a problem|bad|fine|harmless|"
+        r"safe|cosmetic|noise|intended)|(?:anything|something) wrong (?:with|here)|"
+        r"should (?:i|we) (?:worry|be (?:worried|concerned)|care|roll back|reinstall|do something|be afraid)|"
+        r"is there anything wrong|(?:can|may|could|should) (?:i|we|this|these|it|they) (?:be )?(?:safely )?ignored?|"
+        r"safe to ignore|do (?:i|we) (?:need|have) to (?:worry|care|act|fix|do|reinstall|`|kubeadm)|"
+        r"did (?:i|we) (?:break|miss)|\b(?:cosmetic|harmless|expected noise)\b≈or\b|"
+        r"(?:正常吗|有问题吗|要紧吗|有影响吗|(?:需要|要|用)(?:处理|整改|关注|重装|管)吗|是不是(?:正常|误报)|算正常|是否正常|"
+        r"有没有(?:问题|影响|异常|遗漏)|(?:要不要|需不需要|是否需要)(?:管|处理|整改|重装|关注|紧)|(?:可以|能)(?:不管|忽略)吗|"
+        r"没问题吧|能不能忽略|不影响吧)",
         False,
     ),
     Rule(

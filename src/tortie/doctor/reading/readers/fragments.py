@@ -140,8 +140,15 @@ def _pool(exhibit: Exhibit, index: int, cidr: str, name: str) -> Pool:
     size, disabled = near.get("blockSize", ""), near.get("disabled", "")
     return Pool(
         exhibit.place(index), name, cidr, int(size) if size.isdecimal() else None, near.get("ipipMode", ""),
-        near.get("vxlanMode", ""), disabled == "true" if disabled else None, near.get("nodeSelector", ""),
+        near.get("vxlanMode", ""), disabled == "true" if disabled else None, near.get("nodeSelector", ""), _nat(near),
     )  # fmt: skip
+
+
+def _nat(near: dict[str, str]) -> bool | None:
+    """The API leaves out what is false: the field would stand between these two."""
+    if value := near.get("natOutgoing", ""):
+        return value == "true"
+    return False if "ipipMode" in near and "nodeSelector" in near else None
 
 
 def _variable(exhibit: Exhibit, index: int, stop: int, owner: str) -> Iterator[Fact]:

@@ -161,7 +161,7 @@ def _pool(body: dict[str, object], where: Where) -> Iterator[Fact]:
     yield Pool(
         where.of(body), name_of(body), text(get(spec, "cidr")), number(text(get(spec, "blockSize"))),
         text(get(spec, "ipipMode")), text(get(spec, "vxlanMode")), disabled if isinstance(disabled, bool) else None,
-        text(get(spec, "nodeSelector")), nat if isinstance(nat, bool) else None,
+        text(get(spec, "nodeSelector")), nat if isinstance(nat, bool) else None if nat else False,
     )  # fmt: skip
     yield from resource_settings.settings("IPPool", body, where)
 

@@ -23,7 +23,7 @@ from tortie.doctor.reading.readers import fragments, jsonpath
 from tortie.doctor.reading.readers.bounds import bounded
 from tortie.doctor.reading.readers.documents import is_document
 from tortie.doctor.reading.readers.limits import limited
-from tortie.doctor.reading.readers.versions import said_versions, versions
+from tortie.doctor.reading.readers.versions import listed_versions, said_versions, versions
 
 _FIELDS: Final = frozenset({name for names in fragments.KNOWN.values() for name in names})
 _FRAGMENT: Final = lazily(
@@ -75,6 +75,8 @@ def read(exhibit: Exhibit) -> Iterator[Fact]:
     yield from versions(exhibit, text, held.line)
     if exhibit.prose:
         yield from said_versions(exhibit, text, held.line)
+    else:
+        yield from listed_versions(exhibit)
     if exhibit.command:
         yield from _commanded(exhibit)
     if "limits" in text and not is_document(text):

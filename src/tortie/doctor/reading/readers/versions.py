@@ -38,7 +38,7 @@ _LINES: Final = (
 )  # fmt: skip
 
 
-_NUMBERED: Final = r"[ \t]*(?:版本|version|release|集群|cluster)?[ \t:：是为=(（@/-]*[vV]?"
+_NUMBERED: Final = r"[ \t]*(?:版本|version|release|集群|cluster)?[ \t:：是为=(（@/*`-]*[vV]?"
 # What a person says to run. A bare v3.24.1 is Calico's unless it follows the name of another program with such numbers.
 _SAID: Final = (
     ("calico", r"\bcalico(?:[/-]node)?" + _NUMBERED + r"(3\.\d{1,2}(?:\.\d{1,2})?)(?![\d.]*\d)"),
@@ -54,6 +54,23 @@ _NOT_THIS: Final = (
     r"previous(?:ly)?|used to (?:run|be)|before|another cluster|other cluster\w*|old cluster|downgrad\w+(?: to)?|"
     r"rolled back to|instead of|from|tried|older?|从|旧|试过|试了|换了)[^,，。.;；\n]{0,14}$"
 )
+
+
+# "* Calico version v3.24.1": a list of what somebody runs, as forms for issues ask for it.
+_LISTED: Final = (
+    r"^\s{0,4}(?:[-*•+]\s{1,3})?[*_`]{0,2}(?:calico|kubernetes|k8s|cni|network|orchestrator|environment|versions?)\b"
+)
+_MOST_LISTED: Final = 60
+_LONGEST_LISTED: Final = 160
+
+
+def listed_versions(exhibit: Exhibit) -> Iterator[Fact]:
+    """The same in lines that are no sentences."""
+    if exhibit.command or len(exhibit.lines) > _MOST_LISTED:
+        return
+    for index, line in enumerate(exhibit.lines):
+        if len(line) <= _LONGEST_LISTED and _compiled(_LISTED).match(line.lower()):
+            yield from said_versions(exhibit, line, lambda _, at=index: at)  # type: ignore[misc]
 
 
 def said_versions(exhibit: Exhibit, text: str, line_of: Callable[[int], int]) -> Iterator[Fact]:
