@@ -9,13 +9,14 @@ from tortie.doctor.causes.shared import STARTED
 from tortie.doctor.diagnosis import Area
 from tortie.doctor.judgement.standing import Standing, live, ready, without_bgp
 from tortie.doctor.judgement.tallies import tally
-from tortie.doctor.picture.facts import Ping, PoolUse, PortTest, Setting
+from tortie.doctor.picture.facts import Ping, PoolUse, PortTest, Setting, Workload
 from tortie.doctor.picture.picture import Picture, is_agent
 from tortie.doctor.words import Words
 
 # Ready pods of one kind may all be cut off from each other: one area alone proves nothing.
 LEAST: Final = 2
 WIDE: Final = 3
+_ON_THE_NETWORK: Final = ("calico-kube-controllers", "coredns")  # Deployments whose pods need it
 _API_PORTS: Final = (443, 6443, 16443, 8443)
 
 
@@ -58,11 +59,15 @@ def _pods(picture: Picture, _: Standing) -> bool:
     """Other pods than the agents, which need the network that the agents make."""
     others = [pod for pod in live(picture.pods_now()) if not is_agent(pod.name) and pod.containers is not None]
     counted = tally(picture, "pods")
-    return any(ready(pod) for pod in others) or (counted is not None and not counted.unwell)
+    loads = [load for load in picture.of(Workload) if load.name in _ON_THE_NETWORK and load.desired]
+    deployed = bool(loads) and all(load.ready == load.desired for load in loads)
+    return any(ready(pod) for pod in others) or deployed or (counted is not None and not counted.unwell)
 
 
-def _traffic(picture: Picture, _: Standing) -> bool:
-    passed = any(test.result == "open" or test.result.startswith("http-2") for test in picture.of(PortTest))
+def _traffic(picture: Picture, now: Standing) -> bool:
+    passed = "traffic" in now.told or any(
+        test.result == "open" or test.result.startswith("http-2") for test in picture.of(PortTest)
+    )
     return passed or any(ping.ok for ping in picture.of(Ping))
 
 

@@ -21,7 +21,8 @@ from tortie.doctor.reading.readers.statements import Sentence, sentences
 from tortie.doctor.reading.readers.statements import said as stated
 
 _PAST_TENSE: Final = lazily(
-    r"\b(?:could(?: not|n't)|did(?: not|n't)|was|were|went|failed|lost|had|timed out|kept)\b", re.IGNORECASE
+    r"\b(?:could(?: not|n't)|did(?: not|n't)|was|were|went|failed|lost|had|timed out|kept|looked|seemed)\b",
+    re.IGNORECASE,
 )
 _PRESENT: Final = lazily(
     r"\b(?:can ?not|can't|do(?:es)?(?: not|n't)|is|are|has|have|fails?|times? out|keeps?|gets?|hangs?|now|today|still|"
@@ -50,15 +51,19 @@ _WORDS: Final = lazily(
 
 
 def standing_complaints(picture: Picture) -> list[Statement]:
-    """What people say to be broken, without what its author has taken back."""
-    return [one for one in picture.said("suffers") if not _repaired(one, picture) and not _denied(one, picture)]
+    """What people say to be broken, without what its author has taken back; or that they look for a cause at all."""
+    complaints = picture.said("suffers")
+    if not complaints and not picture.said("says-well", "mended", "asks-if-normal", "traffic-well"):
+        complaints = picture.said("seeks-help")
+    return [one for one in complaints if not _repaired(one, picture) and not _denied(one, picture)]
 
 
 def is_over(complaint: Statement, picture: Picture) -> bool:
     """Told in the past tense, and behind it that all is well or mended; for a cluster that is shown to be so."""
     if not of_the_past(complaint.text) and not _in_the_past_tense(complaint.text):
         return False
-    mended, well = _later(complaint, picture.said("mended")), _later(complaint, picture.said("says-well"))
+    mended = _later(complaint, picture.said("mended"))
+    well = _later(complaint, picture.said("says-well", "asks-if-normal"))
     return bool(well) or (bool(mended) and not _is_back(mended[0], {one.text for one in mended}, picture))
 
 

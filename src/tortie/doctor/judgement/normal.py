@@ -27,6 +27,10 @@ _CLAUSE: Final = lazily(r"(?<=[,，;；:：。、()（）])|\band\b|\bbut\b")
 _NEVER: Final = lazily(r"(?!)")
 _GATEWAY: Final = "169.254.1.1"
 _HEALTH: Final = 9099
+_METRICS: Final = (9091, 9092, 9093, 9094)
+_METRICS_ON: Final = ("prometheusMetricsEnabled", "FELIX_PROMETHEUSMETRICSENABLED", "TYPHA_PROMETHEUSMETRICSENABLED")
+_LOCAL: Final = "externalTrafficPolicy: Local"
+_NODE_PORTS: Final = (30000, 32767)
 
 
 class Normal:
@@ -90,6 +94,22 @@ def _health_from_outside(picture: Picture) -> list[Place]:
     tests = [test for test in picture.of(PortTest) if test.port == _HEALTH]
     local = [test for test in tests if test.address in ("127.0.0.1", "localhost") and test.result[:6] == "http-2"]
     return [test.place for test in tests if test.result == "refused" and test not in local] if local else []
+
+
+def _metrics_off(picture: Picture) -> list[Place]:
+    """Nobody switched them on, and everybody is refused."""
+    on = any(one.value.lower() == "true" for name in _METRICS_ON for one in picture.settings(name))
+    tests = [test for test in picture.of(PortTest) if test.port in _METRICS]
+    refused = [test.place for test in tests if test.result == "refused"]
+    return refused if refused and len(refused) == len(tests) and not on else []
+
+
+def _without_endpoint(picture: Picture) -> list[Place]:
+    """A port of all nodes that answers on some, where its service is for local endpoints only."""
+    local = any(_LOCAL in line for exhibit in picture.exhibits for line in exhibit.lines)
+    tests = [test for test in picture.of(PortTest) if _NODE_PORTS[0] <= (test.port or 0) <= _NODE_PORTS[1]]
+    passed = {test.port for test in tests if test.result == "open" or test.result[:6] == "http-2"}
+    return [test.place for test in tests if local and test.port in passed and test.result in ("timeout", "closed")]
 
 
 def _only_late_packets(picture: Picture) -> bool:
@@ -202,7 +222,7 @@ _ENTRIES: Final = (
         "without-btf",
         needles=("Retrying without BTF",),
         seen=lazily(r"Retrying without BTF"),
-        about=lazily(r"\bbtf\b|libbpf", re.IGNORECASE),
+        about=lazily(r"\bbtf\b|libbpf|map creation|\bmap\b", re.IGNORECASE),
     ),
     Normal(
         "nameserver-limit",
@@ -236,6 +256,31 @@ _ENTRIES: Final = (
         covers=lazily(r"\[UFW BLOCK\] .* (?:RST|FIN) "),
         about=lazily(r"\bufw|blocked|packets", re.IGNORECASE),
         applies=_only_late_packets,
+    ),
+    Normal(
+        "metrics-off",
+        fails=_metrics_off,
+        about=lazily(r"9091|9092|metrics|targets?|scrape|monitor|prometheus|监控|指标", re.IGNORECASE),
+    ),
+    Normal(
+        "local-endpoints",
+        needles=("externalTrafficPolicy: Local", "has no local endpoints"),
+        seen=lazily(r"externalTrafficPolicy: Local|has no local endpoints"),
+        fails=_without_endpoint,
+        about=lazily(r"node ?port|only (?:on )?one node|every node|部分节点|一个节点", re.IGNORECASE),
+    ),
+    Normal(
+        "dummy-links",
+        needles=("nodelocaldns", "kube-ipvs0"),
+        seen=lazily(r"(?:nodelocaldns|kube-ipvs0)\b.*\bDOWN\b"),
+        about=lazily(r"169\.254\.|\bdown\b|nodelocaldns|kube-ipvs0|nameserver|link", re.IGNORECASE),
+    ),
+    Normal(
+        "openapi-models",
+        needles=("error building openapi models",),
+        seen=lazily(r"error building openapi models"),
+        covers=lazily(r"error building openapi models|\$root\.definitions\..*has invalid property"),
+        about=lazily(r"openapi|anyof", re.IGNORECASE),
     ),
     Normal(
         "unknown-frames",

@@ -42,7 +42,7 @@ class Standing(NamedTuple):
     nodes_shown: bool
     nodes_ready: bool
     checked: tuple[Checked, ...]
-    told: frozenset[str] = frozenset()  # agents, nodes, sessions that were not shown, and are said to be well
+    told: frozenset[str] = frozenset()  # agents, nodes, sessions, traffic that were not shown, and are said to be well
 
     @property
     def well(self) -> bool:
@@ -124,7 +124,7 @@ def standing(picture: Picture) -> Standing:
     return Standing(
         shown["agents"], agents_well, shown["sessions"], bool(sessions) and not down,
         shown["nodes"], shown["nodes"] and not unready and uncounted, tuple(checked),
-        frozenset(area for area in shown if not shown[area] and _told(picture, area)),
+        frozenset(area for area in (*shown, "traffic") if not shown.get(area) and _told(picture, area)),
     )  # fmt: skip
 
 

@@ -85,6 +85,8 @@ _SMALL: Final = word_set(
     "where if into onto up down out over under again now never always just even both between i'm i've it's we've "
     "nothing something anything everything nobody please thanks hello hi"
 )
+# A whole sentence of plain words, however short.
+_SENTENCE = lazily(r"[A-Z][a-z]{1,20}(?: [A-Za-z][a-z'’-]{0,20},?){2,30}[.!]$")
 _PERSON: Final = word_set("i we my our us you your please thanks i'm i've we've we're hello hi help anyone somebody")
 # What tools say on a Chinese system; not a person's words.
 _TRANSLATED = lazily(
@@ -144,6 +146,8 @@ def speaks(line: str) -> bool:
         return False
     if _FIELD.match(text) or _KEY_VALUE.match(text):
         return False
+    if _SENTENCE.match(text.rstrip()):
+        return True
     ended = text.rstrip().endswith((".", "?", "!", ":"))
     return (
         small >= 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from tests.support.doctor import picture
+from tests.unit.doctor.judgement.sentences import COMPLAINTS, NO_COMPLAINTS
 
 from tortie.doctor.diagnosis import Diagnosis
 from tortie.doctor.judgement.judge import judge
@@ -58,103 +59,6 @@ SICK = {
     ),
     "outside of the pools": "$ kubectl get ippools -o jsonpath='{.items[*].spec.cidr}'\n192.168.0.0/16\n",
 }  # fmt: skip
-COMPLAINTS = (
-    "Pods on hm-1 cannot be reached from outside since this morning.",
-    "new pods cannot talk to coredns, lookups time out.",
-    "We see about 30% packet loss between pods of the two nodes.",
-    "The migration does not proceed since 9 days.",
-    "Our application gets connection resets when it talks to the database.",
-    "NodePort 30080 only works on hm-2.",
-    "Egress traffic from pods is dropped.",
-    "LoadBalancer addresses are not advertised to our routers.",
-    "从 hm-1 上的 pod 访问外网时通时不通，节点本身没问题。",
-    "所有 pod 都 Running，但是业务访问数据库经常超时。",
-    "服务访问很慢，偶发 502，请帮忙看下。",
-    "新建的 pod 拿到了地址，但是连不上 coredns。",
-    "Uploads from one namespace are awfully slow.",
-    "iperf3 between two pods reaches only 90 Mbit/s.",
-    "Latency jumps to two seconds now and then.",
-    "All of our DNS lookups take 5 seconds.",
-    "跨节点下载慢得离谱，同节点没问题。",
-    "带宽上不去，宿主机之间是满的。",
-    "网络抖动比较厉害。",
-    "支付接口偶发超时。",
-    "We restarted the agents, no change.",
-    "重启过 calico-node 也没用。",
-    "I do not think it is fine.",
-    "Something is wrong with egress.",
-    # Of another day, but not said to be over.
-    "昨天升级之后 pod 之间 ping 不通",
-    "After the release last night pods time out when they talk to redis.",
-    # Mended, and broken again or elsewhere.
-    "Last week pods could not start. We fixed it. Today it is back.",
-    "前天三台机器连不上，已经恢复。今天又不行了。",
-    "Last week we fixed DNS, since then pods time out.",
-    "上周修复了 DNS，之后 pod 访问数据库超时",
-    "Pods cannot reach each other. That was fixed last year. Everything works fine on my side.",
-    # Said by others, and not denied, or seen by the author, too.
-    'Somebody in the chat said "the network is down".',
-    'A customer reports "requests time out". I see timeouts, too, though everything looks fine.',
-    "客户反馈“访问超时”，我这边访问也超时，不过节点都正常。",
-    "A customer reports that requests time out. The cluster looks healthy to me.",
-    # In everyday words, and in questions that suppose it.
-    "Since Monday our shop is a lottery: every third click ends in a white screen.",
-    "从今早起前端页面转圈圈，刷新几次才出来，麻烦看下网络是不是有毛病。",
-    "Everything is green in kubectl, of course, and yet nobody can log in.",
-    "kubectl 看着全绿，但是就是登不上去。",
-    "About half of the requests never come back.",
-    "大概一半的请求没有返回。",
-    "Pods on hm-1 answer, those on hm-2 don't.",
-    "客户投诉视频会议马赛克严重。",
-    "Subject: egress broken",
-    "Pods on hm-1 cannot reach hm-2, what can I do?",
-    "Why can pods not reach each other?",
-    "pod 访问不了外网，怎么办？",
-    "为什么业务访问总是超时？",
-    "BGP to the router flaps every ten minutes on some nodes.",
-    "7 of the nodes lose one of the sessions again and again, pods on them have short outages.",
-    # Not as it should be.
-    "NetworkPolicy does not work as expected.",
-    "Requests from other namespaces time out, which is not as intended.",
-    "跨节点的 pod 都不通，不符合预期。",
-    "约 10% 丢包。",
-    # Over, and there again.
-    "13:31 all peers time out. 13:52 fixed. 14:40 it is back, pods time out again.",
-    # Of another cluster than the one that is shown.
-    "生产集群 pod 之间访问不通，下面是测试环境的输出，测试环境是好的，供对比：",
-)
-NO_COMPLAINTS = (
-    "Is this cluster OK? No problems so far, just checking.",
-    "no timeouts, no packet loss, nothing is stuck. Pre-upgrade check.",
-    "Yesterday pods could not reach each other; we fixed the firewall and now all works. Anything left to do?",
-    "巡检一下，业务正常，没有报错，请帮忙确认。",
-    "昨天跨节点不通，已经修复，现在正常了，请确认。",
-    "刚全部起来，重启次数好多，是不是还有问题啊",
-    "Last Tuesday pods could not start; the disk was full. We fixed it. Please check that nothing is left.",
-    "Pods could not reach each other after the reboot. That was fixed by opening a port. Everything works fine now.",
-    "上周三所有机器连不上，最后是交换机又自动升级了。贴一下修复后的状态，帮忙看看有没有遗漏。",
-    'Somebody in the chat said "the network is down". I think all is fine, see below.',
-    "客户反馈“访问超时”，我看了下集群都正常，没问题就关单了。",
-    "The network is not slow, latency is low, no packet loss. A routine check.",
-    "跳板机有点卡，请忽略。延迟不高，没有抖动，例行巡检。",
-    "The bastion is slow, never mind. A routine check.",
-    "Is anything stuck or slow here?",
-    "有没有问题？有没有卡住的？",
-    "All is green, but to be safe please have a look.",
-    "看着都正常，但还是想请大家确认一下。",
-    "The runbook says: if pods cannot reach each other, check port 179. We run this check each Monday.",
-    "The audit script reports “kubelet may fail to start”. Can we ignore that?",
-    "巡检脚本报“kubelet 存在启动失败风险”，请确认现在有没有问题，需不需要整改",
-    # What is meant to fail.
-    "A default-deny policy is in place: curl from another namespace times out as it should. Apps are fine.",
-    "跨租户访问，期望：不通",
-    # Timelines that are over, and counts of nothing.
-    "13:22 two nodes are unreachable, 13:52 ACL changed. The alert has not fired again. May I close?",
-    "- 14:11 calico-node 起不来\n- 14:50 业务确认恢复，共影响 35 分钟\n\n以下是复查：",
-    "Follow-up to yesterday's outage: is Calico to blame? Everything has been normal since then.",
-    "1000 个包 0% 丢包。",
-    "交换机上也查不到。",
-)
 
 
 def judged(text: str) -> Diagnosis:

@@ -42,6 +42,20 @@ NORMAL = {
     "$ kubectl exec web-7c9d -- curl -s -m3 -o /dev/null -w '%{http_code}\\n' http://api.default:8080\n200\n"
     "$ kubectl exec other-5f6b -- curl -s -m3 -o /dev/null -w '%{http_code}\\n' http://api.default:8080\n000\n"
     "command terminated with exit code 28\n",
+    "metrics-off": "I would like to scrape metrics, but all targets are down:\n\n"
+    "root@hm-1:~# curl http://127.0.0.1:9091/metrics\n"
+    "curl: (7) Failed to connect to 127.0.0.1 port 9091: Connection refused\n",
+    "local-endpoints": "The NodePort answers only on one node:\n\n"
+    "$ kubectl get svc web -o yaml | grep -i policy\n  externalTrafficPolicy: Local\n"
+    "$ curl -s -m4 -o /dev/null -w '%{http_code}\\n' http://10.3.9.11:30400/\n000\n"
+    "$ curl -s -m4 -o /dev/null -w '%{http_code}\\n' http://10.3.9.12:30400/\n200\n",
+    "dummy-links": "nameserver 169.254.25.10 looks to me like no address, and that link is down:\n\n"
+    "[root@hm-1 ~]# ip -br a\neth0             UP             10.3.9.11/24\n"
+    "nodelocaldns     DOWN           169.254.25.10/32\n",
+    "openapi-models": "kube-apiserver prints errors, can we ignore them?\n\n"
+    "E0429 23:58:42.340803       1 customresource_handler.go:652] error building openapi models for "
+    "networkpolicies.crd.projectcalico.org: ERROR $root.definitions.org.projectcalico.crd.v1.NetworkPolicy has invalid "
+    "property: anyOf\n",
     "late-packets": "In the ufw log I can see that packets of pods are being blocked:\n\n"
     "Jun  1 08:14:40 hm-1 kernel: [UFW BLOCK] IN=cali8a1d65c9f02 OUT=eno1 SRC=10.42.17.65 DST=10.3.9.9 LEN=40 "
     "PROTO=TCP SPT=8080 DPT=52318 WINDOW=0 RES=0x00 RST URGP=0\n",

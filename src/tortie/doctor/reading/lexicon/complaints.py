@@ -7,8 +7,8 @@ from typing import Final
 from tortie.doctor.reading.lexicon.rule import ANY_CHINESE, Rule
 
 _CANNOT = (
-    r"(?:can ?not|can't|could not|couldn't|unable to|no longer|never|won't|fails? to|failing to|do(?:es)? not|doesn't|"
-    r"don't|did not|didn't)"
+    r"(?:(?<!\bi )(?<!\bwe )(?:did not|didn't)|can ?not|can't|could not|couldn't|unable to|no longer|never|won't|"
+    r"fails? to|failing to|do(?:es)? not|doesn't|don't)"
 )
 
 RULES: Final = (
@@ -26,11 +26,11 @@ RULES: Final = (
         r"scheduled|resolved|routed|programmed|applied|enforced|installed|created|updated|accessible|available|"
         r"forwarded|fine|ok|okay|healthy|right|normal|well|stable)\b|(?:not|n't) (?:think|"
         r"believe) (?:\w+ ){0,4}(?:fine|ok|"
-        r"okay|well|healthy|normal)\b|\b(?:some)?thing(?:s| is|s are)? (?:\w+ )?(?:wrong|odd|off|fishy|broken)\b|"
+        r"okay|well|healthy|normal)\b|\b(?:some)?thing(?:s| is|s are)? (?:\w+ )?(?:wrong|off|broken)\b|"
         r"\b(?:it|this|that|problem|issue|trouble|error|outage|symptom)s? (?:is|are|"
         r"was|has come|have come|came|comes?) "
-        r"back\b(?! (?:to|up|on|in|after|again and works))|\b(?:happen|occur|appear)(?:s|ed)? again\b|"
-        r"\bre-?(?:occur|appear)(?:s|ed)\b|"
+        r"back\b(?! (?:to|up|on|in|after|again and works|and (?:everything|all|it works)))|"
+        r"\b(?:happen|occur|appear)(?:s|ed)? again\b|\bre-?(?:occur|appear)(?:s|ed)\b|"
         r"\bonly (?:works?|reachable|answers?|responds?)\b~\b(?:on|from|within|inside)\b",
         False,
     ),
@@ -44,8 +44,10 @@ RULES: Final = (
         r"\b(?:gets?|sees?|with|many|lots of) (?:\w+ )?(?:resets|drops|50[234]s?|disconnects)\b|"
         r"\bintermittent(?:ly)?\b|\b(?:very|too|extremely|really|so) slow\b|"
         r"\bslow(?:ed)? down\b|\b(?:extremely )?high latency\b|\bbad gateway\b|\bcan ?not be (?:\w+ed)\b|"
-        r"\boutages?\b|\bagain and again\b|\bcrash(?:es|ing|looping)\b|keeps? (?:on )?(?:re-?starting|crashing|"
-        r"failing|dying|dropping|losing)|\b(?:is|are|goes|went) (?:\w+ )?(?:down|dead|broken|offline|unreachable)\b|"
+        r"\boutages?\b|\bagain and again\b|\bcrash(?:es|ing|looping)\b|"
+        r"\brestart(?:s|ed|ing)? (?:frequently|often|constantly|repeatedly|randomly|periodically|all the time|"
+        r"many times|every)\b|keeps? (?:on )?(?:re-?starting|crashing|failing|dying|dropping|losing)|"
+        r"\b(?:is|are|goes|went) (?:\w+ )?(?:down|dead|broken|offline|unreachable)\b|"
         r"\blos(?:es?|t|ing) (?:all |one |some |most )?(?:of )?(?:their |"
         r"its |the )?(?:bgp )?(?:network|connectivity|connections?|routes?|sessions?|peers?)\b|"
         r"\b(?:lookups?|requests?|connections?|pods?|pings?|"
@@ -80,6 +82,42 @@ RULES: Final = (
         r"almost |nearly |roughly |up to |the first )?(?:\d+|a few|few|several|two|three|four|five|ten) ?"
         r"(?:m|s|min(?:ute)?s?|sec(?:ond)?s?)\b|(?:\d+|几|两|三|四|五|十) ?(?:多 ?|来 ?)?(?:分钟|秒)"
         r"(?:左右|之?内|里|时间)?[^，。；]{0,6}(?:没有?|无|丢)[^，。；]{0,6}(?:路由|网络)",
+        False,
+    ),
+    Rule(  # whatever it is: it breaks, ends, or is only there for some
+        "suffers",
+        "",
+        r"\b(?:resolution|lookups?|dns|network(?:ing)?|connections?|traffic|connectivity|routing|access|communication|"
+        r"transfers?|sessions?|peers?|links?|calls?|tunnels?|pods?) (?:\w+ ){0,4}(?:breaks?|broke|dies|died|drops?|"
+        r"go(?:es)? (?:up and )?down|(?:is|are|gets?|being) (?:\w+ )?(?:blocked|dropped|rejected|denied|refused|"
+        r"interrupted|cut off|truncated|corrupted))\b|"
+        r"\bstopped (?:get|receiv|work|respond|serv|accept|forward|rout|answer|sync|advertis|send|reach)|"
+        r"\blost (?:all )?(?:access|contact|connectivity|network)\b|"
+        r"\b(?:from|on|in|for) (?:some|certain|one|a few|half of)(?: of the| of our)? (?:\w+ )?only\b|"
+        r"\bsame ip(?: address(?:es)?)?\b~\b(?:as|twice|two)\b|"
+        r"\b(?:truncated|corrupt(?:ed)?|garbled)\b|"
+        r"\b(?:have|has|need|needs) to (?:restart|reboot|recreate|delete|kill)\b~\b(?:daily|every|each|again|to get|"
+        r"regularly|manually|otherwise|before)\b|"
+        r"\b(?:gets?|gives?|got|returns?|throws?|ends? (?:in|with)|answers? with|see|sees)\b~\b(?:deadline exceeded|"
+        r"i/o timeout|connection refused|no route to host|unexpected eof|timeouts?)\b",
+    ),
+    Rule(  # a person who is at a loss
+        "suffers",
+        "unable|fail|help|luck|avail|persist|remain|continu|exist|same|arriv|without|no metrics",
+        r"\b(?:are|end up|is|come up|stay|left) without (?:a |any )?(?:network|connectivity|internet|dns)\b|"
+        r"\bunable to (?!find|see|tell|say|explain|reproduce|understand|spot)|"
+        r"\bfails? (?:with|on|at|because|when|after|for)\b|"
+        r"\bnothing (?:\w+ )?helps?\b|\bno luck\b|\bto no avail\b|(?:did|does)(?:n't| not) help\b|"
+        r"\b(?:problem|issue|error|symptom|fault)s? (?:still )?(?:persists?|remains?|continues?|exists?)\b|"
+        r"\bsame (?:problem|issue|error|symptom|result)s? (?:here|again|as before|with|on|after)\b|"
+        r"\b(?:never|n't|not|no longer) arrives?\b",
+        False,
+    ),
+    Rule(
+        "suffers",
+        "超时|中断|解决|搞不定|依旧|无果|一样|没辙|没头绪",
+        r"超时|(?:会|被|经常|总是|频繁|传输|连接|业务|网络)中断|(?:没|未|没有|还没)(?:能)?解决|搞不定|(?:报错|问题|现象|情况)依旧|"
+        r"依旧(?:不|报错|如此)|无果|还是一样|没辙|没(?:有)?头绪",
         False,
     ),
 )

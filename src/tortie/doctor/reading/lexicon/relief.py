@@ -72,8 +72,8 @@ RULES: Final = (
         "agents-well",
         "calico|canal",
         r"\b(?:calico|canal)(?:[-/ ]node)?(?:'s)?(?: pods?| agents?| daemonset| ds)?(?: \w+){0,2}? ?"
-        r"(?:is|are|:|=|shows?|都|全部|均|也|的)?(?: all| both|都|全)? ?(?:是|为)? ?"
-        r"(?:([1-9]\d*)/\1(?!\d)|(?<!not )\brunning\b|(?<!not )\bready\b|\bhealthy|\bgreen|正常|就绪)",
+        r"(?: ?(?:is|are|:|=|->|→|`|shows?|都|全部|均|也|的))*(?: all| both|都|全)? ?(?:是|为)? ?"
+        r"(?:([1-9]\d*)(?:/| of | )\1(?!\d)|(?<!not )\brunning\b|(?<!not )\bready\b|\bhealthy|\bgreen|正常|就绪)",
     ),
     Rule(
         "agents-well",
@@ -97,5 +97,28 @@ RULES: Final = (
         r"(?:up|established)\b|\bbgp (?:is |peers? |peering |sessions? |status )?(?:are |is )?(?:all )?(?:up|"
         r"established|fine|ok)\b|"
         r"(?:bgp|邻居|会话|对等体)[^，。；]{0,8}(?:都|全部|全|均)?(?:是|为)? ?(?:established|up\b|正常)",
+    ),
+    Rule(
+        "traffic-well",
+        "pod|ping|curl|cross|dns|polic|跨节点|解析|互通|拨测|压测",
+        r"\bpods? (?:\w+ ){0,5}?(?:talk|reach|ping|see)s? (?:to |with )?(?:each other|one another|pods)\b|"
+        r"\bping(?:s|ed)?\b~(?:without loss|0% (?:packet )?loss|works|is fine|ok)\b|\bcurls?\b~(?:->|→|gives?|returns?|"
+        r"answers?|is)? ?200\b|\b(?:cross[- ]node|pod[- ]to[- ]pod|east-west|dns|policies)\b~(?:works?|ok|fine|"
+        r"enforced|pass(?:es|ed)?|green|without (?:any )?(?:loss|problem|error)s?)\b|"
+        r"(?:跨节点|互通|互访|拨测|压测)[^。；]{0,24}(?:正常|通的|都通|200|0% ?丢包|success|成功|没问题)|"
+        r"(?:dns|解析)[^，。；]{0,8}(?:都|也|均)?(?:正常|没问题|ok)",
+    ),
+    # A person who looks for a cause has a trouble, in whatever words it is told.
+    Rule(
+        "seeks-help",
+        "reason|cause|fix|solve|debug|wrong|ideas|help|suggest|hint|troubleshoot|原因|解决|排查|求助|怎么办|求解|指点",
+        r"\bwhat (?:\w+ )?(?:can|could|might|may|would|is) (?:be )?(?:the |a )?"
+        r"(?:reason|cause|culprit|problem|issue|wrong)|"
+        r"\bhow (?:can|do|could|should|to) (?:i |we )?(?:\w+ )?(?:fix|solve|debug|resolve|troubleshoot|repair)|"
+        r"\bany (?:ideas?|help|suggestions?|hints?|pointers?)\b|\bplease help\b|"
+        r"\bhelp (?:is |would be )?(?:appreciated|needed)\b|"
+        r"\bwhat (?:am i|are we|did i) (?:\w+ )?(?:doing wrong|missing)|"
+        r"什么原因|(?:怎么|如何|怎样)(?:解决|排查|处理|修复|定位)|求助|怎么办|求解|大佬.{0,4}指点",
+        False,
     ),
 )

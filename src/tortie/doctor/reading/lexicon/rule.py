@@ -27,8 +27,8 @@ _SENTENCE: Final = rf"[^.;!?]{{0,40}}?{_NOT_IN_A_WORD}"
 _PUNCTUATION: Final = str.maketrans("，。；！？", ",!;!?")
 # A word that may be there between two stretches says nothing, and takes the square of the work.
 _NOTHING_BETWEEN: Final = lazily(r"~\(\?:[^()]{1,200}\)\?~")
-# What is behind a word's end never begins inside of it.
-_ENDING: Final = lazily(r"(\\w|\[\\w[.-]{1,3}\])([*+])(?![+?])")
+# What is behind a word's end never begins inside of it; a word's own ending does.
+_ENDING: Final = lazily(r"(\\w|\[\\w[.-]{1,3}\])([*+])(?![+?a-z])")
 # A letter that stands for itself, not for a class like \S.
 _UPPER: Final = lazily(r"(?<!\\)([A-Z])")
 

@@ -23,7 +23,8 @@ negation is respected. The values of a statement are the hosts and addresses tha
 | nodes-network (values: prefixes such as `10.` or `192.168.110.`, or CIDRs), cloud (values: names), pods-cidr-overlap | where |
 | complains (something does not work), asks-if-normal | what the person wants |
 | suffers (something does not work now: neither asked, nor guessed, nor long ago) | what the person wants |
-| agents-well, nodes-well, sessions-well (said instead of shown) | state of the cluster |
+| agents-well, nodes-well, sessions-well, traffic-well (said instead of shown) | state of the cluster |
+| seeks-help (looks for the cause of something) | what the person wants |
 | mended (what was broken is repaired), says-well (in the person's own view all is in order) | what the person wants |
 """  # noqa: E501
 
@@ -80,12 +81,13 @@ _DESK = lazily(
 )
 _DESK_WORDS = ("slow", "lag", "busy", "load", "慢", "卡", "负载")  # one of them is in it
 _TURN = lazily(r"[,;] ?(?:but|however|yet)\b|，?但|不过")
-_CERTAIN = ("asks-if-normal", "complains", "firewalld-stop-helps", "says-well")  # said in questions and conditions, too
+# Said in questions and conditions, too.
+_CERTAIN = ("asks-if-normal", "seeks-help", "complains", "firewalld-stop-helps", "says-well")
 # States that a sentence may tell to be over: "last week swap was on, that is solved".
 _STATES = ("load-high", "swap-on", "disk-full", "clock-wrong", "runtime-broken", "kubelet-stopped", "network-dead",
            "cross-node-dead", "service-dead", "nodeport-dead", "pods-stuck", "network-lost-sometimes",
            "suffers")  # fmt: skip
-_ASKING = ("asks-if-normal", "complains")
+_ASKING = ("asks-if-normal", "seeks-help", "complains")
 _FROM_TO = lazily(
     r"v?(\d+(?:\.\d+){1,2})\s*(?:to|->|→|=>|升(?:级)?到|升级为|到|至|更新到)\s*v?(\d+(?:\.\d+){0,2})", re.IGNORECASE
 )
