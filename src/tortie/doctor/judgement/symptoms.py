@@ -13,7 +13,7 @@ from tortie.doctor.judgement.pods import ELSEWHERE, containers, elsewhere, few, 
 from tortie.doctor.judgement.quoting import condensed
 from tortie.doctor.judgement.standing import Standing
 from tortie.doctor.lazily import lazily
-from tortie.doctor.picture.facts import Condition, Event, LogLine, Setting
+from tortie.doctor.picture.facts import Condition, Event, LogLine, Ping, Setting
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Place
 from tortie.doctor.signs import Hit
@@ -48,6 +48,7 @@ def symptoms(picture: Picture, standing: Standing) -> list[Symptom]:
         *_logs(picture, standing),
         *_messages(picture, standing),
         *_members(picture),
+        *_trials(picture),
         *_said(picture),
     ]
 
@@ -177,7 +178,7 @@ def _logs(picture: Picture, standing: Standing) -> Iterator[Symptom]:
     dials = [hit for hit in picture.hits(DIAL_FAILED) if hit.value("port") in ("443", "6443")]
     if dials:
         failing = any(kind_of(pod) for pod in picture.pods_now() if "calico" in pod.name)
-        foreign = {line.place for line in picture.of(LogLine) if line.program not in OWN}
+        foreign = {line.place for line in picture.of(LogLine) if line.program not in OWN or _of_a_workload(line)}
         asked = any(hit.command.startswith("curl") or hit.place in foreign or _by_dns(hit) for hit in dials)
         over = standing.agents_well and not failing and not asked
         told = dials[-1].text
@@ -196,6 +197,11 @@ def _logs(picture: Picture, standing: Standing) -> Iterator[Symptom]:
         settled = all(is_settled(line, picture, standing) for line in worst[-3:])
         over = settled or Passing(picture, standing).is_history(line.place for line in worst)
         yield Symptom("log-errors", Words(told, told), (worst[-1].place,), current=not over)
+
+
+def _of_a_workload(line: LogLine) -> bool:
+    """Calico's programs end with another form of line; klog's own has no year."""
+    return line.level == "FATAL" and line.of_some_year is not None and not line.program
 
 
 def _by_dns(hit: Hit) -> bool:
@@ -234,6 +240,17 @@ def _members(picture: Picture) -> Iterator[Symptom]:
 
 def _in_the_past(place: Place, past: list[Place]) -> bool:
     return any(place.source == one.source and one.first <= place.first <= one.last for one in past)
+
+
+def _trials(picture: Picture) -> Iterator[Symptom]:
+    """A pod that gets no answer from any node: what a node answers to everybody."""
+    nodes = set(picture.internal_ips().values())
+    pings = [ping for ping in picture.of(Ping) if ping.pod and ping.address in nodes]
+    lost = [ping for ping in pings if not ping.ok]
+    if lost and len(lost) == len(pings):
+        told = ", ".join(dict.fromkeys(ping.address for ping in lost))
+        text = Words(f"pods get no answer from {told}", f"Pod ping 不通 {told}")
+        yield Symptom("traffic-dead", text, few(lost), tuple(ping.address for ping in lost))
 
 
 def _said(picture: Picture) -> Iterator[Symptom]:
