@@ -14,9 +14,17 @@ from functools import cached_property
 from typing import Final
 
 from tortie.doctor.diagnosis import Checked, Unexplained
+from tortie.doctor.judgement.meant_trials import (
+    announced,
+    denied_by_policy,
+    health_from_outside,
+    metrics_off,
+    service_addresses,
+    without_endpoint,
+)
 from tortie.doctor.judgement.standing import without_bgp
 from tortie.doctor.lazily import lazily
-from tortie.doctor.picture.facts import Ping, PortTest, Setting
+from tortie.doctor.picture.facts import Ping, Setting
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Place
 from tortie.doctor.reading.readers.statements import Sentence
@@ -26,11 +34,6 @@ from tortie.doctor.texts import sections
 _CLAUSE: Final = lazily(r"(?<=[,，;；:：。、()（）])|\band\b|\bbut\b")
 _NEVER: Final = lazily(r"(?!)")
 _GATEWAY: Final = "169.254.1.1"
-_HEALTH: Final = 9099
-_METRICS: Final = (9091, 9092, 9093, 9094)
-_METRICS_ON: Final = ("prometheusMetricsEnabled", "FELIX_PROMETHEUSMETRICSENABLED", "TYPHA_PROMETHEUSMETRICSENABLED")
-_LOCAL: Final = "externalTrafficPolicy: Local"
-_NODE_PORTS: Final = (30000, 32767)
 
 
 class Normal:
@@ -52,64 +55,12 @@ class Normal:
         self.covers, self.pings, self.fails, self.applies = covers, pings, fails, applies
 
 
-def _services(picture: Picture) -> set[str]:
-    """Addresses of services that are shown to answer, though not to ping."""
-    known = {one.value for one in picture.of(Setting) if one.scope == "service" and one.value not in ("", "None")}
-    answered = {test.address for test in picture.of(PortTest) if test.result == "open" or test.result[:6] == "http-2"}
-    return known & answered if answered & known else set()
-
-
 def _names_resolve(picture: Picture) -> bool:
     """A name was looked up in vain by nobody, not by CoreDNS either, and found by somebody."""
     if any("plugin/errors: 2 " in line and " HINFO: " not in line for one in picture.exhibits for line in one.lines):
         return False
     answers = [one.value for one in picture.of(Setting) if one.scope == "dns"]
     return bool(answers) and not any(one in ("timeout", "SERVFAIL", "unresolved") for one in answers)
-
-
-_DENY: Final = lazily(r"\bdeny\b|\bdenied\b|default-deny|deny-all|polic(?:y|ies)|策略|隔离|拒绝|只放行", re.IGNORECASE)
-_NEAR: Final = 12  # lines below the words that announce a test
-
-
-def _denied_by_policy(picture: Picture) -> list[Place]:
-    """Below words about a policy: trials that fail, where others to the same address pass."""
-    tests = picture.of(PortTest)
-    passed = {test.address for test in tests if test.result == "open" or test.result[:6] == "http-2"}
-    failed = [test for test in tests if test.address in passed and test.result in ("timeout", "closed")]
-    told = [
-        exhibit.place(len(exhibit.lines) - 1)
-        for exhibit in picture.exhibits
-        if exhibit.prose and exhibit.lines and _DENY.search(exhibit.text)
-    ]
-    return [
-        # and what the shell says right below of how that ended
-        test.place._replace(last=test.place.last + 1)
-        for test in failed
-        if any(one.source == test.place.source and 0 <= test.place.first - one.last <= _NEAR for one in told)
-    ]
-
-
-def _health_from_outside(picture: Picture) -> list[Place]:
-    """Felix's port refuses others, and answers on the node itself."""
-    tests = [test for test in picture.of(PortTest) if test.port == _HEALTH]
-    local = [test for test in tests if test.address in ("127.0.0.1", "localhost") and test.result[:6] == "http-2"]
-    return [test.place for test in tests if test.result == "refused" and test not in local] if local else []
-
-
-def _metrics_off(picture: Picture) -> list[Place]:
-    """Nobody switched them on, and everybody is refused."""
-    on = any(one.value.lower() == "true" for name in _METRICS_ON for one in picture.settings(name))
-    tests = [test for test in picture.of(PortTest) if test.port in _METRICS]
-    refused = [test.place for test in tests if test.result == "refused"]
-    return refused if refused and len(refused) == len(tests) and not on else []
-
-
-def _without_endpoint(picture: Picture) -> list[Place]:
-    """A port of all nodes that answers on some, where its service is for local endpoints only."""
-    local = any(_LOCAL in line for exhibit in picture.exhibits for line in exhibit.lines)
-    tests = [test for test in picture.of(PortTest) if _NODE_PORTS[0] <= (test.port or 0) <= _NODE_PORTS[1]]
-    passed = {test.port for test in tests if test.result == "open" or test.result[:6] == "http-2"}
-    return [test.place for test in tests if local and test.port in passed and test.result in ("timeout", "closed")]
 
 
 def _only_late_packets(picture: Picture) -> bool:
@@ -138,7 +89,7 @@ _ENTRIES: Final = (
     ),
     Normal(
         "service-ping",
-        pings=_services,
+        pings=service_addresses,
         about=lazily(r"ping|icmp|cluster-?ip", re.IGNORECASE),
     ),
     Normal(
@@ -241,13 +192,18 @@ _ENTRIES: Final = (
     ),
     Normal(
         "health-port",
-        fails=_health_from_outside,
+        fails=health_from_outside,
         about=lazily(r"9099|health|monitoring|target|blackbox|监控|探测", re.IGNORECASE),
     ),
     Normal(
         "policy-denies",
-        fails=_denied_by_policy,
+        fails=denied_by_policy,
         about=lazily(r"polic|deny|denied|block|策略|隔离|拒绝", re.IGNORECASE),
+    ),
+    Normal(
+        "meant-to-fail",
+        fails=announced,
+        about=lazily(r"timed out|time-?outs?|用例|隔离|expected|超时", re.IGNORECASE),
     ),
     Normal(
         "late-packets",
@@ -259,14 +215,14 @@ _ENTRIES: Final = (
     ),
     Normal(
         "metrics-off",
-        fails=_metrics_off,
+        fails=metrics_off,
         about=lazily(r"9091|9092|metrics|targets?|scrape|monitor|prometheus|监控|指标", re.IGNORECASE),
     ),
     Normal(
         "local-endpoints",
         needles=("externalTrafficPolicy: Local", "has no local endpoints"),
         seen=lazily(r"externalTrafficPolicy: Local|has no local endpoints"),
-        fails=_without_endpoint,
+        fails=without_endpoint,
         about=lazily(r"node ?port|only (?:on )?one node|every node|部分节点|一个节点", re.IGNORECASE),
     ),
     Normal(

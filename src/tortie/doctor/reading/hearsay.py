@@ -132,6 +132,12 @@ _MEANT = lazily(
     r"按预期|故意",
     re.IGNORECASE,
 )
+_EXPECTED = lazily(
+    r"\b(?:expect(?:ed|ation)?|should be|want(?:ed)?) ?[:=] ?(?:not? |un|den|block|drop|fail|refus|time|reject)"
+    r"|\b(?:must|should) (?:be (?:blocked|denied|refused|rejected)|fail|time ?out|not (?:work|connect|answer|reach))\b"
+    r"|(?:期望|预期)(?:结果)?[:：] ?(?:不|拒|超时|失败|阻断)|应(?:该|当)?(?:不通|被拒|超时|失败)",
+    re.IGNORECASE,
+)
 _UNMEANT = lazily(
     r"\b(?:not|never|no longer|without)\b|n't\b|不(?:符合|是|属于|按)|未(?:符合|按)|不(?:在)?预期", re.IGNORECASE
 )
@@ -234,6 +240,11 @@ def without_intentions(sentence: str) -> str:
         "." * len(clause) if _MEANT.search(clause) and not _UNMEANT.search(clause) else clause
         for clause in _CLAUSES_OF_TESTS.split(sentence)
     )
+
+
+def meant_to_fail(line: str) -> bool:
+    """Does the line announce a trial that is expected to fail?"""
+    return _EXPECTED.search(line) is not None
 
 
 def _mended(words: str) -> bool:

@@ -42,6 +42,9 @@ NORMAL = {
     "$ kubectl exec web-7c9d -- curl -s -m3 -o /dev/null -w '%{http_code}\\n' http://api.default:8080\n200\n"
     "$ kubectl exec other-5f6b -- curl -s -m3 -o /dev/null -w '%{http_code}\\n' http://api.default:8080\n000\n"
     "command terminated with exit code 28\n",
+    "meant-to-fail": "用例 2  跨租户访问    期望：不通\n"
+    "# kubectl -n b exec cli -- wget -qO- -T 3 http://web.a\nwget: download timed out\n"
+    "command terminated with exit code 1\n",
     "metrics-off": "I would like to scrape metrics, but all targets are down:\n\n"
     "root@hm-1:~# curl http://127.0.0.1:9091/metrics\n"
     "curl: (7) Failed to connect to 127.0.0.1 port 9091: Connection refused\n",
@@ -94,3 +97,8 @@ def test_packets_that_would_begin_a_connection_are_not_late() -> None:
 def test_a_policy_that_denies_everybody_is_not_what_was_meant() -> None:
     nobody = NORMAL["policy-denies"].replace("\n200\n", "\n000\n")
     assert judged(f"{nobody}\n{WELL}").verdict == "undetermined"
+
+
+def test_a_trial_that_was_meant_to_pass_is_not_meant_to_fail() -> None:
+    passes = NORMAL["meant-to-fail"].replace("期望：不通", "期望：通")
+    assert judged(f"{passes}\n{WELL}").verdict == "undetermined"

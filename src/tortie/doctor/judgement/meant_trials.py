@@ -1,0 +1,79 @@
+"""Trials that fail because they should: by a policy, by the way a service or a port is made, or as announced."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from typing import Final
+
+from tortie.doctor.lazily import lazily
+from tortie.doctor.picture.facts import PortTest, Setting
+from tortie.doctor.picture.picture import Picture
+from tortie.doctor.reading.exhibit import Place
+from tortie.doctor.reading.hearsay import meant_to_fail
+
+_DENY: Final = lazily(r"\bdeny\b|\bdenied\b|default-deny|deny-all|polic(?:y|ies)|策略|隔离|拒绝|只放行", re.IGNORECASE)
+_NEAR: Final = 12  # lines below the words that announce a test
+_HEALTH: Final = 9099
+_METRICS: Final = (9091, 9092, 9093, 9094)
+_METRICS_ON: Final = ("prometheusMetricsEnabled", "FELIX_PROMETHEUSMETRICSENABLED", "TYPHA_PROMETHEUSMETRICSENABLED")
+_LOCAL: Final = "externalTrafficPolicy: Local"
+_NODE_PORTS: Final = (30000, 32767)
+
+
+def service_addresses(picture: Picture) -> set[str]:
+    """Addresses of services that are shown to answer, though not to ping."""
+    known = {one.value for one in picture.of(Setting) if one.scope == "service" and one.value not in ("", "None")}
+    answered = {test.address for test in picture.of(PortTest) if test.result == "open" or test.result[:6] == "http-2"}
+    return known & answered if answered & known else set()
+
+
+def denied_by_policy(picture: Picture) -> list[Place]:
+    """Below words about a policy: trials that fail, where others to the same address pass."""
+    tests = picture.of(PortTest)
+    passed = {test.address for test in tests if test.result == "open" or test.result[:6] == "http-2"}
+    failed = [test for test in tests if test.address in passed and test.result in ("timeout", "closed")]
+    told = [
+        exhibit.place(len(exhibit.lines) - 1)
+        for exhibit in picture.exhibits
+        if exhibit.prose and exhibit.lines and _DENY.search(exhibit.text)
+    ]
+    return [
+        # and what the shell says right below of how that ended
+        test.place._replace(last=test.place.last + 1)
+        for test in failed
+        if any(one.source == test.place.source and 0 <= test.place.first - one.last <= _NEAR for one in told)
+    ]
+
+
+def announced(picture: Picture) -> list[Place]:
+    """What was tried right below a line that says that it shall fail."""
+    return [
+        Place(tried.source, tried.number(0), tried.number(len(tried.lines) - 1))
+        for said, tried in pairwise(picture.exhibits)
+        if said.prose and said.lines and tried.command and tried.lines and said.source == tried.source
+        if meant_to_fail(said.lines[-1])
+    ]
+
+
+def health_from_outside(picture: Picture) -> list[Place]:
+    """Felix's port refuses others, and answers on the node itself."""
+    tests = [test for test in picture.of(PortTest) if test.port == _HEALTH]
+    local = [test for test in tests if test.address in ("127.0.0.1", "localhost") and test.result[:6] == "http-2"]
+    return [test.place for test in tests if test.result == "refused" and test not in local] if local else []
+
+
+def metrics_off(picture: Picture) -> list[Place]:
+    """Nobody switched them on, and everybody is refused."""
+    on = any(one.value.lower() == "true" for name in _METRICS_ON for one in picture.settings(name))
+    tests = [test for test in picture.of(PortTest) if test.port in _METRICS]
+    refused = [test.place for test in tests if test.result == "refused"]
+    return refused if refused and len(refused) == len(tests) and not on else []
+
+
+def without_endpoint(picture: Picture) -> list[Place]:
+    """A port of all nodes that answers on some, where its service is for local endpoints only."""
+    local = any(_LOCAL in line for exhibit in picture.exhibits for line in exhibit.lines)
+    tests = [test for test in picture.of(PortTest) if _NODE_PORTS[0] <= (test.port or 0) <= _NODE_PORTS[1]]
+    passed = {test.port for test in tests if test.result == "open" or test.result[:6] == "http-2"}
+    return [test.place for test in tests if local and test.port in passed and test.result in ("timeout", "closed")]
