@@ -203,7 +203,7 @@ _ENTRIES: Final = (
     Normal(
         "meant-to-fail",
         fails=announced,
-        about=lazily(r"timed out|time-?outs?|用例|隔离|expected|超时", re.IGNORECASE),
+        about=lazily(r"[\"“]timed out[\"”]|test cases?|用例|期望|预期", re.IGNORECASE),
     ),
     Normal(
         "late-packets",
