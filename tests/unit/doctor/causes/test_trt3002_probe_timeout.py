@@ -113,3 +113,27 @@ def test_a_limit_that_is_told_to_be_generous_is_not_to_blame() -> None:
 def test_a_release_with_generous_limits_needs_them_shown() -> None:
     assert finding(ID, LATE.format(told="* Calico version v3.24.1")).strength < 0.8
     assert finding(ID, LATE.format(told="* Calico version v3.18.1")).strength >= 0.9
+
+
+OTHERS = """
+$ kubectl -n kube-system get pods | grep calico-node
+calico-node-9dptm   0/1   Running   0   9d
+$ kubectl get events -A
+NAMESPACE     LAST SEEN   TYPE      REASON      OBJECT                  MESSAGE
+{namespace}   2m2s        Warning   Unhealthy   pod/{pod}   Liveness probe failed: command "{command}" timed out
+$ kubectl -n kube-system get ds calico-node -o yaml | grep -A8 livenessProbe
+        livenessProbe:
+          exec:
+            command:
+            - /bin/calico-node
+            - -felix-live
+          failureThreshold: 6
+          timeoutSeconds: 1
+"""
+
+
+def test_the_event_of_another_pod_is_that_pods() -> None:
+    theirs = OTHERS.format(namespace="shop", pod="checkout-7bb9dd5c5c-9xk2p", command="sh -c /live.sh")
+    assert finding(ID, theirs).strength < 0.8
+    ours = OTHERS.format(namespace="kube-system", pod="calico-node-9dptm", command="/bin/calico-node -felix-live")
+    assert finding(ID, ours).strength >= 0.9

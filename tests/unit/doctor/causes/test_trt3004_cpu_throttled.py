@@ -70,3 +70,22 @@ def test_a_limit_alone_is_no_claim() -> None:
 def test_no_limit_rules_it_out() -> None:
     text = DESCRIBE.replace("    Limits:\n      cpu:     100m\n      memory:  512Mi\n", "")
     assert finding(ID, text).state == "ruled-out"
+
+
+COUNTS = """
+$ kubectl -n {of} exec {pod} -- cat /sys/fs/cgroup/cpu.stat
+nr_periods 120033
+nr_throttled 90211
+$ kubectl -n kube-system get pods | grep calico-node
+calico-node-hh2k9   0/1   Running   4   12d
+"""
+
+
+def test_counts_of_another_pod_are_that_pods() -> None:
+    assert finding(ID, COUNTS.format(of="kube-system", pod="calico-node-hh2k9")).strength >= 0.9
+    assert finding(ID, COUNTS.format(of="ml", pod="worker-0")).state != "found"
+
+
+def test_counts_of_an_unknown_group_are_no_claim() -> None:
+    text = "root@gpu-3:~# cat /sys/fs/cgroup/kubepods.slice/kubepods-pod77aa.slice/cpu.stat\nnr_throttled 90211\n"
+    assert finding(ID, text).strength < 0.8

@@ -136,3 +136,13 @@ calico-node-kq4fj   1/1     Running   46         96d
 """
     assert finding(ID, text).strength >= 0.9
     assert finding(ID, text.replace("/bin/calico-node", "/bin/other")).strength < 0.8
+
+
+def test_a_row_is_about_its_pod_not_about_what_was_searched_for() -> None:
+    text = """
+$ kubectl get pods -A | egrep 'calico|OOM'
+kube-system   calico-node-fz8mq   0/1   {agent}   3   40d
+monitoring    prometheus-k8s-0    1/2   OOMKilled   61 (3m ago)   12d
+"""
+    assert finding(ID, text.format(agent="Running")).strength < 0.8
+    assert finding(ID, text.format(agent="OOMKilled")).strength >= 0.9

@@ -63,3 +63,19 @@ a7be01d2c3f4   reg/portal:2   "/portal"  2 days ago   Up 2 days   0.0.0.0:9099->
 def test_felix_that_says_503_is_itself() -> None:
     text = "  Warning  Unhealthy  9s  kubelet  Readiness probe failed: calico/node is not ready: felix is not ready: readiness probe reporting 503"
     assert finding(ID, text).strength < 0.4
+
+
+def test_who_has_the_usual_port_is_in_nobodys_way_when_felix_has_another() -> None:
+    owner = """
+root@n3:~# ss -lntp | grep 9099
+LISTEN 0  4096          *:9099        *:*  users:(("inv-agent",pid=811,fd=5))
+$ kubectl -n kube-system get pods | grep calico-node
+calico-node-4m7cf   0/1   Running   0   20d
+"""
+    moved = """
+$ kubectl -n kube-system get ds calico-node -o yaml | grep -A1 HEALTHPORT
+        - name: FELIX_HEALTHPORT
+          value: "9199"
+"""
+    assert finding(ID, owner).state == "found"
+    assert finding(ID, owner + moved).state == "ruled-out"

@@ -72,3 +72,17 @@ def test_a_line_whose_url_and_dial_disagree_is_remarked_not_blamed() -> None:
     answer = finding("localhost-misresolved", text)
     assert answer.state == "ruled-out"
     assert "10.55.9.7" in answer.why.en
+
+
+def test_what_an_application_looks_up_is_its_own_matter() -> None:
+    line = "ERROR dial tcp: lookup localhost on 10.96.0.10:53: no such host"
+    pods = "\n$ kubectl -n kube-system get pods | grep calico-node\ncalico-node-g7b2m   0/1   Running   0   4d\n"
+    assert finding(ID, f"$ kubectl -n shop logs cart-5c9b8fd6d4-x7zkq\n{line}\n{pods}").state != "found"
+    assert finding(ID, f"$ kubectl -n kube-system logs calico-node-g7b2m\n{line}\n{pods}").strength >= 0.9
+
+
+def test_agents_that_are_ready_have_their_endpoint() -> None:
+    line = "2024-01-08 10:11:12.100 [ERROR][77] felix/health.go 246: Health endpoint failed, trying to restart it... error=listen tcp: lookup localhost on 8.8.8.8:53: no such host\n"
+    pods = "$ kubectl -n kube-system get pods | grep calico-node\ncalico-node-g7b2m   {ready}   Running   61 (6d ago)   300d\n"
+    assert finding(ID, line + pods.format(ready="1/1")).state == "ruled-out"
+    assert finding(ID, line + pods.format(ready="0/1")).strength >= 0.9

@@ -58,3 +58,31 @@ root@vm-14:~# ip addr show lo
 
 def test_a_time_out_alone_is_no_claim() -> None:
     assert finding(ID, DIAL).strength < 0.8
+
+
+DOWN = """1: lo: <LOOPBACK> mtu 65536 qdisc noop state DOWN group default qlen 1000
+    link/loopback 00:00:00:00:00:00 brd 00:00:00:00:00:00
+"""
+
+
+def test_lo_of_a_pod_is_not_the_machines() -> None:
+    assert finding(ID, f"root@r7:~# ip netns exec cni-8f1c2d0e ip a\n{DOWN}").state != "found"
+    assert finding(ID, f"$ kubectl exec web-0 -- ip a\n{DOWN}").state != "found"
+    assert finding(ID, f"root@r7:~# ip a\n{DOWN}").strength >= 0.9
+
+
+def test_the_agent_has_the_machines_lo() -> None:
+    assert finding(ID, f"$ kubectl -n kube-system exec calico-node-x2q9d -- ip a\n{DOWN}").strength >= 0.9
+
+
+def test_who_leaves_lines_out_leaves_the_address_out() -> None:
+    text = """
+root@r7:~# ip a
+1: lo: <LOOPBACK,UP,LOWER_UP> mtu 65536 qdisc noqueue state UNKNOWN group default qlen 1000
+{below}
+2: ens3: <BROADCAST,MULTICAST,UP,LOWER_UP> mtu 1500 qdisc fq_codel state UP group default qlen 1000
+    inet 10.9.9.7/24 brd 10.9.9.255 scope global ens3
+"""
+    assert finding(ID, text.format(below="...")).state != "found"
+    lost = text.format(below="    link/loopback 00:00:00:00:00:00 brd 00:00:00:00:00:00")
+    assert finding(ID, lost).strength >= 0.9

@@ -108,3 +108,37 @@ calico-node-dbpw2   0/1     Running   1          9m    10.8.0.9   wk-9
 calico-node-aaaaa   1/1     Running   0          9m    10.8.0.8   wk-8
 """
     assert finding(ID, text).state != "found"
+
+
+def test_two_listings_of_one_agent_that_was_restarted() -> None:
+    first = "root@lab4:~# ps -ef | grep felix\nroot      21121  21090  3 10:01 ?        00:00:41 calico-node -felix\n"
+    later = (
+        "root@lab4:~# date; ps -ef | grep felix\nroot      30777  30701  4 10:19 ?        00:00:22 calico-node -felix\n"
+    )
+    assert finding(ID, first + later).state != "found"
+    both = first + later.partition("\n")[2]
+    assert finding(ID, both).strength >= 0.9
+
+
+def test_a_machine_whose_containers_are_the_nodes_sees_all_their_agents() -> None:
+    text = """
+me@laptop:~$ ps aux | grep 'calico-node -felix'
+root       10211  2.1  0.4 1890332 70012 ?   Sl   09:01   0:20 calico-node -felix
+root       10543  2.0  0.4 1890332 70900 ?   Sl   09:01   0:19 calico-node -felix
+me@laptop:~$ kubectl get pods -n kube-system -o wide | grep calico-node
+calico-node-6qk8d   1/1   Running   0   30m   172.18.0.2   {first}    <none>   <none>
+calico-node-9vbz4   0/1   Running   0   30m   172.18.0.3   kind-two   <none>   <none>
+"""
+    assert finding(ID, text.format(first="kind-one")).state != "found"
+    assert finding(ID, text.format(first="laptop")).strength >= 0.9
+
+
+def test_a_listing_without_namespaces_shows_the_same_daemonset_again() -> None:
+    text = """
+NAMESPACE     NAME          DESIRED   CURRENT   READY   UP-TO-DATE   AVAILABLE   NODE SELECTOR            AGE
+kube-system   calico-node   3         3         2       3            2           kubernetes.io/os=linux   80d
+
+NAME          DESIRED   CURRENT   READY   UP-TO-DATE   AVAILABLE   NODE SELECTOR            AGE
+calico-node   3         3         2       3            2           kubernetes.io/os=linux   80d
+"""
+    assert finding(ID, text).state != "found"

@@ -45,3 +45,16 @@ KUBERNETES_SERVICE_PORT=443
 def test_bird_not_ready_is_not_enough() -> None:
     text = "Readiness probe failed: calico/node is not ready: BIRD is not ready: Failed to stat() nodename file"
     assert finding(ID, text).state == "cannot-tell"
+
+
+def test_another_program_that_misses_them_is_no_agent() -> None:
+    line = "panic: unable to load in-cluster configuration, KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT must be defined\n"
+    assert finding(ID, f"$ kubectl logs -n infra backup-operator-6f5d7d-k2l7x\n{line}").state != "found"
+    assert finding(ID, f"$ kubectl logs -n kube-system calico-node-6rb2k\n{line}").strength >= 0.9
+
+
+def test_an_exec_that_fails_has_shown_nothing() -> None:
+    asked = "$ kubectl -n kube-system exec calico-node-6rb2k -- env | grep KUBERNETES_SERVICE\n"
+    failed = "Error from server: error dialing backend: dial tcp 10.11.0.3:10250: i/o timeout\n"
+    assert finding(ID, asked + failed).state != "found"
+    assert finding(ID, asked + "command terminated with exit code 1\n").state == "found"

@@ -66,3 +66,29 @@ $ kubectl -n shop describe pod web-0 | tail -2
   Warning  FailedCreatePodSandBox  39m (x4 over 41m)  kubelet  Failed to create pod sandbox: rpc error: code = Unknown desc = stat /var/lib/calico/nodename: no such file or directory: check that the calico/node container is running
 """
     assert finding(ID, text).state == "ruled-out"
+
+
+def test_without_modules_an_agent_that_stays_up_has_missed_none() -> None:
+    text = "modprobe: can't change directory to '/lib/modules': No such file or directory\n\nNAME                READY   STATUS   RESTARTS   AGE\ncalico-node-6rb2k   0/1     {status}   {restarts}   2d\n"
+    assert finding(ID, text.format(status="Running", restarts=0)).strength < 0.8
+    assert finding(ID, text.format(status="CrashLoopBackOff", restarts=9)).strength >= 0.8
+
+
+COMPLAINT = 'Feb 03 09:00:41 q1 kubelet[1201]: E0203 09:00:41.330127 1201 pod_workers.go:1294] "Error syncing pod, skipping" err="plugin type=\\"calico\\" failed (add): stat /var/lib/calico/nodename: no such file or directory: check that the calico/node container is running and has mounted /var/lib/calico/" pod="kube-system/coredns-76f75df574-7h2kp"'
+PODS = """
+$ kubectl get pods -A
+NAMESPACE     NAME                       READY   STATUS              RESTARTS   AGE
+kube-system   calico-node-gk7vr          1/1     Running             0          61m
+kube-system   coredns-76f75df574-7h2kp   {row}          0          62m
+"""
+
+
+def test_the_journal_tells_of_a_pod_that_has_started_since() -> None:
+    assert finding(ID, COMPLAINT + PODS.format(row="1/1     Running ")).state == "ruled-out"
+    assert finding(ID, COMPLAINT + PODS.format(row="0/1     ContainerCreating ")).strength >= 0.9
+
+
+def test_a_node_more_than_agents_may_be_the_one_that_complains() -> None:
+    nodes = "$ kubectl get nodes\nNAME   STATUS   ROLES    AGE   VERSION\nq1     Ready    <none>   2d    v1.29.1\nq3     Ready    <none>   9m    v1.29.1\n"
+    text = COMPLAINT.replace(" q1 ", " host ") + PODS.format(row="0/1     ContainerCreating ") + nodes
+    assert finding(ID, text).strength < 0.8

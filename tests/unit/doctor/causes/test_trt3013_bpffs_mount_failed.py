@@ -66,3 +66,18 @@ calico-node-kc2jw   0/1   Init:RunContainerError   3   5m
     answer = finding(ID, text)
     assert answer.strength >= 0.9
     assert "/sys/fs" in answer.objects
+
+
+def test_its_number_alone_may_be_that_of_an_unknown_flag() -> None:
+    text = """
+Init Containers:
+  mount-bpffs:
+    Image:          docker.io/calico/node:{tag}
+    State:          Waiting
+      Reason:       CrashLoopBackOff
+    Last State:     Terminated
+      Reason:       Error
+      Exit Code:    2
+"""
+    assert finding(ID, text.format(tag="v3.22.1")).strength < 0.8
+    assert finding(ID, text.format(tag="v3.26.1")).strength >= 0.9

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
+from tortie.doctor.causes.agent.speakers import of_another
 from tortie.doctor.causes.culprits import Culprit
 from tortie.doctor.causes.shared import PROBE_FAILED, STARTED, TERMINATING
 from tortie.doctor.lazily import lazily
@@ -46,7 +47,7 @@ def probe_failures(picture: Picture, kind: str = "") -> list[ProbeFailure]:
     failures = []
     for hit in picture.hits(PROBE_FAILED):
         word = hit.text.split()[0].lower()
-        if kind and word != kind:
+        if (kind and word != kind) or of_another(picture, hit):
             continue
         text = re.split(r"probe failed:", hit.line, maxsplit=1, flags=re.I)[-1]
         if '"message"' in hit.line and (value := _JSON_TEXT.match(text)):
@@ -83,7 +84,8 @@ def lines_before(picture: Picture, place: Place, count: int = 2) -> str:
 
 def kills(picture: Picture) -> list[Hit]:
     """Kubelet's own word that liveness killed a container; a remark of prose counts as well."""
-    return [hit for hit in picture.hits(KILLED) if not _of_a_pod_that_is_gone(picture, hit)]
+    killed = [hit for hit in picture.hits(KILLED) if not of_another(picture, hit)]
+    return [hit for hit in killed if not _of_a_pod_that_is_gone(picture, hit)]
 
 
 def _of_a_pod_that_is_gone(picture: Picture, hit: Hit) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Final
 
+from tortie.doctor.causes.agent.speakers import of_another
 from tortie.doctor.causes.agent.start_evidence import (
     START_SIGNS,
     as_culprits,
@@ -43,7 +44,8 @@ class Seen:
     def __init__(self, picture: Picture) -> None:
         self.picture = picture
         self.failures = [failure for failure in probe_failures(picture) if _of_agent(failure.hit)]
-        self.named = [hit for hit in picture.hits(COMMAND_TIMED_OUT, ERRORED) if _of_agent(hit)]
+        told = [hit for hit in picture.hits(COMMAND_TIMED_OUT, ERRORED) if _of_agent(hit)]
+        self.named = [hit for hit in told if not of_another(picture, hit)]
         self.silent = [failure.hit for failure in self.failures if not failure.text]
         self.late = bool(self.named or self.silent)
         self.limit = _limit(picture)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Final
 
+from tortie.doctor.causes.agent.speakers import is_ours, of_another
 from tortie.doctor.causes.agent.start_evidence import (
     START_SIGNS,
     as_culprits,
@@ -31,7 +32,7 @@ from tortie.doctor.causes.cause import (
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.kubelet.node_evidence import NODE_SIGNS, calm, overload
 from tortie.doctor.causes.surroundings import has_operator
-from tortie.doctor.picture.facts import Setting
+from tortie.doctor.picture.facts import Container, Setting
 from tortie.doctor.picture.picture import Picture, is_agent
 from tortie.doctor.reading.exhibit import Place
 from tortie.doctor.signs import Sign
@@ -60,7 +61,7 @@ class Seen:
         self.picture = picture
         self.limit = _limit(picture)
         counts = picture.hits(THROTTLED)
-        self.counts = [hit for hit in counts if float(hit.value("n_count")) > 0]
+        self.counts = [hit for hit in counts if float(hit.value("n_count")) > 0 and not of_another(picture, hit)]
         self.zeros = [hit for hit in counts if float(hit.value("n_count")) == 0]
         self.suffering = probe_failures(picture)
         self.killed = kills(picture)
@@ -76,6 +77,18 @@ class Seen:
             named("pod", limit.pod if limit else ""),
             as_culprits([*hosts_of(self.picture, *hits), *sick_names(self.picture)]),
         )
+
+    @cached_property
+    def free(self) -> list[Container]:
+        """The agent's containers that are shown to have no limit."""
+        boxes = self.picture.containers(init=False)
+        ours = [box for box in boxes if is_agent(box.pod) or is_agent(box.name) or not (box.pod or box.name)]
+        return [box for box in ours if box.requests and not box.limits] if self.limit is None else []
+
+    @property
+    def whose(self) -> bool:
+        """The counts are those of the agent: its pod was asked, or it is what has a limit."""
+        return bool(self.limit) or any(is_ours(hit.command) for hit in self.counts)
 
     def found(self, strength: float, count: str = "", share: str = "", used: str = "") -> Finding:
         failures = [failure.hit for failure in self.suffering[:2]]
@@ -96,9 +109,8 @@ class Seen:
 
 
 def no_limit(seen: Seen) -> Finding | None:
-    boxes = seen.picture.containers("calico-node", init=False)
-    free = [box for box in boxes if box.requests and not box.limits]
-    return ruled_out(free[:1]) if free and seen.limit is None and not seen.counts else None
+    """Then nobody is throttled but others; a LimitRange gives a limit to the pod only, and its own counts tell."""
+    return ruled_out(seen.free[:1]) if seen.free and not (seen.counts and seen.whose) else None
 
 
 def never_throttled(seen: Seen) -> Finding | None:
@@ -109,8 +121,8 @@ def throttled(seen: Seen) -> Finding | None:
     if not seen.counts:
         return None
     share = _share(seen.picture)
-    proven = seen.limit and seen.suffering
-    strength = POSSIBLE if share is not None and share < OFTEN else PROVEN if proven else STRONG
+    proven, ours = seen.limit and seen.suffering, seen.whose
+    strength = POSSIBLE if share is not None and share < OFTEN else PROVEN if proven else STRONG if ours else POSSIBLE
     return seen.found(strength, count=seen.counts[-1].value("n_count"), share=f"{share:.0%}" if share else "")
 
 

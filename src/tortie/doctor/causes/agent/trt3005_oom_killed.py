@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Final
 
+from tortie.doctor.causes.agent.speakers import of_another, owner_at
 from tortie.doctor.causes.agent.start_evidence import as_culprits, hosts_of, node_of, sick_names
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
@@ -136,9 +137,12 @@ def _our_program(hit: Hit) -> bool:
 
 def _about_us(picture: Picture, hit: Hit) -> bool:
     """The word alone names nobody: its line, command or the probes beside it must, or Calico is all that is shown."""
-    text = f"{hit.line} {hit.command}".lower()
+    owner = owner_at(picture, hit.place)  # of a row; what the command searched for says nothing of it then
+    text = (owner or f"{hit.line} {hit.command}").lower()
     if any(word in text for word in OURS):
         return True
+    if of_another(picture, hit):
+        return False
     exhibit = exhibit_at(picture, hit.place)
     if exhibit and not exhibit.prose and any(AGENT_PROBE in line for line in exhibit.lines):
         return True

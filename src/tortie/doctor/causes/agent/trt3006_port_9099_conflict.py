@@ -73,6 +73,15 @@ class Seen:
         return node_of(self.picture, self.culprits)
 
 
+def moved(seen: Seen) -> Finding | None:
+    """Felix was given another port: who has the usual one is in nobody's way."""
+    told = [*seen.picture.settings("FELIX_HEALTHPORT"), *seen.picture.settings("healthPort")][-1:]
+    elsewhere = [one for one in told if one.value.strip("'\"").isdecimal() and one.value.strip("'\"") != HEALTH]
+    if not elsewhere or seen.bound or seen.odd:
+        return None
+    return ruled_out(elsewhere, other=elsewhere[0].value.strip("'\""))
+
+
 def foreign_owner(seen: Seen) -> Finding | None:
     if not seen.foreign:
         return None
@@ -148,6 +157,6 @@ CAUSE = Cause(
     explains=("killed-by-liveness", "crash-loop", "restarts", "not-ready", "felix-not-ready", "log-errors"),
     signs=(IN_USE, OTHER_BIRD, *START_SIGNS),
     look=Seen,
-    rules=(foreign_owner, second_instance, own_port, taken_by_unknown, strange_answer),
+    rules=(moved, foreign_owner, second_instance, own_port, taken_by_unknown, strange_answer),
     fix=fix,
 )

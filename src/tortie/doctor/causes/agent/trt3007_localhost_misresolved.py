@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Final
 
-from tortie.doctor.causes.agent.start_evidence import as_culprits, hosts_of, node_of, sick_names
+from tortie.doctor.causes.agent.speakers import of_another
+from tortie.doctor.causes.agent.start_evidence import as_culprits, hosts_of, kills, node_of, sick_names, unready
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.steps import Step
@@ -35,7 +36,7 @@ class Seen:
 
     def __init__(self, picture: Picture) -> None:
         self.picture = picture
-        asked = picture.hits(LOOKUP)
+        asked = [hit for hit in picture.hits(LOOKUP) if not of_another(picture, hit)]
         self.lookups = [hit for hit in asked if "localhost." not in hit.line.partition("lookup ")[2][:11]]
         self.bound = [(hit, ip) for hit in picture.hits(CANNOT_ASSIGN) if (ip := _foreign(hit.value("where")))]
         self.dialled = [(hit, ip) for hit in picture.hits(DIALLED) if (ip := _foreign(hit.value("rest")))]
@@ -74,6 +75,14 @@ class Seen:
             strength, self.culprits, (*self.shown, *self.hits, *more), node=node_of(self.picture, self.culprits),
             port=self.port, server=server, address=address, answers=answers,
         )  # fmt: skip
+
+
+def over(seen: Seen) -> Finding | None:
+    """Readiness asks the same endpoint: an agent that is ready has it."""
+    pods = seen.picture.agents_now() if seen.lookups or seen.addresses else []
+    ready = pods and all(pod.all_ready for pod in pods) and not unready(seen.picture)
+    goes_on = seen.picture.said("keeps-restarting", "suffers") or kills(seen.picture) or seen.port == TYPHA
+    return ruled_out(pods[:2]) if ready and not goes_on else None
 
 
 def lookup_fails(seen: Seen) -> Finding | None:
@@ -165,7 +174,7 @@ CAUSE = Cause(
     ),
     signs=(LOOKUP, CANNOT_ASSIGN, DIALLED, LITERAL),
     look=Seen,
-    rules=(lookup_fails, foreign_address, only_ipv6, line_missing, another_hosts_line, line_there),
+    rules=(over, lookup_fails, foreign_address, only_ipv6, line_missing, another_hosts_line, line_there),
     fix=fix,
     yields_to=("loopback-down",),
 )  # fmt: skip

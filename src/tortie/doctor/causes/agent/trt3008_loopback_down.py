@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Final
 
+from tortie.doctor.causes.agent.speakers import in_a_namespace
 from tortie.doctor.causes.agent.start_evidence import as_culprits, hosts_of, node_of, sick_names
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Finding, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits
@@ -12,11 +13,15 @@ from tortie.doctor.causes.kubelet.node_evidence import NODE_SIGNS, overload
 from tortie.doctor.causes.shared import DIAL_FAILED
 from tortie.doctor.picture.facts import Interface, Ping
 from tortie.doctor.picture.picture import Picture
+from tortie.doctor.picture.places import exhibit_at
+from tortie.doctor.reading.exhibit import Exhibit
 from tortie.doctor.signs import Sign
 
 LO_DOWN: Final = Sign("loopback-state-down", "1: lo: <list> state DOWN")
 NO_ROUTE: Final = ("network is unreachable", "no route to host", "host is unreachable")
 WITH_ADDRESSES: Final = ("addr", "ip a", "ifconfig")  # commands whose answer would show an address
+CUTTERS: Final = ("grep", "awk", "head", "sed")  # after these a part is left
+BELOW: Final = ("link/", "inet", "loop", "valid_lft", "UP ", "RX ", "Link")
 
 
 class Seen:
@@ -26,11 +31,12 @@ class Seen:
         self.picture = picture
         dials = [hit for hit in picture.hits(DIAL_FAILED) if hit.value("ip").startswith("127.")]
         self.dials = [hit for hit in dials if "refused" not in hit.text]
-        self.links = [link for link in picture.of(Interface) if link.name == "lo"]
+        links = [link for link in picture.of(Interface) if link.name == "lo"]
+        self.links = [link for link in links if not _in_a_namespace(picture, link)]
         self.broken = [link for link in self.links if _is_down(link) or _lost_address(picture, link)]
         self.pings = [one for one in picture.of(Ping) if one.address.startswith("127.") or one.address == "localhost"]
         self.failed = [ping for ping in self.pings if not ping.ok]
-        self.down = picture.hits(LO_DOWN)
+        self.down = [hit for hit in picture.hits(LO_DOWN) if not in_a_namespace(hit.command)]
 
     @cached_property
     def culprits(self) -> tuple[Culprit, ...]:
@@ -82,6 +88,12 @@ def times_out(seen: Seen) -> Finding | None:
     return None
 
 
+def _in_a_namespace(picture: Picture, link: Interface) -> bool:
+    """A pod's lo may be down until its runtime has finished; the machine's is another one."""
+    exhibit = exhibit_at(picture, link.place)
+    return exhibit is not None and in_a_namespace(exhibit.command)
+
+
 def _is_down(link: Interface) -> bool:
     return link.state.upper() == "DOWN"
 
@@ -90,12 +102,18 @@ def _lost_address(picture: Picture, link: Interface) -> bool:
     """No 127.0.0.1 on lo, in an answer that would have shown it."""
     if any(address.startswith("127.") for address in link.addresses):
         return False
-    for exhibit in picture.exhibits:
-        numbers = exhibit.numbers or range(exhibit.first, exhibit.first + len(exhibit.lines))
-        if exhibit.source == link.place.source and link.place.first in numbers:
-            asked = any(word in exhibit.command for word in WITH_ADDRESSES) and " -6" not in exhibit.command
-            return asked and "grep" not in exhibit.command and "awk" not in exhibit.command
-    return False
+    exhibit = exhibit_at(picture, link.place)
+    if exhibit is None or not any(word in exhibit.command for word in WITH_ADDRESSES) or " -6" in exhibit.command:
+        return False
+    return not any(word in exhibit.command for word in CUTTERS) and _is_whole(exhibit, link)
+
+
+def _is_whole(exhibit: Exhibit, link: Interface) -> bool:
+    """Below its first line stands what belongs to lo; somebody who leaves that out leaves its address out, too."""
+    lines = {exhibit.number(index): line.lstrip() for index, line in enumerate(exhibit.lines)}
+    first = lines.get(link.place.first, "")
+    brief = first.startswith("lo ") and "Link encap" not in first  # `lo  UNKNOWN  127.0.0.1/8`: one line is all
+    return brief or lines.get(link.place.first + 1, "").startswith(BELOW)
 
 
 CAUSE = Cause(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Final
@@ -16,6 +15,7 @@ from tortie.doctor.causes.ways import restart_agent
 from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Listener, Process, Setting, Workload
 from tortie.doctor.picture.picture import Picture, is_agent
+from tortie.doctor.picture.places import exhibit_at
 from tortie.doctor.signs import Hit
 
 INSTALLS: Final = ("calico-node", "canal", "canal-node", "kube-calico")
@@ -124,9 +124,21 @@ def _felixes(picture: Picture) -> list[Process]:
     """Felix processes of the host that has most of them; supervisors and greps are none."""
     every = picture.of(Process)
     running = [one for one in every if _FELIX.search(one.command) and not _NO_FELIX.search(one.command)]
-    hosts = Counter(process.host for process in running)
-    most = max(hosts, key=lambda host: hosts[host], default="")
-    return list({process.pid: process for process in running if process.host == most}.values())
+    listings: dict[tuple[str, object], dict[int | None, Process]] = {}
+    for process in running:  # who is in two listings one after the other may have been restarted in between
+        exhibit = exhibit_at(picture, process.place)
+        listing = (process.host, exhibit.place(0) if exhibit else None)
+        listings.setdefault(listing, {})[process.pid] = process
+    most = max(listings.values(), key=len, default={})
+    return [] if _one_for_each_node(picture, list(most.values())) else list(most.values())
+
+
+def _one_for_each_node(picture: Picture, running: list[Process]) -> bool:
+    """Nodes that are containers of one machine, which is no node itself: it sees the agents of all."""
+    nodes = {pod.node for pod in picture.agents_now() if pod.node}
+    host = running[0].host.lower() if running else ""
+    known = {name.lower().split(".")[0] for name in (*nodes, *picture.nodes_now())}
+    return bool(host) and host.split(".")[0] not in known and len(running) == len(nodes) > 1
 
 
 def _full_name(row: Workload) -> str:
@@ -137,7 +149,9 @@ def _daemonsets(picture: Picture) -> list[str]:
     """DaemonSets that bring an agent, as namespace/name, when there are several with pods."""
     sets = [row for row in picture.of(Workload) if row.kind.lower().startswith(("daemonset", "ds"))]
     names = dict.fromkeys(_full_name(row) for row in sets if row.name in INSTALLS and row.desired != 0)
-    return list(names) if len(names) > 1 else []
+    bare = {name.rpartition("/")[2] for name in names if "/" in name}  # a listing without the column repeats it
+    several = [name for name in names if "/" in name or name not in bare]
+    return several if len(several) > 1 else []
 
 
 def _to_delete(sets: list[str]) -> str:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from functools import cached_property
 from typing import Final
 
+from tortie.doctor.causes.agent.speakers import of_another
 from tortie.doctor.causes.agent.start_evidence import as_culprits, hosts_of, node_of, sick_names
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Finding, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.picture import Picture, is_agent
 from tortie.doctor.reading.exhibit import Place
 from tortie.doctor.signs import Sign
@@ -19,6 +22,7 @@ NOT_READ: Final = Sign("service-env-not-read", "services have not yet been read 
 WANT_UP: Final = Sign("service-env-want-up", "/etc/service/enabled/<service>: <list>, want up")
 DEFINED: Final = Sign("service-env-defined", "KUBERNETES_SERVICE_HOST=<ip>")
 VARIABLE: Final = "KUBERNETES_SERVICE_HOST"
+_FAILED: Final = lazily(r"\s*(?:error|unable|the connection|OCI runtime|[EW]\d{4} )", re.I)  # exec itself
 
 
 class Seen:
@@ -26,7 +30,8 @@ class Seen:
 
     def __init__(self, picture: Picture) -> None:
         self.picture = picture
-        self.undefined = [hit for hit in picture.hits(MUST_BE_DEFINED) if "calicoctl" not in hit.command]
+        undefined = [hit for hit in picture.hits(MUST_BE_DEFINED) if "calicoctl" not in hit.command]
+        self.undefined = [hit for hit in undefined if not of_another(picture, hit)]
         self.unread, self.down = picture.hits(NOT_READ), picture.hits(WANT_UP)
         self.absent, self.asked = _absent(picture)
 
@@ -80,7 +85,9 @@ def _absent(picture: Picture) -> tuple[bool, list[Place]]:
     """Somebody asked the container for the variables, and the answer does not have them."""
     for exhibit in picture.exhibits:
         asked = "env" in exhibit.command and "exec" in exhibit.command and "KUBERNETES" in exhibit.command
-        if asked and not any(f"{VARIABLE}=" in line for line in exhibit.lines):  # of several pods, the one without them
+        if not asked or any(_FAILED.match(line) for line in exhibit.lines):  # nobody has looked
+            continue
+        if not any(f"{VARIABLE}=" in line for line in exhibit.lines):  # of several pods, the one without them
             return True, [exhibit.place(0)]
     return False, []
 

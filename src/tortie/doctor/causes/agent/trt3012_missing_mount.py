@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Final
 
-from tortie.doctor.causes.agent.start_evidence import as_culprits, hosts_of, node_of, sick_names
+from tortie.doctor.causes.agent.start_evidence import as_culprits, crash_looping, hosts_of, node_of, sick_names
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.shared import NODENAME_MISSING
@@ -76,7 +76,9 @@ def not_mounted(seen: Seen) -> Finding | None:
         Culprit("setting", "hostPath"),
         Culprit("container", "calico-node"),
     )
-    strength = PROVEN if path in seen.absent else STRONG if seen.own else LIKELY if sick else POSSIBLE
+    # Modules may be built in: only an agent that does not stay up has missed one.
+    falls = sick and crash_looping(picture)
+    strength = PROVEN if path in seen.absent else STRONG if seen.own else LIKELY if falls else POSSIBLE
     evidence = (*seen.own[:2], *seen.modules[:1])
     return found(strength, blamed, evidence, path=path, node=node_of(picture, blamed))
 
@@ -86,6 +88,13 @@ def agent_not_shown(seen: Seen) -> Finding | None:
     if not seen.nodename or seen.agents:
         return None
     return found(POSSIBLE / 2, seen.plugins, seen.nodename[:2], path=SHARED)
+
+
+def not_on_every_node(seen: Seen) -> Finding | None:
+    """Fewer agents than nodes, and nothing says which node complains: it may be the one without."""
+    nodes = seen.picture.nodes_now()
+    fewer = seen.nodename and len(seen.agents) < len(nodes) and len(seen.there) == len(seen.agents)
+    return found(POSSIBLE / 2, seen.plugins, seen.nodename[:2], say="agent-not-shown", path=SHARED) if fewer else None
 
 
 def agent_not_started(seen: Seen) -> Finding | None:
@@ -131,15 +140,21 @@ def _over(picture: Picture, nodename: list[Hit], there: list[Pod]) -> bool:
     """Whether every complaint is of a pod that is ready by now, or older than the start of the agent there."""
     at = {hit.place for hit in nodename}
     events = [event for event in picture.events() if event.place in at]
-    if len(events) < len(at):
-        return False
     ready = {pod.name for pod in picture.pods_now() if pod.all_ready}
+    told = {event.place for event in events}
+    if not all(hit.place in told or _about_any(hit, ready) for hit in nodename):
+        return False
     young = min((pod.age_s for pod in there if pod.age_s is not None), default=None)
     return all(
         event.object.rpartition("/")[2] in ready
         or (event.age_s is not None and young is not None and event.age_s >= young - STARTING_S)
         for event in events
     )
+
+
+def _about_any(hit: Hit, pods: set[str]) -> bool:
+    """A line of kubelet's own log, about one of these pods."""
+    return any(word in pods for word in re.split(r"[\s,\\\"/():=_]+", hit.line))
 
 
 def _folder(hit: Hit) -> str:
@@ -176,7 +191,7 @@ CAUSE = Cause(
     ),
     signs=(NO_SOCKET, EXPECTED, MODULES, LOCK, NODENAME_MISSING),
     look=Seen,
-    rules=(mounted, not_mounted, agent_not_shown, agent_not_started, before_the_start, not_shared),
+    rules=(mounted, not_mounted, agent_not_shown, agent_not_started, not_on_every_node, before_the_start, not_shared),
     fix=fix,
     yields_to=("kernel-module-missing", "ipset-kernel-mismatch"),
 )  # fmt: skip

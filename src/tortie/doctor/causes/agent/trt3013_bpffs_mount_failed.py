@@ -98,7 +98,9 @@ def step_fails(seen: Seen) -> Finding | None:
     if not (seen.failed or seen.code):
         return None
     code = seen.code or (CGROUP if seen.cgroup else BPF)
-    strength = PROVEN if seen.failed and seen.code else STRONG
+    # A program of Go that is given a flag it does not know ends with the same number.
+    unsure = code == BPF and not seen.failed and not _knows_flag(seen.picture)
+    strength = PROVEN if seen.failed and seen.code else POSSIBLE if unsure else STRONG
     return seen.found(strength, reason=Text(__name__, WORDS[code]))
 
 
@@ -117,6 +119,11 @@ def ended_with_error(seen: Seen) -> Finding | None:
 def ended_well(seen: Seen) -> Finding | None:
     done = [box for box in seen.steps if _code(box) == 0]
     return ruled_out(done[:1], step=done[0].name) if done else None
+
+
+def _knows_flag(picture: Picture) -> bool:
+    version = picture.version("calico")
+    return version is not None and version >= BEST_EFFORT
 
 
 def _code(box: Container) -> int | None:
