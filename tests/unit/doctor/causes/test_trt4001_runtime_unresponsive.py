@@ -124,3 +124,24 @@ def test_a_kubelet_that_was_there_first_says_nothing_of_a_runtime_that_answers()
 """
     assert finding("runtime-unresponsive", journal).state == "found"
     assert finding("runtime-unresponsive", journal + crictl).state != "found"
+
+
+NODES = """
+$ kubectl get nodes -o wide
+NAME   STATUS   ROLES    AGE   VERSION   INTERNAL-IP   EXTERNAL-IP   OS-IMAGE             KERNEL-VERSION      CONTAINER-RUNTIME
+b4     Ready    <none>   70d   v1.23.4   10.1.8.9      <none>        Ubuntu 22.04.3 LTS   5.15.0-78-generic   {runtime}
+"""
+
+
+def test_nobody_needs_docker_where_containerd_runs() -> None:
+    asked = "root@b4:~# docker ps\nCannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?\n"
+    unit = "root@b4:~# systemctl status docker\n● docker.service - Docker Application Container Engine\n   Active: inactive (dead)\n"
+    for text in (asked, unit):
+        assert finding(ID, text + NODES.format(runtime="containerd://1.7.2")).state != "found"
+        assert finding(ID, text + NODES.format(runtime="docker://20.10.7")).strength >= 0.9
+
+
+def test_every_kubelet_says_so_when_it_starts() -> None:
+    line = 'Oct 10 08:00:01 b4 kubelet[9001]: E1010 08:00:01.133411    9001 kubelet.go:2016] "Skipping pod synchronization" err="PLEG is not healthy: {why}"'
+    assert finding(ID, line.format(why="pleg has yet to be successful")).state != "found"
+    assert finding(ID, line.format(why="pleg was last seen active 6m11s ago; threshold is 3m0s")).strength >= 0.9

@@ -92,3 +92,29 @@ def test_both_drivers_in_prose() -> None:
     answer = finding(ID, text)
     assert answer.strength >= 0.9
     assert "native.cgroupdriver" in answer.objects
+
+
+DIFFERENT = 'kubelet[3120]: F0610 03:11:20.120312 3120 server.go:274] failed to run Kubelet: failed to create kubelet: misconfiguration: kubelet cgroup driver: "cgroupfs" is different from docker cgroup driver: "systemd"\n'
+
+
+def test_what_kubelet_said_before_both_were_made_the_same() -> None:
+    now = "$ docker info | grep -i cgroup\n Cgroup Driver: systemd\n$ grep cgroupDriver /var/lib/kubelet/config.yaml\ncgroupDriver: systemd\n"
+    assert finding(ID, DIFFERENT).strength >= 0.9
+    assert finding(ID, DIFFERENT + now).state == "ruled-out"
+
+
+def test_agents_that_run_for_days_have_no_such_kubelet() -> None:
+    pods = (
+        "$ kubectl get pods -A | grep calico-node\nkube-system   calico-node-2fx9p   1/1   Running   {restarts}   3d\n"
+    )
+    assert finding(ID, DIFFERENT + pods.format(restarts=0)).state == "ruled-out"
+    assert finding(ID, DIFFERENT + pods.format(restarts=40)).strength >= 0.9
+
+
+def test_of_two_handlers_nobody_can_tell_which_is_used() -> None:
+    kubelet = "root@g1:~# grep cgroupDriver /var/lib/kubelet/config.yaml\ncgroupDriver: systemd\n"
+    config = "root@g1:~# grep SystemdCgroup /etc/containerd/config.toml\n            SystemdCgroup = false\n"
+    assert finding(ID, config + kubelet).strength >= 0.9
+    assert finding(ID, config + "            SystemdCgroup = true\n" + kubelet).strength < 0.8
+    mended = "root@g1:~# grep -i systemdcgroup /etc/containerd/config.toml\n            SystemdCgroup = true\n"
+    assert finding(ID, config + mended + kubelet).state == "ruled-out"

@@ -120,3 +120,15 @@ worker-07   NotReady   <none>   366d   v1.31.6
     answer = finding(ID, text)
     assert answer.strength >= 0.9
     assert "worker-07" in answer.objects
+
+
+def test_every_kubelet_fails_before_its_node_has_joined() -> None:
+    journal = '[root@n2 ~]# journalctl -u kubelet | head -1\nJan 10 10:00:00 n2 kubelet[800]: E0110 10:00:00.120000     800 server.go:205] "Failed to load kubelet config file" err="failed to load Kubelet config file /var/lib/kubelet/config.yaml, error: open /var/lib/kubelet/config.yaml: no such file or directory"\n'
+    status = "[root@n2 ~]# systemctl status kubelet\n● kubelet.service - kubelet: The Kubernetes Node Agent\n     Active: {state}\n"
+    assert (
+        finding(
+            ID, journal + status.format(state="active (running) since Tue 2024-01-10 10:03:10 UTC; 2 days ago")
+        ).state
+        == "ruled-out"
+    )
+    assert finding(ID, journal + status.format(state="activating (auto-restart) (Result: exit-code)")).strength >= 0.9

@@ -54,3 +54,22 @@ def test_memory_is_another_matter() -> None:
 def test_inotify_watches_are_no_disk() -> None:
     text = "E0112 10:00:00.000000 1 fsnotify.go:20] failed to create inotify watch: no space left on device"
     assert finding(ID, text).state != "found"
+
+
+def test_groups_of_the_kernel_are_no_disk() -> None:
+    line = "Warning  FailedCreatePodContainer  2m  kubelet  unable to ensure pod container exists: mkdir {path}/pod1d4f: no space left on device\n"
+    assert finding(ID, line.format(path="/sys/fs/cgroup/memory/kubepods/burstable")).state != "found"
+    assert finding(ID, line.format(path="/var/lib/kubelet/pods")).strength >= 0.9
+
+
+def test_another_disk_may_be_full_where_the_nodes_have_room() -> None:
+    room = "[root@c7 ~]# df -h\nFilesystem               Size  Used Avail Use% Mounted on\n/dev/mapper/centos-root  200G   {used}\n"
+    tar = "tar: Error is not recoverable: write error: No space left on device\n"
+    assert finding(ID, tar + room.format(used="61G  140G  31% /")).strength < 0.8
+    assert finding(ID, tar + room.format(used="199G  1G  99% /")).strength >= 0.9
+
+
+def test_calicos_own_file_and_room_are_a_matter_of_inodes() -> None:
+    line = "Failed to write kubeconfig error=open /host/etc/cni/net.d/calico-kubeconfig: no space left on device\n"
+    room = "[root@c7 ~]# df -h\nFilesystem               Size  Used Avail Use% Mounted on\n/dev/mapper/centos-root  200G   61G  140G  31% /\n"
+    assert finding(ID, line + room).state == "found"

@@ -60,3 +60,14 @@ def test_a_webhook_that_denies_what_the_operator_makes() -> None:
     assert answer.objects == ("validate.kyverno.svc-fail",)
     of_others = text.replace("calico-tiered-policy-passthrough", "shop-reader").replace("tigera-operator", "shop")
     assert finding("webhook-blocking", of_others).state != "found"
+
+
+def test_what_people_deploy_is_not_calicos() -> None:
+    line = """
+Events:
+  Type     Reason        Age                From                  Message
+  ----     ------        ----               ----                  -------
+  Warning  FailedCreate  14s (x19 over 9m)  {maker}  Error creating: Internal error occurred: failed calling webhook "vault.hashicorp.com": failed to call webhook: Post "https://vault-agent-injector-svc.vault.svc:443/mutate?timeout=30s": context deadline exceeded
+"""
+    assert finding(ID, line.format(maker="replicaset-controller")).strength < 0.8
+    assert finding(ID, line.format(maker="daemonset-controller")).strength >= 0.9

@@ -46,3 +46,24 @@ def test_a_webhook_is_another_cause() -> None:
 def test_rbac_is_another_cause() -> None:
     text = 'nodes is forbidden: User "system:serviceaccount:kube-system:calico-node" cannot list resource "nodes" in API group ""'
     assert finding(ID, text).state == "cannot-tell"
+
+
+EVENT = """
+$ kubectl get events -n {namespace}
+LAST SEEN   TYPE      REASON         OBJECT            MESSAGE
+4m          Warning   FailedCreate   {object}   Error creating: pods "{pod}" is forbidden: violates PodSecurity "baseline:latest": host namespaces (hostNetwork=true)
+"""
+
+
+def test_the_pods_beside_it_do_not_make_it_calicos() -> None:
+    pods = "$ kubectl get pods -n kube-system\nNAME                READY   STATUS    RESTARTS   AGE\ncalico-node-7qj2c   0/1     Running   0          20d\n"
+    theirs = EVENT.format(namespace="web", object="replicaset/nginx-5c9d", pod="nginx-5c9d-8x2kk")
+    ours = EVENT.format(namespace="kube-system", object="daemonset/calico-node", pod="calico-node-2wzjl")
+    assert finding(ID, pods + theirs).strength < 0.8
+    assert finding(ID, pods + ours).strength >= 0.9
+
+
+def test_agents_that_are_ready_were_let_in() -> None:
+    ours = EVENT.format(namespace="calico-system", object="daemonset/calico-node", pod="calico-node-2wzjl")
+    pods = "$ kubectl get pods -n calico-system\nNAME                READY   STATUS    RESTARTS   AGE\ncalico-node-7cfmp   1/1     Running   0          50m\n"
+    assert finding(ID, ours + pods).state == "ruled-out"

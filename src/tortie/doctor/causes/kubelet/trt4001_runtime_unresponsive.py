@@ -40,6 +40,7 @@ RETRYING: Final = Sign("runtime-ipam-retrying", "failed to migrate ipam, retryin
 CLEAR: Final = (PLEG, PLEG_LIST, NO_DOCKER, NO_CONTAINERD, DIAL_CONTAINERD, RUNTIME_DOWN)
 SLOW_S: Final = 90.0  # between steps that take a second; ages of events are rounded to minutes
 QUICK_S: Final = 2.0
+NO_DOCKERSHIM: Final = (1, 24)  # Kubernetes without its own way to docker
 
 
 class Seen:
@@ -47,9 +48,12 @@ class Seen:
         self.picture = picture
         self.said = picture.said("runtime-broken")
         serving = _serving(picture)
-        self.clear = [hit for hit in picture.hits(*CLEAR) if not _is_other_call(hit) and not _is_over(hit, serving)]
+        self.docker_off = _docker_is_off(picture)
+        clear = [hit for hit in picture.hits(*CLEAR) if not _is_other_call(hit) and not _is_over(hit, serving)]
+        self.clear = [hit for hit in clear if not (_at_a_start(hit) or (self.docker_off and hit.sign == NO_DOCKER.key))]
         self.hanging = _hanging(picture)
-        self.units = [unit for unit in picture.of(Unit) if _is_runtime(unit) and unit.active not in ("active", "")]
+        units = [unit for unit in picture.of(Unit) if _is_runtime(unit) and unit.active not in ("active", "")]
+        self.units = [unit for unit in units if not (self.docker_off and unit.name.startswith("docker"))]
         self.gaps = [*created_to_started(picture), *_unexplained(picture, pod_to_container(picture))]
         self.slow = [gap for gap in self.gaps if gap.seconds >= SLOW_S]
         self.stuck = stuck_inits(picture)
@@ -62,7 +66,8 @@ class Seen:
     @cached_property
     def program(self) -> str:
         runtime = " ".join(node.runtime for node in self.picture.nodes_now().values())
-        return "docker" if "docker" in runtime or self.picture.hits(NO_DOCKER) else "containerd"
+        asked = self.picture.hits(NO_DOCKER) and not self.docker_off
+        return "docker" if "docker" in runtime or asked else "containerd"
 
     @cached_property
     def culprits(self) -> tuple[Culprit, ...]:
@@ -170,6 +175,21 @@ def _serving(picture: Picture) -> set[str]:
 def _is_over(hit: Hit, serving: set[str]) -> bool:
     """Nobody was there to connect to, as when kubelet is the first to start; by now somebody is."""
     return hit.host in serving and hit.sign in (PLEG_LIST.key, NO_CONTAINERD.key, DIAL_CONTAINERD.key)
+
+
+def _docker_is_off(picture: Picture) -> bool:
+    """Nodes run another runtime: whoever asks docker there asks nobody whom kubelet needs."""
+    runtimes = [node.runtime for node in picture.nodes_now().values() if node.runtime]
+    if runtimes:
+        return not any("docker" in runtime for runtime in runtimes)
+    kubernetes = picture.version("kubernetes") or picture.version("kubelet")
+    shim = any("cri-docker" in unit.name for unit in picture.of(Unit))
+    return kubernetes is not None and kubernetes >= NO_DOCKERSHIM and not shim
+
+
+def _at_a_start(hit: Hit) -> bool:
+    """Every kubelet says it once before it has listed its containers for the first time."""
+    return hit.sign == PLEG.key and "yet to be successful" in hit.line
 
 
 def _is_runtime(unit: Unit) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from tortie.doctor.causes.agent.start_evidence import START_SIGNS, hosts_of, kills
+from tortie.doctor.causes.agent.start_evidence import START_SIGNS, hosts_of, kills, settled
 from tortie.doctor.causes.cause import (
     HINT,
     LIKELY,
@@ -20,8 +20,11 @@ from tortie.doctor.causes.cause import (
     ruled_out,
 )  # fmt: skip
 from tortie.doctor.causes.culprits import Culprit, culprits, named
+from tortie.doctor.causes.kubelet.node_evidence import not_ready
 from tortie.doctor.picture.facts import Container, Pod
 from tortie.doctor.picture.picture import Picture
+from tortie.doctor.picture.places import exhibit_at
+from tortie.doctor.reading.exhibit import Place
 from tortie.doctor.signs import Hit, Sign
 
 RUNTIME_SYSTEMD: Final = Sign("cgroup-systemd-cgroup", "SystemdCgroup( )?=( )?<value>")
@@ -73,14 +76,25 @@ class Seen:
         )
 
 
+def well_now(seen: Seen) -> Finding | None:
+    """kubelet ended with it once, and by now every agent runs and was never started again."""
+    pods = settled(seen.picture) if seen.different and not not_ready(seen.picture) else []
+    return ruled_out(pods[:1]) if pods else None
+
+
 def different(seen: Seen) -> Finding | None:
-    """kubelet says it itself."""
-    if not seen.different:
+    """kubelet says it itself, and what is configured now does not speak against it."""
+    if not seen.different or (seen.runtime and seen.runtime == seen.kubelet and _of_one_host(seen)):
         return None
     first = seen.different[0]
     kubelet, runtime = first.value("kubelet"), first.value("runtime")
     who = seen.culprits(*seen.different)
     return found(STRONG, who, seen.different[:2], kubelet=kubelet, runtime=runtime, program=seen.program)
+
+
+def _of_one_host(seen: Seen) -> bool:
+    """Message and settings come from one machine, as far as is told."""
+    return len({hit.host for hit in (*seen.different, *seen.where) if hit.host}) < 2
 
 
 def same(seen: Seen) -> Finding | None:
@@ -159,10 +173,19 @@ def _drivers(picture: Picture) -> tuple[Driver, Driver]:
 
 def _runtimes(picture: Picture) -> dict[str, Driver]:
     found: dict[str, Driver] = {}
+    shown: dict[str, tuple[Place | None, dict[str, Hit]]] = {}
     for hit in picture.hits(RUNTIME_SYSTEMD, RUNTIME_JSON):
         value = hit.value("value").lower()
-        if value in ("true", "false") and not hit.line.strip().startswith("#"):
-            found[hit.host] = ("systemd" if value == "true" else "cgroupfs"), hit
+        if value not in ("true", "false") or hit.line.strip().startswith("#"):
+            continue
+        exhibit = exhibit_at(picture, hit.place)
+        where = exhibit.place(0) if exhibit else None
+        values = shown[hit.host][1] if hit.host in shown and shown[hit.host][0] == where else {}
+        shown[hit.host] = where, {**values, value: hit}
+    for host, (_, values) in shown.items():  # as shown last; of several handlers with different drivers nobody can tell
+        if len(values) == 1:
+            value, hit = next(iter(values.items()))
+            found[host] = ("systemd" if value == "true" else "cgroupfs"), hit
     for hit in picture.hits(DOCKER_DRIVER):
         if driver := _driver(hit):
             found.setdefault(hit.host, (driver, hit))
@@ -202,6 +225,6 @@ CAUSE = Cause(
         STOPPING, *START_SIGNS,
     ),
     look=Seen,
-    rules=(different, same, unlike, killed_by_liveness, killed_hard, cgroupfs_in_cycles, clean_ends),
+    rules=(well_now, different, same, unlike, killed_by_liveness, killed_hard, cgroupfs_in_cycles, clean_ends),
     fix=fix,
 )  # fmt: skip

@@ -106,6 +106,14 @@ def back(seen: Seen) -> Finding | None:
     return ruled_out(list(nodes.values())[:2]) if over else None
 
 
+def runs_again(seen: Seen) -> Finding | None:
+    """It failed, as every kubelet does before its node has joined; the unit of that machine is active now."""
+    active = {unit.host: unit for unit in seen.units.values() if unit.active == "active"}
+    hosts = {hit.host for hit in seen.fatal}
+    over = hosts and hosts <= active.keys() and not (seen.dead or seen.gone or seen.quiet or seen.posted)
+    return ruled_out(list(active.values())[:1]) if over else None
+
+
 def dead(seen: Seen) -> Finding | None:
     if not seen.fatal and not seen.dead:
         return None
@@ -160,8 +168,8 @@ CAUSE = Cause(
     signs=(FAILED_TO_RUN, UNIT_FAILED, NO_CONFIG, EXPIRED, SWAP_ON, DIFFERENT, *NODE_SIGNS),
     look=Seen,
     rules=(
-        swap, cgroup_driver, machine_down, back, dead, said_dead, active, silent_but_alive, silent_only, reporting,
-        node_not_ready,
+        swap, cgroup_driver, machine_down, back, runs_again, dead, said_dead, active, silent_but_alive, silent_only,
+        reporting, node_not_ready,
     ),
     yields_to=("kubelet-swap-on", "peer-node-down", "cgroup-driver-mismatch", "disk-pressure", "runtime-unresponsive"),
 )  # fmt: skip

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Final
 
+from tortie.doctor.causes.agent.speakers import is_ours, of_another
 from tortie.doctor.causes.agent.start_evidence import hosts_of
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Condition, Disk, Node, Pod
 from tortie.doctor.picture.picture import Picture, is_agent
 from tortie.doctor.signs import Sign
@@ -24,8 +27,14 @@ IMAGE_GC: Final = Sign("disk-image-gc", "failed to garbage collect required amou
 DISKS: Final = ("ephemeral-storage", "inodes", "nodefs", "imagefs", "disk", "diskpressure")
 FULL: Final = 95  # percent; kubelet's own limits are 85 (images) and 90 (eviction)
 TIGHT: Final = 85
-NOT_DISKS: Final = ("inotify", "fsnotify", "watch", "bpf", "shm", "/dev/shm", "sysfs")
+# The kernel says the same of watches, maps, groups, name spaces and tables.
+NOT_DISKS: Final = (
+    "inotify", "fsnotify", "watch", "bpf", "shm", "sysfs", "cgroup", "rtnetlink", "ipset", "tables-restore", "unshare",
+)  # fmt: skip
 IRRELEVANT: Final = ("/snap", "/boot", "/mnt", "/media", "/run", "/sys", "/dev/shm", "/proc")
+NOT_OURS: Final = ("/mnt", "/media", "/sys", "/dev/shm", "/proc")  # what is written there is nothing of kubelet's
+
+_PATH: Final = lazily(r"(/[\w./-]+)'?: no space left", re.I)
 
 
 class Seen:
@@ -34,8 +43,8 @@ class Seen:
         hits = picture.hits(LOW, LOW_LIST, RECLAIM)
         self.low = [hit for hit in hits if hit.value("resource").rstrip(".").lower() in DISKS]
         self.memory = [hit for hit in hits if hit.value("resource").lower().startswith("memory")]
-        lines = picture.hits(NO_SPACE)
-        self.written = [hit for hit in lines if not any(word in hit.line.lower() for word in NOT_DISKS)]
+        lines = [hit for hit in picture.hits(NO_SPACE) if not of_another(picture, hit)]
+        self.written = [hit for hit in lines if _on_a_disk(hit.line)]
         self.kubelet = picture.hits(HAS_PRESSURE, NODE_HAS, FREE_FAILED, IMAGE_GC)
         conditions = [condition for condition in picture.of(Condition) if condition.kind == "DiskPressure"]
         self.pressed = [condition for condition in conditions if condition.status == "True"]
@@ -107,6 +116,15 @@ def no_pressure(seen: Seen) -> Finding | None:
     return ruled_out(seen.fine[:1]) if seen.fine and not seen.now and not seen.evicted else None
 
 
+def room_shown(seen: Seen) -> Finding | None:
+    """Something could not be written, and the disks that are shown have room: inodes, or a disk of somebody else."""
+    alone = seen.written and not (seen.full or seen.low or seen.kubelet or seen.pressed or seen.tainted)
+    if not alone or not _has_room(seen):
+        return None
+    ours = any(is_ours(hit.line) or "/var/lib/" in hit.line for hit in seen.written)
+    return found(LIKELY if ours else POSSIBLE, seen.culprits, seen.evidence, say="full", node=seen.node)
+
+
 def full(seen: Seen) -> Finding | None:
     told = seen.low or seen.kubelet or seen.pressed or seen.tainted or seen.written
     if not (told or seen.kinds > 1):
@@ -128,8 +146,18 @@ def memory(seen: Seen) -> Finding | None:
 
 
 def room_left(seen: Seen) -> Finding | None:
+    return ruled_out(seen.disks[:1]) if _has_room(seen) else None
+
+
+def _has_room(seen: Seen) -> bool:
     root = [disk for disk in seen.disks if disk.mount == "/" and not disk.inodes]
-    return ruled_out(seen.disks[:1]) if root and all(d.used_percent < TIGHT for d in seen.disks) else None
+    return bool(root) and all(disk.used_percent < TIGHT for disk in seen.disks)
+
+
+def _on_a_disk(line: str) -> bool:
+    """Written to a file of the node's own disks, as far as the line names one."""
+    path = _PATH.search(line)
+    return not any(word in line.lower() for word in NOT_DISKS) and not (path and path[1].startswith(NOT_OURS))
 
 
 def agent_evicted(seen: Seen) -> Finding | None:
@@ -159,6 +187,6 @@ CAUSE = Cause(
     ),
     signs=(LOW, LOW_LIST, NO_SPACE, FREE_FAILED, HAS_PRESSURE, NODE_HAS, RECLAIM, IMAGE_GC),
     look=Seen,
-    rules=(over, no_pressure, full, seems_full, memory, room_left, agent_evicted),
+    rules=(over, no_pressure, room_shown, full, seems_full, memory, room_left, agent_evicted),
     fix=fix,
 )  # fmt: skip

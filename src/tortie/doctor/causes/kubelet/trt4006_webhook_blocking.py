@@ -20,6 +20,7 @@ ADMISSION: Final = Sign("webhook-failed-admission", 'failed calling admission we
 DENIED: Final = Sign("webhook-denied", 'admission webhook "<webhook>" denied the request')
 POLICY: Final = Sign("webhook-failure-policy", "failurePolicy: Fail")
 OURS: Final = ("calico", "tigera", "canal", "typha", "controller_installation")
+OTHER_MAKERS: Final = ("replicaset-controller", "statefulset-controller", "job-controller")
 _SERVICE: Final = lazily(r"https?://([a-z0-9-]+)\.([a-z0-9-]+)\.svc")
 _UNREACHABLE: Final = lazily(
     r"no endpoints available|deadline exceeded|connection refused|i/o timeout|no route to host|no such host|"
@@ -103,7 +104,10 @@ def _about_ours(picture: Picture, hit: Hit) -> bool:
         for event in picture.events("FailedCreate", "ReplicaSetCreateError")
         if event.place.first == hit.place.first
     ]
-    return any(_is_ours(event.object) for event in events) or ("Error creating:" in line and not hit.command)
+    if any(event.object for event in events):
+        return any(_is_ours(event.object) for event in events)
+    # Of an unnamed object: Calico's agents are made by a DaemonSet, and what people deploy mostly is not.
+    return "Error creating:" in line and not hit.command and not any(maker in line for maker in OTHER_MAKERS)
 
 
 def fix(_picture: Picture, finding: Finding) -> Iterator[Do]:

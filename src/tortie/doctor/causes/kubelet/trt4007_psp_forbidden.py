@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Final
 
+from tortie.doctor.causes.agent.speakers import owner_at
 from tortie.doctor.causes.agent.start_evidence import lines_before
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
@@ -75,6 +76,13 @@ def webhook_instead(seen: Seen) -> Finding | None:
     return ruled_out(called[:1]) if called and not seen.rejected else None
 
 
+def admitted_since(seen: Seen) -> Finding | None:
+    """The agents are there and ready: whoever was rejected has been let in."""
+    pods = seen.picture.agents_now()
+    ready = pods and all(pod.all_ready for pod in pods)
+    return ruled_out(pods[:2]) if seen.rejected and ready and not seen.short else None
+
+
 def rejects_calico(seen: Seen) -> Finding | None:
     return seen.found(PROVEN if seen.short else STRONG, seen.ours) if seen.ours else None
 
@@ -84,6 +92,9 @@ def rejects_some(seen: Seen) -> Finding | None:
 
 
 def _is_ours(picture: Picture, hit: Hit) -> bool:
+    rejected = _POD.search(hit.line)
+    if rejected and rejected[1].strip("-") and owner_at(picture, hit.place):  # whose it is stands there
+        return any(word in f"{rejected[1]} {owner_at(picture, hit.place)}" for word in OURS)
     text = f"{hit.line} {hit.command}".lower()
     if any(word in text for word in OURS):
         return True
@@ -105,6 +116,6 @@ CAUSE = Cause(
     explains=("pod-not-created", "operator-degraded", "not-ready", "node-not-ready"),
     signs=(PSP, PSP_ADMIT, PSA, SCC, WEBHOOK),
     look=Seen,
-    rules=(webhook_instead, rejects_calico, rejects_some),
+    rules=(webhook_instead, admitted_since, rejects_calico, rejects_some),
     fix=fix,
 )
