@@ -1,5 +1,7 @@
 """TRT0001: an API that this cluster does not serve."""
 
+# ruff: noqa: E501 - evidence stands as people paste it
+
 from __future__ import annotations
 
 from tests.support.doctor import finding
@@ -32,14 +34,14 @@ def test_an_old_manifest() -> None:
     照着旧教程安装：
     $ kubectl apply -f calico.yaml
     error: unable to recognize "calico.yaml": no matches for kind "CustomResourceDefinition" in version "apiextensions.k8s.io/v1beta1"
-    """  # noqa: E501
+    """
     answer = finding("version-skew", text)
     assert answer.strength >= 0.9
     assert "CustomResourceDefinition" in answer.objects
 
 
 def test_a_missing_crd_is_another_cause() -> None:
-    text = "Failed error=resource does not exist: Tier(default) with error: the server could not find the requested resource"  # noqa: E501
+    text = "Failed error=resource does not exist: Tier(default) with error: the server could not find the requested resource"
     assert finding("version-skew", text).state != "found"
 
 
@@ -52,3 +54,10 @@ def test_the_line_of_every_start_is_harmless() -> None:
     )
     assert finding("version-skew", text).state == "cannot-tell"
     assert finding("crd-missing", text).state == "cannot-tell"
+
+
+def test_what_only_kubectl_misses_is_not_needed_by_agents_that_run() -> None:
+    line = 'error: unable to recognize "calico.yaml": no matches for kind "PodDisruptionBudget" in version "policy/v1beta1"\n'
+    pods = "$ kubectl get pods -n kube-system | grep calico-node\ncalico-node-7cfmp   {ready}   Running   0   52m\n"
+    assert finding("version-skew", line + pods.format(ready="1/1")).strength < 0.8
+    assert finding("version-skew", line + pods.format(ready="0/1")).strength >= 0.9

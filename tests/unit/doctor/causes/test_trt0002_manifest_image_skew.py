@@ -1,5 +1,7 @@
 """TRT0002: manifest and images of two releases."""
 
+# ruff: noqa: E501 - evidence stands as people paste it
+
 from __future__ import annotations
 
 from tests.support.doctor import finding
@@ -58,3 +60,21 @@ def test_the_tag_that_a_command_wrote() -> None:
     flag provided but not defined: -best-effort
     """
     assert "v3.21.4" in " ".join(finding("manifest-image-skew", text).objects)
+
+
+def test_a_flag_that_a_person_gave() -> None:
+    asked = "$ kubectl exec -n kube-system calico-node-7qj2c -- calico-node -show-status\nflag provided but not defined: -show-status\n"
+    assert finding("manifest-image-skew", asked).state != "found"
+    etcd = "$ etcdctl --cacert=/etc/etcd/ca.pem endpoint health\nIncorrect Usage.\n\nflag provided but not defined: -cacert\n"
+    assert finding("manifest-image-skew", etcd).state != "found"
+    step = (
+        "$ kubectl logs -n kube-system calico-node-7qj2c -c mount-bpffs\nflag provided but not defined: -best-effort\n"
+    )
+    assert finding("manifest-image-skew", step).strength >= 0.9
+
+
+def test_an_account_that_came_after_its_daemonset() -> None:
+    event = '12m  Warning  FailedCreate  daemonset/calico-node  Error creating: pods "calico-node-" is forbidden: error looking up service account kube-system/calico-node: serviceaccount "calico-node" not found\n'
+    pods = "$ kubectl get pods -n kube-system | grep calico-node\ncalico-node-7cfmp   1/1   Running   0   12m\n"
+    assert finding("manifest-image-skew", event).strength >= 0.9
+    assert finding("manifest-image-skew", event + pods).state != "found"

@@ -1,5 +1,7 @@
 """TRT0003: a type of Calico's own that the API server does not know."""
 
+# ruff: noqa: E501 - evidence stands as people paste it
+
 from __future__ import annotations
 
 from tests.support.doctor import finding
@@ -9,7 +11,7 @@ def test_the_api_server_does_not_know_it() -> None:
     text = """
     $ kubectl -n calico-system logs calico-node-5c8jq | tail -1
     2024-06-01 01:00:00.000 [ERROR][9] startup/startup.go 158: failed to query default config error=resource does not exist: IPAMConfig(default) with error: the server could not find the requested resource (get IPAMConfigs.crd.projectcalico.org default)
-    """  # noqa: E501
+    """
     answer = finding("crd-missing", text)
     assert answer.strength >= 0.9
     assert "ipamconfigs.crd.projectcalico.org" in answer.objects
@@ -21,7 +23,7 @@ def test_asked_for_and_not_found() -> None:
     2024-06-01 01:00:00.000 [ERROR][1] main.go 200: resource does not exist: BGPFilter with error: the server could not find the requested resource
     $ kubectl get crd bgpfilters.crd.projectcalico.org
     Error from server (NotFound): customresourcedefinitions.apiextensions.k8s.io "bgpfilters.crd.projectcalico.org" not found
-    """  # noqa: E501
+    """
     answer = finding("crd-missing", text)
     assert answer.strength >= 0.95
     assert answer.objects[0] == "bgpfilters.crd.projectcalico.org"
@@ -41,3 +43,14 @@ def test_a_type_of_kubernetes_is_another_cause() -> None:
         "resource does not exist: KubernetesEndpointSlice with error: the server could not find the requested resource"
     )
     assert finding("crd-missing", text).strength < 0.8
+
+
+def test_kubectl_without_calicos_api_server_lacks_no_definition() -> None:
+    line = 'error: resource mapping not found for name: "pool" namespace: "" from "pool.yaml": no matches for kind "IPPool" in version "{version}"\n'
+    pods = "$ kubectl get pods -n kube-system | grep calico-node\ncalico-node-7qj2c   {ready}   Running   0   20d\n"
+    assert (
+        finding("crd-missing", line.format(version="projectcalico.org/v3") + pods.format(ready="0/1")).state != "found"
+    )
+    own = line.format(version="crd.projectcalico.org/v1")
+    assert finding("crd-missing", own + pods.format(ready="0/1")).strength >= 0.9
+    assert finding("crd-missing", own + pods.format(ready="1/1")).state == "ruled-out"

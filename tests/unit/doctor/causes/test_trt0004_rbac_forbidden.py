@@ -1,5 +1,7 @@
 """TRT0004: 403 with a name, not 401 and not 404."""
 
+# ruff: noqa: E501 - evidence stands as people paste it
+
 from __future__ import annotations
 
 from tests.support.doctor import finding
@@ -74,3 +76,13 @@ the cluster scope
         """,
     )
     assert answer.strength < 0.8
+
+
+def test_calicoctl_has_the_rights_of_who_types_it() -> None:
+    line = 'connection is unauthorized: ippools.crd.projectcalico.org is forbidden: User "{user}" cannot list resource "ippools" in API group "crd.projectcalico.org" at the cluster scope\n'
+    person = "$ calicoctl get ippool\nFailed to list: " + line.format(user="jdoe@corp.example")
+    agent = "$ kubectl logs -n kube-system calico-node-7qj2c\n" + line.format(
+        user="system:serviceaccount:kube-system:calico-node"
+    )
+    assert finding("rbac-forbidden", person).state != "found"
+    assert finding("rbac-forbidden", agent).strength >= 0.9

@@ -66,3 +66,10 @@ def test_a_bystanders_image_is_an_aside() -> None:
 
 def test_nothing_pulled() -> None:
     assert finding("image-pull-failed", "$ kubectl get nodes\nNAME STATUS\nw1 Ready").state == "cannot-tell"
+
+
+def test_it_was_pulled_after_all() -> None:
+    event = '  Warning  Failed  31m  kubelet  Failed to pull image "docker.io/calico/cni:v3.26.1": rpc error: code = DeadlineExceeded desc = context deadline exceeded\n'
+    pods = "$ kubectl get pods -A\nNAMESPACE     NAME                       READY   STATUS   RESTARTS   AGE\nkube-system   calico-node-gk7vr          {row}   0   35m\nkube-system   coredns-76f75df574-7h2kp   1/1     Running   0   40m\n"
+    assert finding("image-pull-failed", event + pods.format(row="1/1     Running")).state == "ruled-out"
+    assert finding("image-pull-failed", event + pods.format(row="0/1     Init:ImagePullBackOff")).strength >= 0.9

@@ -67,3 +67,11 @@ def test_the_column_of_the_label_names_the_processor() -> None:
         """,
     )
     assert "ppc64le" in answer.objects
+
+
+def test_an_applications_image_is_its_own_matter() -> None:
+    pods = "$ kubectl get pods -n kube-system | grep calico-node\ncalico-node-7qj2c   0/1   Running   0   20d\n"
+    line = "exec /usr/local/bin/entrypoint.sh: exec format error\n"
+    assert finding("image-arch-mismatch", f"{pods}$ kubectl logs -n web shop-6f7d9c-x2lqp\n{line}").state != "found"
+    own = f"{pods}$ kubectl logs -n kube-system calico-node-7qj2c -c install-cni\n{line}"
+    assert finding("image-arch-mismatch", own).strength >= 0.9

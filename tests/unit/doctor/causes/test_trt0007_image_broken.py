@@ -86,3 +86,28 @@ def test_another_program_that_crashed_is_not_ours() -> None:
         """,
     )
     assert answer.strength < 0.8
+
+
+def test_a_program_of_the_machine_is_no_image() -> None:
+    line = "{program}: error while loading shared libraries: libtinfo.so.5: cannot open shared object file\n"
+    assert finding("image-broken", "[root@n2 ~]# mysql -h db\n" + line.format(program="mysql")).state != "found"
+    log = "$ kubectl logs -n kube-system calico-node-7qj2c\n" + line.format(program="/bin/calico-node")
+    assert finding("image-broken", log).strength >= 0.9
+
+
+def test_another_pod_that_crashes_is_no_image_of_calicos() -> None:
+    text = """
+$ kubectl describe pod {pod}
+Name:         {pod}
+Containers:
+  main:
+    Image:          {image}
+    State:          Waiting
+      Reason:       CrashLoopBackOff
+    Last State:     Terminated
+      Reason:       Error
+      Exit Code:    139
+"""
+    assert finding("image-broken", text.format(pod="php-0", image="php:8.1-fpm")).state != "found"
+    own = text.format(pod="calico-node-7qj2c", image="docker.io/calico/node:v3.25.0")
+    assert finding("image-broken", own).state == "found"

@@ -1,5 +1,7 @@
 """TRT0009: Calico's API server, and only Calico's, does not answer."""
 
+# ruff: noqa: E501 - evidence stands as people paste it
+
 from __future__ import annotations
 
 from tests.support.doctor import finding, picture
@@ -19,11 +21,11 @@ $ kubectl get ns
 E0412 11:03:20.223597   36334 memcache.go:255] couldn't get resource list for projectcalico.org/v3: the server is currently unable to handle the request
 NAME      STATUS   AGE
 default   Active   90d
-"""  # noqa: E501
+"""
 LOG = """\
 $ kubectl -n calico-apiserver logs deploy/calico-apiserver --tail=1
 E1116 01:33:31.112911       1 authentication.go:63] "Unable to authenticate the request" err="[x509: subject with cn=aggregator is not in the allowed list, x509: certificate signed by unknown authority]"
-"""  # noqa: E501
+"""
 OPERATOR = """\
 $ kubectl get tigerastatus
 NAME      AVAILABLE   PROGRESSING   DEGRADED   SINCE
@@ -79,3 +81,9 @@ def test_where_agents_are_sick_it_is_only_one_of_many() -> None:
     answer = finding(ID, ROW + SICK)
     assert answer.state == "found"
     assert answer.strength < LIKELY
+
+
+def test_a_row_whose_heading_grep_has_cut_off() -> None:
+    text = "$ kubectl get apiservice | grep projectcalico.org/v3 -e v3.projectcalico\nv3.projectcalico.org   calico-apiserver/calico-api   {state}   40d\n"
+    assert finding(ID, text.format(state="False (FailedDiscoveryCheck)")).strength >= 0.9
+    assert finding(ID, text.format(state="True")).state == "ruled-out"

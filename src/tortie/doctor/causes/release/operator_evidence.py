@@ -46,6 +46,11 @@ def states(picture: Picture, scope: str, *names: str) -> Iterator[Setting]:
     return (one for one in picture.of(Setting) if one.scope == scope and (not names or one.name in names))
 
 
+def said_by_kubectl(hit: Hit) -> bool:
+    """kubectl does not know a kind of a file that is applied; a program that needs the kind says less."""
+    return "resource mapping not found" in hit.line or "unable to recognize" in hit.line
+
+
 def reason_in(hit: Hit) -> str:
     """What follows the operator's words: in its log a field of its own, in a status the rest of the message."""
     logged = _ERROR.search(hit.line)

@@ -17,6 +17,7 @@ from tortie.doctor.causes.datastore.api_errors import (
     misfit,
     missing_kinds,
 )
+from tortie.doctor.causes.release.operator_evidence import said_by_kubectl
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.underlay.traffic_evidence import agents_fine
 from tortie.doctor.causes.ways import apply_release
@@ -73,6 +74,12 @@ def missing_api(seen: Seen) -> Finding | None:
     return seen.found(PROVEN if seen.api else LIKELY if fits else STRONG, evidence, seen.kinds[0])
 
 
+def not_needed(seen: Seen) -> Finding | None:
+    """Only kubectl asked for it, while a file was applied; the agents run without."""
+    typed = seen.core and all(said_by_kubectl(kind.hit) for kind in seen.core) and not seen.slices
+    return seen.found(HINT, (seen.core[0].hit,), seen.kinds[0]) if typed and agents_fine(seen.picture) else None
+
+
 def nftables_proxy(seen: Seen) -> Finding | None:
     nft = _nft_proxy(seen.picture)
     if nft is None:
@@ -118,6 +125,6 @@ CAUSE = Cause(
     ),
     signs=(SLICES, CALC_GRAPH, MISSING_KIND, MISSING_PATH, NO_MATCHES, FORBIDDEN),
     look=Seen,
-    rules=(missing_api, nftables_proxy, api_not_served, works_here),
+    rules=(not_needed, missing_api, nftables_proxy, api_not_served, works_here),
     fix=fix,
 )  # fmt: skip

@@ -6,13 +6,14 @@ import re
 from collections.abc import Iterator
 from functools import cached_property
 
+from tortie.doctor.causes.agent.speakers import of_another
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, cannot_tell, do, found
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.underlay.traffic_evidence import agents_fine, rows
 from tortie.doctor.causes.ways import apply_release
 from tortie.doctor.picture.picture import Picture, version_numbers
-from tortie.doctor.signs import Sign
+from tortie.doctor.signs import Hit, Sign
 
 NO_FLAG = Sign("skew-no-flag", "flag provided but not defined: <flag>")
 NO_ACCOUNT = Sign("skew-no-account", 'serviceaccounts "<account>" not found')
@@ -51,7 +52,9 @@ class Seen:
 
 
 def unknown_flag(seen: Seen) -> Finding | None:
-    flags = seen.picture.hits(NO_FLAG)
+    flags = [
+        hit for hit in seen.picture.hits(NO_FLAG) if not _typed(seen.picture, hit) and not of_another(seen.picture, hit)
+    ]
     if not flags:
         return None
     flag, tags = flags[0].value("flag"), seen.tags or _written(seen.picture)
@@ -72,7 +75,7 @@ def no_installer(seen: Seen) -> Finding | None:
 
 
 def no_account(seen: Seen) -> Finding | None:
-    if not seen.accounts:
+    if not seen.accounts or agents_fine(seen.picture):  # an account that is made after its DaemonSet is found later
         return None
     account = seen.accounts[0].value("account") or seen.accounts[0].value("name")
     who = culprits(Culprit("user", account), Culprit("resource", "serviceaccount"), seen.parts(2))
@@ -119,6 +122,12 @@ def _mixed(images: list[tuple[str, str, object]]) -> list[str]:
     single = len(minors) == len(PARTS) and all(len(versions) == 1 for versions in minors.values())
     differ = single and len(set.union(*minors.values())) > 1
     return sorted({tag for _, tag, _ in images}) if differ else []
+
+
+def _typed(picture: Picture, hit: Hit) -> bool:
+    """The person gave the flag, to whatever program; no manifest did."""
+    flag = re.compile(rf"(?<![\w-])--?{re.escape(hit.value('flag').strip('-'))}(?![\w-])")
+    return any(flag.search(exhibit.command) for exhibit in picture.exhibits if exhibit.command)
 
 
 def _container(picture: Picture) -> str:

@@ -17,8 +17,9 @@ from tortie.doctor.causes.datastore.api_errors import (
     missing_kinds,
     plural_of,
 )
+from tortie.doctor.causes.release.operator_evidence import said_by_kubectl, well_now
 from tortie.doctor.causes.steps import Step
-from tortie.doctor.causes.underlay.traffic_evidence import rows
+from tortie.doctor.causes.underlay.traffic_evidence import agents_fine, rows
 from tortie.doctor.causes.ways import apply_release
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Sign
@@ -26,6 +27,7 @@ from tortie.doctor.signs import Sign
 OLD_FORM = Sign("crd-old-form", "resource does not exist: <kind>\\(<name>\\)")
 NO_TYPE = Sign("crd-no-type", 'the server doesn\'t have a resource type "<plural>"')
 GROUP = "crd.projectcalico.org"
+SERVED = "projectcalico.org/"
 OURS = (
     "ippool",
     "felixconfig",
@@ -48,7 +50,9 @@ OURS = (
 class Seen:
     def __init__(self, picture: Picture) -> None:
         self.picture = picture
-        self.missing = [kind for kind in missing_kinds(picture) if kind.own]
+        # projectcalico.org/v3 is served by Calico's API server; clusters without it lack nothing.
+        own = [kind for kind in missing_kinds(picture) if kind.own]
+        self.missing = [kind for kind in own if not kind.hit.value("version").startswith(SERVED)]
         hits = picture.hits(CRD_NOT_FOUND)
         self.absent = [hit for hit in hits if GROUP in hit.value("crd") or "tigera.io" in hit.value("crd")]
         self.untyped = [hit for hit in picture.hits(NO_TYPE) if hit.value("plural").lower().startswith(OURS)]
@@ -64,6 +68,13 @@ class Seen:
     @property
     def needed(self) -> bool:
         return bool(self.missing or (self.absent and self.names))
+
+
+def applied_since(seen: Seen) -> Finding | None:
+    """kubectl did not know the kind when a file was applied; whoever needs it is well by now."""
+    typed = seen.missing and all(said_by_kubectl(kind.hit) for kind in seen.missing) and not seen.absent
+    well = well_now(seen.picture, "calico") or (seen.picture.agents_now() if agents_fine(seen.picture) else [])
+    return ruled_out(well[:1]) if typed and well else None
 
 
 def installed(seen: Seen) -> Finding | None:
@@ -127,7 +138,7 @@ CAUSE = Cause(
     ),
     signs=(MISSING_KIND, MISSING_PATH, NO_MATCHES, CRD_NOT_FOUND, OLD_FORM, NO_TYPE),
     look=Seen,
-    rules=(installed, not_installed, old_form, not_known),
+    rules=(applied_since, installed, not_installed, old_form, not_known),
     fix=fix,
     yields_to=("manifest-image-skew", "version-skew"),
 )  # fmt: skip

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
-from tortie.doctor.causes.datastore.api_errors import FORBIDDEN, FORBIDDEN_OLD, refusals
+from tortie.doctor.causes.datastore.api_errors import FORBIDDEN, FORBIDDEN_OLD, Refusal, refusals
 from tortie.doctor.causes.shared import UNAUTHORIZED
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.underlay.traffic_evidence import Row, rows
@@ -23,7 +23,7 @@ _ROLE_ROW = r"^(?P<role>[a-z][\w:.-]*)\s+\d"
 class Seen:
     def __init__(self, picture: Picture) -> None:
         self.picture = picture
-        all_refused = refusals(picture)
+        all_refused = [one for one in refusals(picture) if not _of_a_person(one)]
         self.refused = [r for r in all_refused if _ours(r.user) or not r.user.startswith("system:serviceaccount:")]
         self.roles, self.role_facts = _dangling(picture)
         self.denied = [row for row in rows(picture, r"^\s*no\b", "auth can-i") if _asked_for_us(row)]
@@ -64,6 +64,11 @@ def asked_and_denied(seen: Seen) -> Finding | None:
         return None
     asked = seen.denied[0].command.partition("can-i ")[2].split()
     return found(POSSIBLE, named("resource", *asked[1:2]), seen.denied[:1])
+
+
+def _of_a_person(one: Refusal) -> bool:
+    """calicoctl asks with the rights of whoever types it."""
+    return not one.user.startswith("system:") and "calicoctl" in one.hit.command
 
 
 def _ours(user: str) -> bool:

@@ -94,8 +94,8 @@ def disk_full(seen: Seen) -> Finding | None:
 
 def started_since(seen: Seen) -> Finding | None:
     agents = [pod for pod in seen.picture.agents_now() if pod.containers is not None]
-    alone = len(seen.picture.pods_now()) == len(agents)
-    over = seen.failed and not seen.held and agents and all(pod.all_ready for pod in agents) and alone
+    others = [pod for pod in seen.picture.pods_now() if pod.containers is not None and pod.status != "Completed"]
+    over = seen.failed and not seen.held and agents and all(pod.all_ready for pod in (*agents, *others))
     return ruled_out(agents[:1]) if over else None
 
 

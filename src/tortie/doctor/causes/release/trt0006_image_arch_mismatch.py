@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cached_property
 
+from tortie.doctor.causes.agent.speakers import of_another
 from tortie.doctor.causes.cause import PROVEN, STRONG, Cause, Do, Finding, do, found
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.steps import Step
@@ -22,7 +23,7 @@ NO_PLATFORM = Sign("image-no-platform", "no match for platform in manifest")
 class Seen:
     def __init__(self, picture: Picture) -> None:
         self.picture = picture
-        self.hits = picture.hits(FORMAT)
+        self.hits = [hit for hit in picture.hits(FORMAT) if not of_another(picture, hit)]
         self.manifest = picture.hits(NO_MANIFEST, NO_PLATFORM)
         self.arches = _arches(picture)
         self.image, self.container = _image(picture)

@@ -6,10 +6,12 @@ import re
 from collections.abc import Iterator
 from functools import cached_property
 
+from tortie.doctor.causes.agent.speakers import is_ours, of_another
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.ways import edit_agent
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Container
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Hit, Sign
@@ -27,6 +29,8 @@ OWN_WORDS = (LIBRARY, MUSL, CRNGT, GLIBC, LEVEL, LEVEL_GO, ILLEGAL, LIBRARY_CUT)
 SEGFAULT = Sign("image-broken-segfault", "segfault at <address> ip <pointer>")
 OPCODE = Sign("image-broken-opcode", "trap invalid opcode ip")
 KERNEL_SAYS = (SEGFAULT, OPCODE)
+# Commands that show what others have written.
+_SHOWS = lazily(r"\b(?:kubectl|oc|k|docker|crictl|nerdctl|podman|journalctl|cat|tail|head|less|grep|dmesg)\b")
 PROGRAMS = ("calico", "felix", "bird", "confd", "typha", "kube-controllers", "install")
 AT_ONCE_S = 5.0
 CRASHED = 139  # 128 + SIGSEGV
@@ -36,9 +40,10 @@ ILLEGAL_EXIT = 132  # 128 + SIGILL
 class Seen:
     def __init__(self, picture: Picture) -> None:
         self.picture = picture
-        self.hits = picture.hits(*OWN_WORDS)
+        self.hits = [hit for hit in picture.hits(*OWN_WORDS) if not _of_somebody_else(picture, hit)]
         codes = {CRASHED, ILLEGAL_EXIT}
-        self.crashed = [box for box in picture.of(Container) if {box.exit_code, box.last_exit_code} & codes]
+        crashed = [box for box in picture.of(Container) if {box.exit_code, box.last_exit_code} & codes]
+        self.crashed = [box for box in crashed if not (box.pod or box.image) or is_ours(f"{box.pod} {box.image}")]
         self.kernel = [hit for hit in picture.hits(*KERNEL_SAYS) if _own_program(hit)]
         dying = self.crashed or _dying(picture)
         self.container = dying[-1] if dying else None
@@ -102,6 +107,12 @@ def crashes(seen: Seen) -> Finding | None:
     name = box.name if box else ""
     strength = POSSIBLE if seen.ready else LIKELY
     return found(strength, who, seen.evidence, image=seen.image, container=name, code=code)
+
+
+def _of_somebody_else(picture: Picture, hit: Hit) -> bool:
+    """Of another pod, or of a program that a person typed on a machine."""
+    typed = bool(hit.command) and not hit.prose and not _SHOWS.search(hit.command)
+    return of_another(picture, hit) or (typed and not is_ours(f"{hit.line} {hit.command}"))
 
 
 def _own_program(hit: Hit) -> bool:

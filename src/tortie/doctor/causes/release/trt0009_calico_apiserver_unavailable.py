@@ -10,6 +10,7 @@ from typing import Final
 from tortie.doctor.causes.cause import POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.release.operator_evidence import degraded, states, well_now
+from tortie.doctor.causes.underlay.traffic_evidence import rows
 from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import ResourceCondition
 from tortie.doctor.picture.picture import Picture
@@ -40,6 +41,8 @@ _NAMED: Final = "requestheader-allowed-names"
 _UNREACHABLE: Final = lazily(
     r"i/o timeout|deadline exceeded|Client\.Timeout|connection refused|no route to host|Service Unavailable", re.I
 )
+# A row of `kubectl get apiservice` whose heading was cut off, as by grep.
+_ROW: Final = r"^(?:apiservice\S*/)?v3\.projectcalico\.org\s+\S+\s+(?P<status>True|False)(?: \((?P<reason>\w+)\))?"
 _WAITS: Final = ("API server is unavailable", "Waiting for Tigera API server")
 # While one of these holds, pods have no network, or no pod starts: that API server is one of many.
 _NETWORK: Final = (
@@ -56,8 +59,12 @@ class Seen:
 
     def __init__(self, picture: Picture) -> None:
         self.picture = picture
-        rows = [one for one in picture.of(ResourceCondition) if one.resource == "APIService" and one.name == API]
-        self.service = rows[-1] if rows else None
+        shown = [one for one in picture.of(ResourceCondition) if one.resource == "APIService" and one.name == API]
+        shown = shown or [
+            ResourceCondition(row.place, "APIService", API, "Available", row["status"], row["reason"])
+            for row in rows(picture, _ROW, "apiservice", needle=API)
+        ]
+        self.service = shown[-1] if shown else None
         self.unable = picture.hits(*UNABLE)
         self.waits = [one for one in degraded(picture) if any(words in one.message for words in _WAITS)]
         self.waiting = [hit for hit in picture.hits(*WAITS) if not self.waits]
