@@ -86,3 +86,9 @@ def test_calicoctl_has_the_rights_of_who_types_it() -> None:
     )
     assert finding("rbac-forbidden", person).state != "found"
     assert finding("rbac-forbidden", agent).strength >= 0.9
+
+
+def test_kubectl_has_the_rights_of_who_types_it() -> None:
+    text = '$ kubectl get felixconfigurations\nError from server (Forbidden): felixconfigurations.crd.projectcalico.org is forbidden: User "{user}" cannot list resource "felixconfigurations" in API group "crd.projectcalico.org" at the cluster scope\n'
+    assert finding("rbac-forbidden", text.format(user="jdoe")).state != "found"
+    assert finding("rbac-forbidden", text.format(user="system:serviceaccount:kube-system:calico-node")).strength >= 0.9

@@ -79,3 +79,10 @@ $ kubectl -n kube-system get ds calico-node -o yaml | grep -A1 HEALTHPORT
 """
     assert finding(ID, owner).state == "found"
     assert finding(ID, owner + moved).state == "ruled-out"
+
+
+def test_no_probe_asks_for_metrics() -> None:
+    line = "2024-03-04 08:00:12.100 [ERROR][55] felix/daemon.go 980: endpoint failed, trying to restart it... error=listen tcp :{port}: bind: address already in use\n"
+    pods = "$ kubectl -n kube-system get pods | grep calico-node\ncalico-node-2ttvd   0/1   Running   0   9d\n"
+    assert finding(ID, line.format(port=9091) + pods).strength < 0.8
+    assert finding(ID, line.format(port=9099) + pods).strength >= 0.8

@@ -1,5 +1,7 @@
 """TRT3015: found by the kernel's line or a runtime's last words; too little memory is another cause."""
 
+# ruff: noqa: E501 - evidence stands as people paste it
+
 from __future__ import annotations
 
 from tests.support.doctor import finding
@@ -82,3 +84,10 @@ def test_a_crash_alone_says_nothing() -> None:
 
 def test_an_agent_that_is_ready_forks() -> None:
     assert finding("pids-exhausted", THREAD.format(errno=11) + PODS.format(1)).state == "ruled-out"
+
+
+def test_a_group_of_one_pod_concerns_an_agent_that_dies() -> None:
+    line = "[Mon Mar  4 08:00:12 2024] cgroup: fork rejected by pids controller in /kubepods/burstable/pod0a7d2c2e-1c1c/7be1\n"
+    pods = "calico-node-6rb2k   0/1   {status}   {restarts}   2d   10.1.8.9   z9\n"
+    assert finding("pids-exhausted", line + pods.format(status="Running", restarts=0)).strength < 0.8
+    assert finding("pids-exhausted", line + pods.format(status="CrashLoopBackOff", restarts=9)).strength >= 0.8

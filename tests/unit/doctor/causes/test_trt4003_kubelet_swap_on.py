@@ -92,3 +92,10 @@ def test_where_swap_is_off_and_kubelet_runs_the_refusal_is_history() -> None:
     assert finding("kubelet-swap-on", journal + swaps).state == "ruled-out"
     assert finding("kubelet-swap-on", journal + swaps + device).state == "found"
     assert finding("kubelet-swap-on", journal).state == "found"
+
+
+def test_nodes_that_are_all_ready_have_no_such_kubelet() -> None:
+    line = "kubelet[5211]: failed to run Kubelet: running with swap on is not supported, please disable swap! or set --fail-swap-on flag to false.\n"
+    nodes = "$ kubectl get nodes\nNAME   STATUS   ROLES    AGE   VERSION\ns1     {status}   <none>   10d   v1.28.2\n"
+    assert finding(ID, line + nodes.format(status="Ready")).state == "ruled-out"
+    assert finding(ID, line + nodes.format(status="NotReady")).strength >= 0.9

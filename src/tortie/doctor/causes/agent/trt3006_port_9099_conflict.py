@@ -29,7 +29,7 @@ from tortie.model.tuples import NamedTuple
 IN_USE: Final = Sign("health-port-in-use", "listen tcp <where>: bind: address already in use")
 OTHER_BIRD: Final = Sign("another-bird", "I found another BIRD running")
 PORTS: Final = ("9099", "9098", "9091")  # Felix health, Typha health, Felix metrics
-HEALTH: Final = "9099"
+HEALTH, METRICS = "9099", "9091"
 OURS: Final = ("calico", "felix", "tortie")
 # How Felix is told another port; Typha is none of the agent's.
 SETTINGS: Final = {"9099": ("FELIX_HEALTHPORT", "9199"), "9091": ("FELIX_PROMETHEUSMETRICSPORT", "9191")}
@@ -51,7 +51,8 @@ class Seen:
     def __init__(self, picture: Picture) -> None:
         self.picture = picture
         self.bound = [hit for hit in picture.hits(IN_USE) if hit.value("where").rpartition(":")[2] in PORTS]
-        self.port = self.bound[0].value("where").rpartition(":")[2] if self.bound else HEALTH
+        ports = [hit.value("where").rpartition(":")[2] for hit in self.bound]
+        self.port = next((port for port in ports if port != METRICS), ports[0] if ports else HEALTH)
         listening = picture.of(Listener)
         self.owners = [one for one in listening if str(one.port) == self.port and one.program]
         self.foreign = _foreign(picture, self.port, self.owners)
@@ -71,6 +72,15 @@ class Seen:
     @property
     def node(self) -> str:
         return node_of(self.picture, self.culprits)
+
+
+def metrics_only(seen: Seen) -> Finding | None:
+    """No probe asks for metrics: Felix works without, and agents that are not ready have another reason."""
+    if seen.port != METRICS or not sick_names(seen.picture):
+        return None
+    program = seen.foreign[0].program if seen.foreign else ""
+    evidence = (*seen.foreign[:1], *seen.bound[:2])
+    return found(POSSIBLE, seen.culprits, evidence, program=program, port=seen.port, node=seen.node)
 
 
 def moved(seen: Seen) -> Finding | None:
@@ -157,6 +167,6 @@ CAUSE = Cause(
     explains=("killed-by-liveness", "crash-loop", "restarts", "not-ready", "felix-not-ready", "log-errors"),
     signs=(IN_USE, OTHER_BIRD, *START_SIGNS),
     look=Seen,
-    rules=(moved, foreign_owner, second_instance, own_port, taken_by_unknown, strange_answer),
+    rules=(metrics_only, moved, foreign_owner, second_instance, own_port, taken_by_unknown, strange_answer),
     fix=fix,
 )

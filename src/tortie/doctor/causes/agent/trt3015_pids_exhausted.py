@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Final
 
+from tortie.doctor.causes.agent.start_evidence import crash_looping
 from tortie.doctor.causes.cause import HINT, LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.recovery import node_of, recovered, sick, writers
@@ -158,7 +159,7 @@ def _strength(seen: Seen) -> float:
     if "/user.slice" in seen.group:
         return HINT
     if _ONE_POD.search(seen.group):
-        return LIKELY if sick(seen.picture) else POSSIBLE
+        return LIKELY if sick(seen.picture) and crash_looping(seen.picture) else POSSIBLE
     return STRONG
 
 

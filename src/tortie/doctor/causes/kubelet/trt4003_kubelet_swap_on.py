@@ -88,7 +88,7 @@ def mended(seen: Seen) -> Finding | None:
 def back(seen: Seen) -> Finding | None:
     """It refused, and every node is Ready again."""
     nodes = list(seen.picture.nodes_now().values())
-    over = seen.refused and nodes and seen.picture.agents_now() and not seen.gone and not seen.dead
+    over = seen.refused and nodes and not seen.gone and not seen.dead
     return ruled_out(nodes[:2]) if over else None
 
 

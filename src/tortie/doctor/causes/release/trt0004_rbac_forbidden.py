@@ -67,8 +67,9 @@ def asked_and_denied(seen: Seen) -> Finding | None:
 
 
 def _of_a_person(one: Refusal) -> bool:
-    """calicoctl asks with the rights of whoever types it."""
-    return not one.user.startswith("system:") and "calicoctl" in one.hit.command
+    """calicoctl and kubectl ask with the rights of whoever types."""
+    typed = "calicoctl" in one.hit.command or "Error from server (Forbidden)" in one.hit.line
+    return typed and not one.user.startswith("system:")
 
 
 def _ours(user: str) -> bool:
