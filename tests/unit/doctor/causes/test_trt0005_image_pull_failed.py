@@ -73,3 +73,12 @@ def test_it_was_pulled_after_all() -> None:
     pods = "$ kubectl get pods -A\nNAMESPACE     NAME                       READY   STATUS   RESTARTS   AGE\nkube-system   calico-node-gk7vr          {row}   0   35m\nkube-system   coredns-76f75df574-7h2kp   1/1     Running   0   40m\n"
     assert finding("image-pull-failed", event + pods.format(row="1/1     Running")).state == "ruled-out"
     assert finding("image-pull-failed", event + pods.format(row="0/1     Init:ImagePullBackOff")).strength >= 0.9
+
+
+def test_a_name_that_is_none_of_an_image() -> None:
+    text = """
+  Warning  InspectFailed  3s (x5 over 20s)  kubelet  Failed to apply default image tag "harbor.corp/calico/cni:v3.26.1:v3.26.1": couldn't parse image {word} "harbor.corp/calico/cni:v3.26.1:v3.26.1": invalid reference format
+calico-node-8kq2l   0/1   Init:InvalidImageName   0   30s
+"""
+    for word in ("name", "reference"):
+        assert finding("image-pull-failed", text.format(word=word)).strength >= 0.9

@@ -137,3 +137,11 @@ def test_the_event_of_another_pod_is_that_pods() -> None:
     assert finding(ID, theirs).strength < 0.8
     ours = OTHERS.format(namespace="kube-system", pod="calico-node-9dptm", command="/bin/calico-node -felix-live")
     assert finding(ID, ours).strength >= 0.9
+
+
+def test_kubelets_own_log_names_the_pod() -> None:
+    old = 'I0211 09:00:01.332311    4411 prober.go:117] Liveness probe for "{pod}_{namespace}(1f):main" failed (failure): command "/bin/check -live" timed out'
+    new = 'I0211 09:00:01.332311    4411 prober.go:107] "Probe failed" probeType="Liveness" pod="{namespace}/{pod}" podUID=1f containerName="main" probeResult="failure" output="command \\"/bin/check -live\\" timed out"'
+    for line in (old, new):
+        assert finding(ID, line.format(pod="calico-node-2ml8k", namespace="kube-system")).strength >= 0.9
+        assert finding(ID, line.format(pod="checkout-7bb9dd5c5c-9xk2p", namespace="shop")).strength < 0.8

@@ -146,3 +146,13 @@ monitoring    prometheus-k8s-0    1/2   OOMKilled   61 (3m ago)   12d
 """
     assert finding(ID, text.format(agent="Running")).strength < 0.8
     assert finding(ID, text.format(agent="OOMKilled")).strength >= 0.9
+
+
+def test_what_is_killed_now_is_not_over_while_the_agents_are_well() -> None:
+    text = """
+$ kubectl get po -n calico-system
+NAME                                      READY   STATUS      RESTARTS        AGE
+calico-kube-controllers-7d4dcb9b7-vv2wq   0/1     OOMKilled   3 (45s ago)     2m
+calico-node-4zzt8                         1/1     Running     0               2m
+"""
+    assert finding(ID, text).strength >= 0.9

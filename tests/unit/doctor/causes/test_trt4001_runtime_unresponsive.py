@@ -145,3 +145,18 @@ def test_every_kubelet_says_so_when_it_starts() -> None:
     line = 'Oct 10 08:00:01 b4 kubelet[9001]: E1010 08:00:01.133411    9001 kubelet.go:2016] "Skipping pod synchronization" err="PLEG is not healthy: {why}"'
     assert finding(ID, line.format(why="pleg has yet to be successful")).state != "found"
     assert finding(ID, line.format(why="pleg was last seen active 6m11s ago; threshold is 3m0s")).strength >= 0.9
+
+
+def test_pods_of_a_node_that_is_not_ready_are_shown_as_they_were() -> None:
+    text = """
+$ systemctl status crio
+● crio.service - Container Runtime Interface for OCI (CRI-O)
+     Active: failed (Result: exit-code) since Tue 2024-01-09 12:11:00 UTC; 5min ago
+$ kubectl get node
+NAME    STATUS     ROLES    AGE   VERSION
+oc-w1   {status}   worker   90d   v1.27.8
+$ kubectl get pods -n kube-system | grep calico-node
+calico-node-gd2xp   1/1   Running   0   90d
+"""
+    assert finding(ID, text.format(status="NotReady")).strength >= 0.9
+    assert finding(ID, text.format(status="Ready")).state == "ruled-out"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Final
 
-from tortie.doctor.causes.agent.speakers import of_another
+from tortie.doctor.causes.agent.speakers import is_ours, of_another
 from tortie.doctor.causes.agent.start_evidence import (
     START_SIGNS,
     as_culprits,
@@ -31,6 +31,9 @@ from tortie.doctor.texts import Text
 
 COMMAND_TIMED_OUT: Final = Sign("probe-timeout-command", "probe failed: command <list> timed out")
 ERRORED: Final = Sign("probe-timeout-errored", "failed to exec in container: timeout <limit> exceeded")
+# kubelet's own log; it names the pod on the same line.
+LOGGED_OLD: Final = Sign("probe-timeout-logged-old", "failed \\(failure\\): command <list> timed out")
+LOGGED: Final = Sign("probe-timeout-logged", 'probeResult="failure" output="command <list> timed out')
 GENEROUS_S: Final = 10.0  # what manifests carry since v3.20; a check that misses this is not a matter of the limit
 GENEROUS_SINCE: Final = (3, 20)
 _SAID: Final = lazily(r"timeoutSeconds\W{0,3}(?: (?:is|to|was|=|set to|from \d+ to))*\W{0,3}(\d{1,3})\b")
@@ -45,6 +48,7 @@ class Seen:
         self.picture = picture
         self.failures = [failure for failure in probe_failures(picture) if _of_agent(failure.hit)]
         told = [hit for hit in picture.hits(COMMAND_TIMED_OUT, ERRORED) if _of_agent(hit)]
+        told += [hit for hit in picture.hits(LOGGED_OLD, LOGGED) if is_ours(hit.line)]
         self.named = [hit for hit in told if not of_another(picture, hit)]
         self.silent = [failure.hit for failure in self.failures if not failure.text]
         self.late = bool(self.named or self.silent)
@@ -182,7 +186,7 @@ CAUSE = Cause(
     code="TRT3002",
     severity="medium",
     explains=("restarts", "killed-by-liveness", "not-ready", "crash-loop"),
-    signs=(COMMAND_TIMED_OUT, ERRORED, *START_SIGNS, *NODE_SIGNS),
+    signs=(COMMAND_TIMED_OUT, ERRORED, LOGGED_OLD, LOGGED, *START_SIGNS, *NODE_SIGNS),
     look=Seen,
     rules=(
         other_reason, measured_alone, agents_ready, not_enforced, generous, host_starved, slower_than_allowed,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Final
 
-from tortie.doctor.causes.agent.speakers import of_another, owner_at
+from tortie.doctor.causes.agent.speakers import is_ours, of_another, owner_at
 from tortie.doctor.causes.agent.start_evidence import as_culprits, hosts_of, node_of, sick_names
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
@@ -90,6 +90,7 @@ def over(seen: Seen) -> Finding | None:
         or len({hit.value("pid") or hit.value("n_pid") for hit in seen.kernel}) > 1
         or any((box.restarts or 0) > 1 for box in seen.boxes)
         or any((pod.restarts or 0) > 1 for pod in pods)
+        or any(pod.status == "OOMKilled" and is_ours(pod.name) for pod in picture.pods_now())
     )
     if seen.evidence and pods and not again and all(pod.all_ready for pod in pods):
         return seen.found(POSSIBLE / 3, say="over", more=tuple(pods[:1]), aside=True)
@@ -191,7 +192,7 @@ CAUSE = Cause(
     code="TRT3005",
     severity="medium",
     # Between two kills the pod looks well; what Felix has not written meanwhile is missing.
-    explains=("restarts", "crash-loop", "not-ready", "traffic-dead"),
+    explains=("restarts", "crash-loop", "not-ready", "traffic-dead", "controllers-failing", "typha-down"),
     signs=(OOM_KILLED, CGROUP, GLOBAL, KILLED_PROCESS, TASK, AT_LIMIT),
     look=Seen,
     rules=(over, killed, killed_by_kernel, ended_otherwise, someone_else),

@@ -18,6 +18,7 @@ from tortie.doctor.causes.agent.start_evidence import (
 )
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
+from tortie.doctor.causes.kubelet.node_evidence import not_ready
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.picture.facts import Condition, Event, Pod, Setting, Unit
 from tortie.doctor.picture.picture import Picture
@@ -103,7 +104,9 @@ def migration_retries(seen: Seen) -> Finding | None:
 
 def agents_ready(seen: Seen) -> Finding | None:
     pods = settled(seen.picture)
-    well = pods and (not (seen.said or seen.clear) or _recovered(seen.picture))
+    # What the API says of pods is old where their node is not ready.
+    told = seen.said or seen.clear or seen.hanging or (seen.units and not_ready(seen.picture))
+    well = pods and (not told or _recovered(seen.picture))
     return ruled_out(pods[:2]) if well else None
 
 

@@ -19,7 +19,11 @@ FAILED_CUT = Sign("image-pull-failed-cut", 'Failed to pull image "<image>"')
 BACK_OFF = Sign("image-pull-back-off", 'Back-off pulling image "<image>"')
 LIMIT = Sign("image-pull-limit", "You have reached your (unauthenticated )?pull rate limit")
 PULL_ERROR = Sign("image-pull-error", 'failed to pull and unpack image "<image>"')
-STATES = ("ErrImagePull", "ImagePullBackOff", "Init:ErrImagePull", "Init:ImagePullBackOff", "InvalidImageName")
+NO_NAME = Sign("image-pull-no-name", 'couldn\'t parse image (name|reference) "<image>": invalid reference format')
+STATES = (
+    "ErrImagePull", "ImagePullBackOff", "Init:ErrImagePull", "Init:ImagePullBackOff", "InvalidImageName",
+    "Init:InvalidImageName",
+)  # fmt: skip
 # Images without which the network does not start.
 NETWORK = ("calico", "tigera", "cni", "flannel", "pause", "typha", "pod2daemon", "flexvol", "tortie", "canal")
 UNREACHABLE = (
@@ -28,6 +32,7 @@ UNREACHABLE = (
 )  # fmt: skip
 # What the registry says, and the word for it in the texts.
 REASONS = (
+    (("invalid reference format",), "spelling"),
     (("toomanyrequests", "429 too many", "rate limit"), "limit"),
     (("no such host", "server misbehaving"), "name"),
     (("x509", "certificate"), "certificate"),
@@ -42,7 +47,7 @@ SPACE = "no space left"
 class Seen:
     def __init__(self, picture: Picture) -> None:
         self.picture = picture
-        self.hits = picture.hits(FAILED) or picture.hits(FAILED_CUT, PULL_ERROR)
+        self.hits = picture.hits(FAILED) or picture.hits(FAILED_CUT, PULL_ERROR) or picture.hits(NO_NAME)
         self.held = [pod for pod in picture.pods_now() if pod.status in STATES]
         self.waiting = [container for container in picture.of(Container) if container.reason in STATES]
         self.back_off = picture.hits(BACK_OFF)
@@ -134,7 +139,7 @@ CAUSE = Cause(
     code="TRT0005",
     severity="medium",
     explains=("image-pull", "init-stuck", "pod-pending", "not-ready", "node-not-ready"),
-    signs=(FAILED, FAILED_CUT, BACK_OFF, LIMIT, PULL_ERROR),
+    signs=(FAILED, FAILED_CUT, BACK_OFF, LIMIT, PULL_ERROR, NO_NAME),
     look=Seen,
     rules=(disk_full, started_since, failed),
     fix=fix,

@@ -202,10 +202,12 @@ CAUSE = Cause(
     id="calico-apiserver-unavailable",
     code="TRT0009",
     severity="medium",
-    explains=("operator-degraded", "terminating-stuck", "others-failing", "status-stale", "log-errors"),
+    explains=(
+        "operator-degraded", "terminating-stuck", "others-failing", "controllers-failing", "status-stale", "log-errors",
+    ),
     signs=(*UNABLE, *WAITS, NOT_ALLOWED, NO_SECRET),
     look=Seen,
     rules=(answers, not_allowed, discovery_fails, operator_waits, pods_fail),
     fix=fix,
     yields_to=_NETWORK,
-)
+)  # fmt: skip
