@@ -82,3 +82,17 @@ calico-node-8kq2l   0/1   Init:InvalidImageName   0   30s
 """
     for word in ("name", "reference"):
         assert finding("image-pull-failed", text.format(word=word)).strength >= 0.9
+
+
+def test_nothing_waits_for_a_tool_of_people() -> None:
+    text = """
+$ kubectl get pods -A
+NAMESPACE     NAME                READY   STATUS         RESTARTS   AGE
+default       {name}   0/1     ErrImagePull   0          20s
+kube-system   calico-node-7qj2c   0/1     Running        0          9m
+  Warning  Failed  6s  kubelet  Failed to pull image "{image}": rpc error: code = NotFound desc = not found
+"""
+    assert finding("image-pull-failed", text.format(name="calicoctl        ", image="calico/ctl:v9.99")).strength < 0.8
+    assert (
+        finding("image-pull-failed", text.format(name="calico-typha-x2q9", image="calico/typha:v9.99")).strength >= 0.9
+    )

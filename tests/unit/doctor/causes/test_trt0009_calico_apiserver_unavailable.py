@@ -87,3 +87,15 @@ def test_a_row_whose_heading_grep_has_cut_off() -> None:
     text = "$ kubectl get apiservice | grep projectcalico.org/v3 -e v3.projectcalico\nv3.projectcalico.org   calico-apiserver/calico-api   {state}   40d\n"
     assert finding(ID, text.format(state="False (FailedDiscoveryCheck)")).strength >= 0.9
     assert finding(ID, text.format(state="True")).state == "ruled-out"
+
+
+def test_where_the_network_is_degraded_that_server_is_one_of_many() -> None:
+    text = """
+couldn't get resource list for projectcalico.org/v3: the server is currently unable to handle the request
+$ kubectl get tigerastatus
+NAME        AVAILABLE   PROGRESSING   DEGRADED   SINCE
+apiserver   False       False         True       30m
+calico      {calico}      30m
+"""
+    assert finding(ID, text.format(calico="False       True          True ")).strength < 0.8
+    assert finding(ID, text.format(calico="True        False         False")).strength >= 0.9

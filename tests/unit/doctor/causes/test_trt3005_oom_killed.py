@@ -156,3 +156,9 @@ calico-kube-controllers-7d4dcb9b7-vv2wq   0/1     OOMKilled   3 (45s ago)     2m
 calico-node-4zzt8                         1/1     Running     0               2m
 """
     assert finding(ID, text).strength >= 0.9
+
+
+def test_a_suspicion_that_the_reason_does_not_bear_out() -> None:
+    said = "calico-node-7qj2c dies with 137, OOMKilled I thought.\n"
+    shown = "\n    Last State:     Terminated\n      Reason:       {reason}\n      Exit Code:    137\n"
+    assert finding(ID, said + shown.format(reason="Error")).strength < 0.8

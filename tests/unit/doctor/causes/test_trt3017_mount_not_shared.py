@@ -1,5 +1,7 @@
 """TRT3017: found by the runtime's word; /sys has a cause of its own, and what was shared since is over."""
 
+# ruff: noqa: E501 - evidence stands as people paste it
+
 from __future__ import annotations
 
 from tests.support.doctor import finding
@@ -43,3 +45,13 @@ def test_a_mount_that_failed_otherwise_says_nothing() -> None:
 
 def test_a_mount_that_was_shared_since() -> None:
     assert finding("mount-not-shared", KUBELET + FINDMNT.format(how="shared")).rule == "shared-now"
+
+
+def test_agents_that_run_have_another_trouble_than_the_pod_that_was_refused() -> None:
+    refused = """
+$ kubectl describe pod -n monitoring node-exporter-4hk2p | tail -1
+  Warning  Failed  2s (x4 over 31s)  kubelet  Error: failed to start container "node-exporter": Error response from daemon: path / is mounted on / but it is not a shared or slave mount
+"""
+    agents = "$ kubectl get pods -n kube-system | grep calico-node\ncalico-node-7qj2c   {ready}   Running   0   9m\n"
+    assert finding("mount-not-shared", refused).strength >= 0.9
+    assert finding("mount-not-shared", refused + agents.format(ready="0/1")).strength < 0.8

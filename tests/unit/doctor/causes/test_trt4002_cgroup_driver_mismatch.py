@@ -118,3 +118,25 @@ def test_of_two_handlers_nobody_can_tell_which_is_used() -> None:
     assert finding(ID, config + "            SystemdCgroup = true\n" + kubelet).strength < 0.8
     mended = "root@g1:~# grep -i systemdcgroup /etc/containerd/config.toml\n            SystemdCgroup = true\n"
     assert finding(ID, config + mended + kubelet).state == "ruled-out"
+
+
+def test_machines_that_are_rebooted_every_night() -> None:
+    text = """
+Containers:
+  calico-node:
+    State:          Running
+    Last State:     Terminated
+      Reason:       Completed
+      Exit Code:    0
+      Started:      Sun, 03 Mar 2024 08:00:12 +0000
+      Finished:     Sun, 03 Mar 2024 {finished}:12 +0000
+    Restart Count:  31
+Events:
+  Normal   SandboxChanged  5m   kubelet  Pod sandbox changed, it will be killed and re-created.
+$ kubectl get pods -n kube-system
+NAME                READY   STATUS    RESTARTS      AGE
+kube-proxy-7qj2c    1/1     Running   31 (5m ago)   {age}
+etcd-n2             1/1     Running   31 (5m ago)   {age}
+"""
+    assert finding(ID, text.format(finished="23:00", age="31d")).strength < 0.8
+    assert finding(ID, text.format(finished="08:03", age="4h")).strength >= 0.8

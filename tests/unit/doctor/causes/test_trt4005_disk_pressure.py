@@ -73,3 +73,12 @@ def test_calicos_own_file_and_room_are_a_matter_of_inodes() -> None:
     line = "Failed to write kubeconfig error=open /host/etc/cni/net.d/calico-kubeconfig: no space left on device\n"
     room = "[root@c7 ~]# df -h\nFilesystem               Size  Used Avail Use% Mounted on\n/dev/mapper/centos-root  200G   61G  140G  31% /\n"
     assert finding(ID, line + room).state == "found"
+
+
+def test_an_eviction_of_another_day() -> None:
+    low = (
+        "Message: The node was low on resource: ephemeral-storage. Threshold quantity: 3221225472, available: 2861Mi.\n"
+    )
+    room = "[root@c7 ~]# df -h\nFilesystem               Size  Used Avail Use% Mounted on\n/dev/mapper/centos-root  200G   61G  140G  31% /\n"
+    assert finding(ID, low).strength >= 0.9
+    assert finding(ID, low + room).strength < 0.8

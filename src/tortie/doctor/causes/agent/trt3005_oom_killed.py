@@ -98,10 +98,17 @@ def over(seen: Seen) -> Finding | None:
 
 
 def killed(seen: Seen) -> Finding | None:
-    if not (seen.boxes or seen.words):
+    if not (seen.boxes or seen.words) or _only_suspected(seen):
         return None
     proven = seen.kernel or (seen.boxes and seen.limit)
     return seen.found(PROVEN if proven else STRONG, say="killed")
+
+
+def _only_suspected(seen: Seen) -> bool:
+    """A person names it, and the container that is shown was ended with another reason."""
+    if seen.boxes or not all(hit.prose for hit in seen.words):
+        return False
+    return any(137 in (box.exit_code, box.last_exit_code) for box in seen.picture.containers())
 
 
 def killed_by_kernel(seen: Seen) -> Finding | None:

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Final
 
-from tortie.doctor.causes.cause import LIKELY, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
+from tortie.doctor.causes.agent.speakers import of_another
+from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.recovery import node_of, sick, writers
 from tortie.doctor.lazily import lazily
@@ -101,6 +102,10 @@ def not_shared(seen: Seen) -> Finding | None:
     """The runtime has looked at the mounts itself before it says so."""
     if not seen.hits:
         return None
+    # True of that pod; agents that run and are not ready have been started, and have another trouble.
+    started = [pod for pod in sick(seen.picture) if pod.status == "Running"]
+    if started and all(of_another(seen.picture, hit) for hit in seen.hits):
+        return found(POSSIBLE, seen.culprits, seen.hits[:2], path=seen.path, mount=seen.mount)
     private = seen.propagation is not None
     proven = private or any(not hit.prose for hit in seen.hits)
     return found(

@@ -38,6 +38,7 @@ DIFFERENT: Final = Sign(
 )
 SANDBOX: Final = Sign("cgroup-sandbox-changed", "Pod sandbox changed, it will be killed and re-created")
 STOPPING: Final = Sign("cgroup-stopping", "Stopping container calico-node")
+CYCLE_S: Final = 7200.0  # who runs for longer is not torn down in cycles; machines that are rebooted look like that
 DRIVERS: Final = ("systemd", "cgroupfs")
 CONFIG: Final = "/etc/containerd/config.toml"
 DOCKER: Final = "/etc/docker/daemon.json"
@@ -61,7 +62,8 @@ class Seen:
 
     @property
     def pods_in_step(self) -> list[Pod]:
-        return [pod for pod in self.picture.of(Pod) if pod.name.startswith(OTHERS) and (pod.restarts or 0) >= 3]
+        often = [pod for pod in self.picture.of(Pod) if pod.name.startswith(OTHERS) and (pod.restarts or 0) >= 3]
+        return [pod for pod in often if pod.age_s is None or pod.age_s < CYCLE_S * (pod.restarts or 0)]
 
     def culprits(self, *hits: Hit) -> tuple[Culprit, ...]:
         docker = self.program == "docker"
@@ -148,6 +150,7 @@ def _symptoms(picture: Picture) -> list[Hit | Container]:
         box
         for box in picture.containers(init=False)
         if box.last_reason == "Completed" and box.last_exit_code == 0 and (box.restarts is None or box.restarts > 2)
+        if box.last_started is None or box.last_finished is None or box.last_finished - box.last_started < CYCLE_S
     ]
     return [*clean, *picture.hits(SANDBOX, STOPPING)]
 

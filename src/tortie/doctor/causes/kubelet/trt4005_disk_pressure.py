@@ -117,8 +117,9 @@ def no_pressure(seen: Seen) -> Finding | None:
 
 
 def room_shown(seen: Seen) -> Finding | None:
-    """Something could not be written, and the disks that are shown have room: inodes, or a disk of somebody else."""
-    alone = seen.written and not (seen.full or seen.low or seen.kubelet or seen.pressed or seen.tainted)
+    """Something could not be written or was evicted, and the disks that are shown have room: inodes, a disk of somebody
+    else, or another day."""
+    alone = (seen.written or seen.low) and not (seen.full or seen.kubelet or seen.pressed or seen.tainted)
     if not alone or not _has_room(seen):
         return None
     ours = any(is_ours(hit.line) or "/var/lib/" in hit.line for hit in seen.written)

@@ -26,6 +26,7 @@ STATES = (
 )  # fmt: skip
 # Images without which the network does not start.
 NETWORK = ("calico", "tigera", "cni", "flannel", "pause", "typha", "pod2daemon", "flexvol", "tortie", "canal")
+TOOLS = ("calico/ctl", "calicoctl")  # of people; nothing waits for them
 UNREACHABLE = (
     "i/o timeout", "deadline exceeded", "connection refused", "no route to host", "client.timeout", "unreachable",
     "tls handshake timeout", "connection reset", "eof",
@@ -122,7 +123,7 @@ def failed(seen: Seen) -> Finding | None:
 
 
 def _network(name: str) -> bool:
-    return any(part in name.lower() for part in NETWORK)
+    return any(part in name.lower() for part in NETWORK) and not any(tool in name.lower() for tool in TOOLS)
 
 
 def fix(picture: Picture, finding: Finding) -> Iterator[Do | Step]:

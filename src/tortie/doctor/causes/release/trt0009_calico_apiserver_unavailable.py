@@ -91,6 +91,8 @@ class Seen:
     @cached_property
     def network_sick(self) -> bool:
         """Agents that are not ready: then every pod is in trouble, that server's among them."""
+        if any(one.name == "calico" for one in degraded(self.picture)):
+            return True
         return any(pod.containers is not None and not pod.all_ready for pod in self.picture.agents_now())
 
     @cached_property
