@@ -109,3 +109,26 @@ def test_a_tunnel_that_was_made_at_the_second_attempt() -> None:
     assert finding("kernel-module-missing", NO_TUNNEL + NO_TUNNEL).state == "found"
     assert finding("kernel-module-missing", NO_TUNNEL + NO_TUNNEL + there).state == "ruled-out"
     assert finding("kernel-module-missing", NO_TUNNEL + READY).state == "ruled-out"
+
+
+READY = "$ kubectl -n kube-system get pods\ncalico-node-5k2jv   1/1   Running   1   12d\n"
+SESSION = """\
+2024-06-02 18:00:11.411 [ERROR][64] felix/ipsets.go 569: Bad return code from 'ipset list'. stderr="ipset v7.11: \
+Cannot open session to kernel.\\n"
+"""
+EXTENSION = (
+    'Failed to execute ip(6)tables-restore command error=exit status 4 errorOutput="Warning: Extension MASQUERADE '
+    'revision 0 not supported, missing kernel module?\\niptables-nft-restore v1.8.8 (nf_tables): \\n"'
+)
+
+
+def test_an_agent_that_is_ready_has_its_sets() -> None:
+    assert finding("kernel-module-missing", SESSION + READY.replace("1/1", "0/1")).strength >= 0.9
+    assert finding("kernel-module-missing", SESSION + READY).state == "ruled-out"
+
+
+def test_an_extension_that_iptables_misses_in_the_kernel() -> None:
+    answer = finding("kernel-module-missing", f"2025-02-11 10:20:31.112 [WARNING][88] felix/table.go 1486: {EXTENSION}")
+    assert (answer.strength >= 0.9, answer.objects[0]) == (True, "xt_MASQUERADE")
+    other = EXTENSION.replace("ip(6)tables-restore", "tailscaled")
+    assert finding("kernel-module-missing", f"health: {other}").state == "cannot-tell"

@@ -59,3 +59,13 @@ def test_cut_by_a_narrow_screen() -> None:
     pieces = [line[at : at + 84] for at in range(0, len(line), 84)]
     text = "calico-node 日志：\n" + "\n".join(pieces + pieces) + "\n"
     assert finding("ipset-kernel-mismatch", text).strength >= 0.9
+
+
+def test_an_agent_that_is_ready_has_read_its_sets() -> None:
+    log = """
+    2025-01-21 02:13:44.200 [ERROR][91] felix/ipsets.go 599: Bad return code from 'ipset list'. stderr="ipset v7.11: Kernel and userspace incompatible: settype hash:ip,port with revision 7 not supported by userspace."
+    $ kubectl get pods -n calico-system
+    calico-node-4wbnq   0/1   Running   0   2d
+    """  # noqa: E501
+    assert finding("ipset-kernel-mismatch", log).strength >= 0.9
+    assert finding("ipset-kernel-mismatch", log.replace("0/1", "1/1")).state == "ruled-out"

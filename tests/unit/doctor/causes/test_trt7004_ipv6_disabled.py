@@ -36,3 +36,16 @@ def test_felix_does_not_use_ipv6() -> None:
     text = "$ kubectl -n kube-system get ds calico-node -o yaml | grep -A1 IPV6SUPPORT\n"
     text += '            - name: FELIX_IPV6SUPPORT\n              value: "false"\n'
     assert finding("ipv6-disabled", text).state in ("ruled-out", "cannot-tell")
+
+
+def test_any_program_misses_an_address_family() -> None:
+    boot = "$ cat /proc/cmdline\nBOOT_IMAGE=/vmlinuz-5.4.0-90-generic ro ipv6.disable=1\n"
+    web = "nginx: [emerg] socket() [::]:80 failed (97: Address family not supported by protocol)\n"
+    tool = "ip6tables-save v1.8.2: Cannot initialize: Address family not supported by protocol\n"
+    assert finding("ipv6-disabled", boot + web).state == "cannot-tell"
+    assert finding("ipv6-disabled", boot + tool).strength >= 0.8
+
+
+def test_an_agent_that_is_ready_has_its_tables() -> None:
+    pods = "$ kubectl -n kube-system get pods\ncalico-node-5k2jv   1/1   Running   1   12d\n"
+    assert finding("ipv6-disabled", f"{SAVE_6}\n{pods}").state == "ruled-out"

@@ -43,3 +43,10 @@ def test_where_kubectl_was_typed_is_not_where_it_happened() -> None:
     objects = finding("rpf-loose", text).objects
     assert "w1" in objects
     assert "m1" not in objects
+
+
+def test_the_second_half_of_the_message() -> None:
+    said = "日志最后一句 Calico requires net.ipv4.conf.all.rp_filter to be set to 0 or 1\n"
+    pods = "$ kubectl get pods -A\nkube-system   calico-node-lp2bk   {}   1   6m\n"
+    assert finding("rpf-loose", said + pods.format("0/1   CrashLoopBackOff")).strength >= 0.9
+    assert finding("rpf-loose", said + pods.format("1/1   Running")).state == "ruled-out"

@@ -11,8 +11,9 @@ from tortie.doctor.causes import ways
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.kernel.whose_node import node_of, said_on
+from tortie.doctor.causes.recovery import recovered
 from tortie.doctor.causes.steps import Step
-from tortie.doctor.causes.underlay.traffic_evidence import agents_fine, compiled, rows
+from tortie.doctor.causes.underlay.traffic_evidence import agents_fine, compiled, rows, trouble
 from tortie.doctor.picture.facts import Node, Setting
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Hit, Sign
@@ -22,6 +23,7 @@ BAD_ARGUMENT = Sign("module-ipset-invalid", "ipset v<version>: Kernel error rece
 NO_MATCH = Sign("module-no-match", "Couldn't load match '<match>'")
 NO_TARGET = Sign("module-no-target", "Couldn't load target '<target>'")
 NO_TABLE = Sign("module-no-table", "can't initialize iptables table '<table>': Table does not exist")
+NO_EXTENSION = Sign("module-no-extension", "Extension <extension> (revision 0|is) not supported, missing kernel module")
 NO_IPIP = Sign("module-no-ipip", "Failed to add IPIP tunnel device")
 NO_VXLAN = Sign("module-no-vxlan", "VXLAN tunnel device…operation not supported")
 NO_MODULE = Sign("module-not-found", "FATAL: Module <module> not found")
@@ -35,7 +37,7 @@ NOT_MOUNTED = Sign("module-dir-missing", "can't change directory to '/lib/module
 NO_TREE = Sign("module-tree-gone", "could not open moddep file '<path>'")
 IPVS = Sign("module-ipvs", "IPVS proxier will not be used because … required kernel modules are not loaded: [<list>]")
 
-COMPLAINTS = (NO_SESSION, BAD_ARGUMENT, NO_MATCH, NO_TARGET, NO_TABLE, NO_IPIP, NO_VXLAN)
+COMPLAINTS = (NO_SESSION, BAD_ARGUMENT, NO_MATCH, NO_TARGET, NO_TABLE, NO_EXTENSION, NO_IPIP, NO_VXLAN)
 PROOFS = (NO_MODULE, NO_MODULE_BUSYBOX, UNDETECTED, NOT_BUILT, BAD_SYMBOL)
 NEEDED = (
     "ip_set", "xt_", "ipip", "vxlan", "ip_vs", "iptable_", "ip_tables", "ipt_", "nf_tables", "nf_nat", "nf_conntrack",
@@ -57,7 +59,7 @@ class Seen:
 
     def __init__(self, picture: Picture) -> None:
         self.picture = picture
-        self.complaints = [hit for hit in picture.hits(*COMPLAINTS) if not _names_a_chain(hit)]
+        self.complaints = [hit for hit in picture.hits(*COMPLAINTS) if not _names_a_chain(hit) and not _of_others(hit)]
         self.panic = picture.hit(SETS_PANIC)
         self.proofs = picture.hits(*PROOFS)
         self.absent, self.shown = missing(picture)
@@ -168,6 +170,15 @@ def tunnel_there(seen: Seen) -> Finding | None:
     return ruled_out(seen.complaints[:1], say="said-once") if once else None
 
 
+def works_now(seen: Seen) -> Finding | None:
+    """Felix is not ready before its sets and rules are written; of a tunnel it only complains."""
+    written = [hit for hit in seen.complaints if hit.sign not in (NO_IPIP.key, NO_VXLAN.key)]
+    if seen.absent or seen.panic or len(written) < len(seen.complaints) or trouble(seen.picture):
+        return None
+    well = recovered(seen.picture, written) if written else []
+    return ruled_out(well[:1]) if well else None
+
+
 def cannot_provide(seen: Seen) -> Finding | None:
     if seen.silent:
         return None
@@ -199,8 +210,15 @@ def _names_a_chain(hit: Hit) -> bool:
     return bool(target) and not (target.isalpha() and target.isupper())
 
 
+def _of_others(hit: Hit) -> bool:
+    """iptables warns whoever calls it, and some can do without: only what Felix or kube-proxy calls counts."""
+    called = f"{hit.command} {hit.line}".lower()
+    askers = ("felix", "calico", "kube-proxy", "cali-", "canal", "kube-postrouting", "kube-services", "proxier.go")
+    return hit.sign == NO_EXTENSION.key and not any(word in called for word in askers)
+
+
 def _implied(hit: Hit) -> tuple[str, ...]:
-    if match := hit.value("match"):
+    if match := hit.value("match") or hit.value("extension"):
         return (f"xt_{match}",)
     if target := hit.value("target"):
         return (f"xt_{target}",)
@@ -233,7 +251,7 @@ CAUSE = Cause(
     look=Seen,
     rules=(
         newer_revision, kube_proxy_needs, panic_only, checksystem_passed, container_only, loaded, tunnel_there,
-        cannot_provide,
+        works_now, cannot_provide,
     ),
     fix=fix,
 )  # fmt: skip

@@ -10,6 +10,7 @@ from tortie.doctor.causes.cause import POSSIBLE, PROVEN, STRONG, Cause, Do, Find
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.kernel.trt7001_kernel_module_missing import BAD_ARGUMENT, NO_SESSION, REVISION, SETS_PANIC
 from tortie.doctor.causes.kernel.whose_node import node_of, said_on
+from tortie.doctor.causes.recovery import recovered
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.underlay.traffic_evidence import Row, rows
 from tortie.doctor.picture.picture import Picture
@@ -73,6 +74,12 @@ def panic_only(seen: Seen) -> Finding | None:
     return found(POSSIBLE, named("program", "ipset"), (seen.panic,), node=node_of(seen.picture))
 
 
+def works_now(seen: Seen) -> Finding | None:
+    """Felix is not ready before it has read the sets."""
+    well = recovered(seen.picture, seen.hits) if seen.hits else []
+    return ruled_out(well[:1]) if well else None
+
+
 def newer_revision(seen: Seen) -> Finding | None:
     if not seen.hits:
         return None
@@ -102,6 +109,6 @@ CAUSE = Cause(
     explains=("felix-not-ready", "not-ready", "crash-loop", "restarts", "log-errors"),
     signs=(REVISION, INCOMPATIBLE, LISTED, UNPARSED, SETS_PANIC, NO_SESSION, BAD_ARGUMENT),
     look=Seen,
-    rules=(no_session, panic_only, newer_revision),
+    rules=(no_session, panic_only, works_now, newer_revision),
     fix=fix,
 )

@@ -9,10 +9,11 @@ from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, 
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.kernel.trt7001_kernel_module_missing import NO_TABLE as TABLE_4
 from tortie.doctor.causes.kernel.whose_node import node_of, said_on
+from tortie.doctor.causes.recovery import recovered
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.underlay.traffic_evidence import unquoted
 from tortie.doctor.picture.picture import Picture
-from tortie.doctor.signs import Sign
+from tortie.doctor.signs import Hit, Sign
 
 SAVE_6 = Sign("ipv6-save-failed", "ip6tables(-legacy|-nft)?-save command failed")
 RESTORE_6 = Sign("ipv6-restore-failed", "ip6tables(-legacy|-nft)?-restore… failed")
@@ -28,10 +29,13 @@ class Seen:
 
     def __init__(self, picture: Picture) -> None:
         self.failing, self.boot = picture.hits(SAVE_6, RESTORE_6, TABLE_6), picture.hit(BOOT)
-        self.support, self.family = picture.setting(SUPPORT), picture.hit(FAMILY)
+        self.support = picture.setting(SUPPORT)
+        self.family = next((hit for hit in picture.hits(FAMILY) if _of_netfilter(hit)), None)
         self.old = picture.hit(SAVE_4, TABLE_4)
         hosts = [said_on(picture, hit).strip("?") for hit in (*self.failing[:1], self.boot) if hit]
         self.node = node_of(picture, *hosts) if self.failing else ""
+
+        self.well = recovered(picture, self.failing) if self.failing or self.family else []
 
     @property
     def culprits(self) -> tuple[Culprit, ...]:
@@ -47,6 +51,11 @@ class Seen:
 def not_supported(seen: Seen) -> Finding | None:
     off = seen.support and unquoted(seen.support.value) == "false"
     return ruled_out((seen.support,), setting=SUPPORT) if off else None
+
+
+def works_now(seen: Seen) -> Finding | None:
+    """Felix ends after some attempts; an agent that is ready has its tables."""
+    return ruled_out(seen.well[:1]) if seen.well else None
 
 
 def ipv4_too(seen: Seen) -> Finding | None:
@@ -69,6 +78,11 @@ def family_missing(seen: Seen) -> Finding | None:
     return found(POSSIBLE, seen.culprits, (seen.family,)) if seen.family else None
 
 
+def _of_netfilter(hit: Hit) -> bool:
+    """Any program that opens a socket of IPv6 says so, too: a web server that listens on [::], for one."""
+    return any(word in f"{hit.line} {hit.command}".lower() for word in ("ip6tables", "felix", "calico", "ipversion"))
+
+
 def fix(picture: Picture, _finding: Finding) -> Iterator[Do | Step]:
     yield from ways.set_agent_env(picture, SUPPORT, "false")
     yield do("kernel-line" if picture.hit(BOOT) else "modules")
@@ -82,6 +96,6 @@ CAUSE = Cause(
     explains=("crash-loop", "restarts", "felix-not-ready", "not-ready", "log-errors"),
     signs=(SAVE_6, RESTORE_6, TABLE_6, SAVE_4, TABLE_4, FAMILY, BOOT),
     look=Seen,
-    rules=(not_supported, ipv4_too, only_ipv6_fails, off_at_boot, family_missing),
+    rules=(not_supported, works_now, ipv4_too, only_ipv6_fails, off_at_boot, family_missing),
     fix=fix,
 )

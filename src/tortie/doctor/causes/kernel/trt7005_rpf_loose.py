@@ -8,11 +8,13 @@ from tortie.doctor.causes import ways
 from tortie.doctor.causes.cause import PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.kernel.whose_node import node_of, said_on
+from tortie.doctor.causes.recovery import recovered
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Sign
 
 LOOSE = Sign("rpf-loose-fatal", "Kernel's RPF check is set to 'loose'")
+REQUIRED = Sign("rpf-loose-required", "Calico requires net.ipv4.conf.all.rp_filter to be set to 0 or 1")
 KEY = "net.ipv4.conf.all.rp_filter"
 CHECK_GONE = (3, 12)  # the check no longer exists from here on
 
@@ -22,9 +24,16 @@ class Seen:
 
     def __init__(self, picture: Picture) -> None:
         self.picture = picture
-        self.hits, self.version = picture.hits(LOOSE), picture.version("calico")
+        self.hits, self.version = picture.hits(LOOSE, REQUIRED), picture.version("calico")
         loose = [setting for setting in picture.settings(KEY) if setting.value == "2"]
         self.setting = loose[-1] if self.hits and loose else picture.setting(KEY)
+
+
+def runs_now(seen: Seen) -> Finding | None:
+    """Felix ends itself at this check: an agent that is ready has passed it."""
+    loose = seen.setting and seen.setting.value == "2"
+    well = recovered(seen.picture, seen.hits) if seen.hits and not loose else []
+    return ruled_out(well[:1]) if well else None
 
 
 def refused(seen: Seen) -> Finding | None:
@@ -64,8 +73,8 @@ CAUSE = Cause(
     code="TRT7005",
     severity="high",
     explains=("crash-loop", "not-ready"),
-    signs=(LOOSE,),
+    signs=(LOOSE, REQUIRED),
     look=Seen,
-    rules=(refused, release_without_check, accepted),
+    rules=(runs_now, refused, release_without_check, accepted),
     fix=fix,
 )
