@@ -100,3 +100,17 @@ def test_rules_of_a_node_shown_for_comparison_are_not_counted_with_them() -> Non
     answer = finding("iptables-backend-mismatch", text)
     assert answer.strength >= 0.95
     assert "w5" in answer.objects
+
+
+def test_counted_inside_of_the_agent() -> None:
+    """It shares its host's tables; plain iptables-save there is the image's kind, and says nothing of the host."""
+    text = """
+    [root@rh8-1 ~]# iptables -V
+    iptables v1.8.4 (nf_tables)
+    [root@rh8-1 ~]# iptables-nft-save | grep KUBE-SERVICES | wc -l
+    57
+    [root@rh8-1 ~]# kubectl -n kube-system exec calico-node-xg2wd -c calico-node -- iptables-legacy-save | grep -c cali-
+    402
+    """
+    assert finding("iptables-backend-mismatch", text).strength >= 0.95
+    assert finding("iptables-backend-mismatch", text.replace("iptables-legacy-save", "iptables-save")).strength < 0.8

@@ -47,3 +47,9 @@ e2 65536 65536
     answer = finding("conntrack-full", text)
     assert answer.strength >= 0.9
     assert "e2" in answer.objects
+
+
+def test_counted_by_conntrack() -> None:
+    text = "$ conntrack -C\n262144\n$ sysctl net.netfilter.nf_conntrack_max\nnet.netfilter.nf_conntrack_max = 262144\n"
+    assert finding("conntrack-full", text).strength >= 0.9
+    assert finding("conntrack-full", text.replace("262144\n$", "8144\n$")).state == "ruled-out"

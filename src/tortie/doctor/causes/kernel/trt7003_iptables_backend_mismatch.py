@@ -11,7 +11,7 @@ from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.kernel.whose_node import elsewhere, node_of
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.underlay.traffic_evidence import counted, trouble
-from tortie.doctor.picture.picture import Picture
+from tortie.doctor.picture.picture import AGENTS, Picture
 from tortie.doctor.signs import Sign
 from tortie.model.tuples import NamedTuple
 
@@ -139,7 +139,7 @@ def _rules(picture: Picture, word: str, host: Side) -> Rules:
     for command, number, exhibit in counted(picture, word):
         backend = _counted_in(command, host.backend)
         here = not (host.host and exhibit.host) or exhibit.host == host.host  # another node is shown to compare
-        if backend and here and "exec" not in exhibit.command:
+        if backend and here and _of_the_host(command, exhibit.command):
             counts[backend] = (number, exhibit.place(0))
     places = tuple(place for _, place in counts.values())
     full = sorted(((number, backend) for backend, (number, _) in counts.items() if number > 0), reverse=True)
@@ -150,6 +150,12 @@ def _rules(picture: Picture, word: str, host: Side) -> Rules:
     if len(counts) == 1 and picture.hit(LEGACY_PRESENT):
         return Rules("legacy" if "nft" in counts else "nft", False, places)
     return Rules("", False, places)
+
+
+def _of_the_host(counting: str, typed: str) -> bool:
+    """The agent shares its host's tables, but plain `iptables` in its container is the image's own kind."""
+    named = "legacy" in counting or "nft" in counting
+    return "exec" not in typed or (named and any(agent in typed for agent in AGENTS))
 
 
 def _counted_in(command: str, host: str) -> str:

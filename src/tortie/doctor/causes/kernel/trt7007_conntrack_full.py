@@ -8,7 +8,7 @@ from typing import Final
 from tortie.doctor.causes.cause import LIKELY, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.kernel.whose_node import elsewhere
-from tortie.doctor.causes.underlay.traffic_evidence import host_of, rows
+from tortie.doctor.causes.underlay.traffic_evidence import compiled, host_of, rows
 from tortie.doctor.picture.facts import Setting
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Sign
@@ -18,6 +18,7 @@ FULL = Sign("conntrack-full", "conntrack: table full, dropping packet")
 COUNT, MAX = "nf_conntrack_count", "nf_conntrack_max"
 NEARLY: Final = 0.97
 FAR_BELOW: Final = 0.8
+_COUNTED: Final = r"\bconntrack\s+(?:-C|--count)\b"
 
 
 class Usage(NamedTuple):
@@ -97,10 +98,12 @@ def _usage(picture: Picture) -> list[Usage]:
 
 
 def _bare_numbers(picture: Picture) -> Iterator[tuple[str, str, int, object]]:
-    """What `cat` and `sysctl -n` print: numbers in the order of the names that were asked for."""
+    """What `cat`, `sysctl -n` and `conntrack -C` print: numbers in the order of the names that were asked for."""
     for exhibit in picture.exhibits:
         asked = [word for word in exhibit.command.split() if COUNT in word or MAX in word]
         numbers = [(i, line.strip()) for i, line in enumerate(exhibit.lines) if line.strip().isdecimal()]
+        if not asked and compiled(_COUNTED).search(exhibit.command):
+            asked = [COUNT]
         if asked and len(asked) == len(numbers):
             for word, (index, text) in zip(asked, numbers, strict=True):
                 yield COUNT if COUNT in word else MAX, exhibit.host, int(text), exhibit.place(index)
