@@ -107,3 +107,26 @@ def test_nodes_that_talk_through_a_vpn() -> None:
     assert cause is not None
     # Calico does not look at such links when it finds the MTU by itself.
     assert any('"veth_mtu":"1400"' in step.command for step in cause.fix(picture(text), answer))
+
+
+def test_the_uplink_towards_the_nodes_counts_not_that_of_the_default_route() -> None:
+    """A route through VXLAN names an address inside of the tunnel; the nodes' own say which card carries it."""
+    text = """
+    root@w1:~# ip link
+    2: eno1: <BROADCAST,MULTICAST,UP,LOWER_UP> mtu 1500 qdisc mq state UP mode DEFAULT group default qlen 1000
+    3: ens1f0: <BROADCAST,MULTICAST,UP,LOWER_UP> mtu 9000 qdisc mq state UP mode DEFAULT group default qlen 1000
+    7: vxlan.calico: <BROADCAST,MULTICAST,UP,LOWER_UP> mtu 8950 qdisc noqueue state UNKNOWN mode DEFAULT group default
+    root@w1:~# ip route
+    default via 10.1.0.1 dev eno1 proto static
+    10.1.0.0/24 dev eno1 proto kernel scope link src 10.1.0.21
+    10.50.0.0/24 dev ens1f0 proto kernel scope link src 10.50.0.21
+    10.244.8.0/26 via 10.244.8.0 dev vxlan.calico onlink
+    """
+    nodes = """
+    root@w1:~# kubectl get nodes -o wide
+    NAME  STATUS  ROLES   AGE  VERSION  INTERNAL-IP  EXTERNAL-IP
+    w1    Ready   <none>  9d   v1.27.3  10.50.0.21   <none>
+    w2    Ready   <none>  9d   v1.27.3  10.50.0.22   <none>
+    """
+    assert finding("mtu-mismatch", text + nodes).state == "cannot-tell"
+    assert finding("mtu-mismatch", text + nodes.replace("10.50.", "10.1.")).strength >= 0.8

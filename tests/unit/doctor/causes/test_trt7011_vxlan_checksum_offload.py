@@ -100,3 +100,27 @@ def test_sums_inside_of_the_tunnel_that_the_receiver_refuses() -> None:
     assert finding("vxlan-checksum-offload", text).strength >= 0.9
     counted_none = text.replace("18834", "0")
     assert finding("vxlan-checksum-offload", counted_none).strength < 0.8  # a sender sees the same
+
+
+PINGS_ONLY = """
+$ kubectl exec a -- ping -c1 10.244.2.8
+64 bytes from 10.244.2.8: seq=0 ttl=62 time=0.4 ms
+$ kubectl exec a -- nc -zv -w3 10.244.2.8 8080
+nc: 10.244.2.8 (10.244.2.8:8080): Connection timed out
+$ calicoctl get ippool -o wide
+NAME                  CIDR            NAT    IPIPMODE   VXLANMODE   DISABLED   SELECTOR
+default-ipv4-ippool   10.244.0.0/16   true   Never      Always      false      all()
+"""
+CARD = "[root@n1 ~]# ethtool -i ens192\ndriver: vmxnet3\nversion: 1.5.0.0-k-NAPI\n"
+ON = "[root@n1 ~]# ethtool -k ens192 | grep generic\ntx-checksum-ip-generic: on\n"
+POLICY = "$ kubectl get networkpolicy -n shop\nNAME        POD-SELECTOR   AGE\nonly-ping   <none>         2d\n"
+
+
+def test_offload_is_on_nearly_everywhere() -> None:
+    assert finding("vxlan-checksum-offload", PINGS_ONLY + CARD).strength >= 0.8
+    assert finding("vxlan-checksum-offload", PINGS_ONLY + ON).strength < 0.8
+    assert finding("vxlan-checksum-offload", PINGS_ONLY + CARD.replace("vmxnet3", "virtio_net")).strength < 0.8
+
+
+def test_a_policy_may_let_pings_through_alone() -> None:
+    assert finding("vxlan-checksum-offload", PINGS_ONLY + CARD + POLICY).strength < 0.8

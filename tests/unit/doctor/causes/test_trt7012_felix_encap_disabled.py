@@ -47,3 +47,18 @@ def test_the_device_exists() -> None:
         + "[root@k-2 ~]# ip -br link show vxlan.calico\nvxlan.calico     UNKNOWN        66:11:22:33:44:55 <BROADCAST,UP>\n"  # noqa: E501
     )
     assert finding("felix-encap-disabled", text).state == "ruled-out"
+
+
+def test_a_table_of_pools_that_do_without_it() -> None:
+    text = """
+    $ calicoctl get felixconfiguration default -o yaml | grep -i enabled
+      vxlanEnabled: false
+    $ calicoctl get ippool -o wide
+    NAME                  CIDR           NAT    IPIPMODE   VXLANMODE   DISABLED   SELECTOR
+    default-ipv4-ippool   10.42.0.0/16   true   Always     Never       false      all()
+    $ ip link show vxlan.calico
+    Device "vxlan.calico" does not exist.
+    """
+    assert finding("felix-encap-disabled", text).state == "ruled-out"
+    wanted = text.replace("Always     Never ", "Never      Always")
+    assert finding("felix-encap-disabled", wanted).strength >= 0.95

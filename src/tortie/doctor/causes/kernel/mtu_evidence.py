@@ -124,7 +124,9 @@ def _path(picture: Picture, hosts: Links) -> Limit | None:
 def _towards_nodes(picture: Picture) -> set[str]:
     """Links to which routes lead that tunnels need: what `ip route get` answers for another node, or its network."""
     routes = picture.of(Route)
+    # By IPIP a route names the node; by VXLAN only an address inside of the tunnel, so nodes say where they are.
     nodes = {route.via for route in routes if route.device in TUNNELS and route.via}
+    nodes |= set(picture.internal_ips().values())
     asked = {route.device for route in routes if route.destination in nodes and uplink(route.device)}
     near = [route for route in routes if not route.via and uplink(route.device) and "/" in route.destination]
     return asked or {route.device for route in near if any(_inside(node, route.destination) for node in nodes)}

@@ -31,7 +31,7 @@ from tortie.doctor.causes.underlay.traffic_evidence import (
     ping_but_no_tcp,
     rows,
 )
-from tortie.doctor.picture.facts import Route, Setting
+from tortie.doctor.picture.facts import Document, Route, Setting
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Hit, Sign
 
@@ -45,6 +45,8 @@ _DRIVER = r"^\s*driver:\s*(?P<driver>\S+)"
 _OFFLOAD = r"(?P<feature>tx-checksum-ip-generic|tx-checksumming|tx-udp_tnl-segmentation):\s*(?P<value>on|off)"
 SLOW = 5.0  # seconds that a request inside a cluster never takes by itself
 SUSPECT_DRIVERS = ("vmxnet3", "hv_netvsc", "virtio_net", "be2net", "bnx2x", "i40e")
+COMMON_DRIVERS = ("virtio_net",)  # most virtual machines have it, and are well
+_POLICIES = ("NetworkPolicy", "GlobalNetworkPolicy")
 
 
 class Seen:
@@ -138,9 +140,11 @@ def errors_counted(seen: Seen) -> Finding | None:
 
 
 def pings_only(seen: Seen) -> Finding | None:
+    """Offload is on nearly everywhere; only a card that is known for it makes it likelier than a policy."""
     if not (seen.one_sided and seen.vxlan):
         return None
-    return seen.found(LIKELY if seen.drivers or seen.on else POSSIBLE, "pings-only")
+    known = any(row["driver"] not in COMMON_DRIVERS for row in seen.drivers)
+    return seen.found(LIKELY if known and not _policies(seen.picture) else POSSIBLE, "pings-only")
 
 
 def arrival_not_shown(seen: Seen) -> Finding | None:
@@ -220,6 +224,12 @@ def _timed(picture: Picture) -> list[Setting]:
     return [
         s for s in picture.of(Setting) if s.scope == "elapsed" and any(w in s.name for w in ("curl", "wget", "nc "))
     ]
+
+
+def _policies(picture: Picture) -> bool:
+    """Whether a policy of pods is shown: it may let pings through, and nothing else."""
+    shown = any(document.kind in _POLICIES for document in picture.of(Document))
+    return shown or any("polic" in exhibit.command and exhibit.lines for exhibit in picture.commands("get"))
 
 
 def _captured(picture: Picture) -> set[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Final
 
 from tortie.doctor.causes import ways
@@ -51,7 +52,7 @@ class Switched:
         self.off: list[object] = [*self.by_hand, *picture.hits(*kind.logs)]
         self.absent = [hit for hit in picture.hits(NO_DEVICE) if hit.value("device") == kind.device]
         self.link = next((link for link in picture.interfaces() if link.name == kind.device), None)
-        self.modes = picture.settings(kind.mode)
+        self.modes, self.pools = picture.settings(kind.mode), picture.pools_now()
         wanting = [setting for setting in self.modes if unquoted(setting.value) in ("always", "crosssubnet")]
         self.wanted: list[object] = [*pools_with(picture, kind.name), *wanting]
 
@@ -61,7 +62,13 @@ class Switched:
 
     @property
     def unwanted(self) -> bool:
-        return not self.wanted and any(unquoted(setting.value) == "never" for setting in self.modes)
+        return not self.wanted and bool(self.never)
+
+    @cached_property
+    def never(self) -> list[object]:
+        """Pools that say that they do without it."""
+        pools = [p for p in self.pools if (p.ipip if self.kind.name == "ipip" else p.vxlan).lower() == "never"]
+        return [*(setting for setting in self.modes if unquoted(setting.value) == "never"), *pools]
 
     @property
     def strength(self) -> float:
@@ -101,7 +108,7 @@ def device_exists(seen: Seen) -> Finding | None:
 
 def not_wanted(seen: Seen) -> Finding | None:
     free = next((one for one in seen.switched if one.unwanted), None)
-    return ruled_out(free.modes[:1], encapsulation=free.kind.name) if free else None
+    return ruled_out(free.never[:1], encapsulation=free.kind.name) if free else None
 
 
 def fix(picture: Picture, finding: Finding) -> Iterator[Do | Step]:
