@@ -56,11 +56,32 @@ def test_one_node_has_no_key() -> None:
     assert "app-1" not in answer.objects
 
 
+NAPI = (
+    "2025-05-02 10:33:08.851 [WARNING][454] felix/wireguard.go 1515: failed to set NAPI threading to 0 for wireguard "
+    "for interface wireguard.cali error=write /sys/class/net/wireguard.cali/threaded: operation not supported\n"
+)
+NOT_MADE = (
+    "2021-06-25 15:22:06.592 [ERROR][65] felix/wireguard.go 902: error adding wireguard type link: operation not "
+    "supported\n"
+)
+
+
 def test_what_is_there_is_not_missing() -> None:
-    text = """
-2025-05-02 10:33:08.851 [WARNING][454] felix/wireguard.go 1515: failed to set NAPI threading to 0 for wireguard for interface wireguard.cali error=write /sys/class/net/wireguard.cali/threaded: operation not supported ipVersion=0x4
-$ kubectl get felixconfiguration default -o yaml | grep wireguard
-  wireguardEnabled: true
-"""  # noqa: E501
-    assert finding("wireguard-missing", text).strength >= 0.8
-    assert finding("wireguard-missing", f"{text}$ lsmod | grep wireguard\nwireguard  114688  0\n").state == "ruled-out"
+    assert finding("wireguard-missing", NOT_MADE + ON).strength >= 0.8
+    shown = f"{NOT_MADE}{ON}$ lsmod | grep wireguard\nwireguard  114688  0\n"
+    assert finding("wireguard-missing", shown).state == "ruled-out"
+
+
+def test_a_device_of_which_one_thing_cannot_be_set_is_there() -> None:
+    assert finding("wireguard-missing", NAPI).state == "cannot-tell"
+    assert finding("wireguard-missing", NAPI + ON).strength < 0.8
+
+
+def test_felix_does_without_the_tool() -> None:
+    tool = "[root@n1 ~]# wg show\n-bash: wg: command not found\n"
+    link = (
+        "[root@n1 ~]# ip link show wireguard.cali\n12: wireguard.cali: <POINTOPOINT,NOARP,UP,LOWER_UP> mtu 1440 qdisc "
+        "noqueue state UNKNOWN mode DEFAULT group default qlen 1000\n    link/none\n"
+    )
+    assert 0 < finding("wireguard-missing", ON + tool).strength < 0.8
+    assert finding("wireguard-missing", ON + tool + link).state == "ruled-out"

@@ -65,3 +65,14 @@ def test_an_object_that_does_not_load_says_nothing_of_the_reason() -> None:
 
 def test_an_agent_that_is_ready_has_its_programs() -> None:
     assert finding("bpf-program-rejected", LOG + PODS.format(ready=1)).rule == "loads-now"
+
+
+def test_other_programs_load_by_the_same_library() -> None:
+    text = """
+    $ kubectl -n monitoring logs ebpf-exporter-x2k
+    libbpf: prog 'do_count': BPF program load failed: Invalid argument
+    libbpf: failed to load object 'biolatency.bpf.o'
+    """
+    assert finding("bpf-program-rejected", text).state == "cannot-tell"
+    own = text.replace("-n monitoring logs ebpf-exporter", "-n calico-system logs calico-node")
+    assert finding("bpf-program-rejected", own).strength >= 0.9

@@ -66,3 +66,13 @@ def test_a_state_that_was_not_wiped_is_only_possible() -> None:
 
 def test_an_agent_that_is_ready_was_let_in() -> None:
     assert finding("bpf-not-permitted", LOG + READY).state == "ruled-out"
+
+
+def test_other_programs_are_refused_as_well() -> None:
+    text = """
+    $ kubectl -n monitoring logs ebpf-exporter-x2k
+    libbpf: prog 'do_count': BPF program load failed: Operation not permitted
+    """
+    assert finding("bpf-not-permitted", text).state == "cannot-tell"
+    own = text.replace("-n monitoring logs ebpf-exporter", "-n calico-system logs calico-node")
+    assert finding("bpf-not-permitted", own).strength >= 0.9

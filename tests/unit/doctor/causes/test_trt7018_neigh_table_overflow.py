@@ -60,3 +60,16 @@ def test_a_full_table_of_connections_is_another_cause() -> None:
 def test_an_invalid_argument_alone_is_only_possible() -> None:
     answer = finding("neigh-table-overflow", "$ ping 10.2.0.9\nping: sendmsg: Invalid argument")
     assert (answer.state, answer.strength < 0.8) == ("found", True)
+
+
+def test_a_limit_that_was_raised_and_agents_that_are_well() -> None:
+    text = """
+    kernel: neighbour: arp_cache: neighbor table overflow!
+    [root@m1 ~]# sysctl net.ipv4.neigh.default.gc_thresh3
+    net.ipv4.neigh.default.gc_thresh3 = 80000
+    $ kubectl -n kube-system get pods
+    calico-node-5k2jv   1/1   Running   0   12d
+    """
+    assert finding("neigh-table-overflow", text).state == "ruled-out"
+    assert finding("neigh-table-overflow", text.replace("80000", "1024")).strength >= 0.9
+    assert finding("neigh-table-overflow", text.replace("1/1", "0/1")).strength >= 0.9

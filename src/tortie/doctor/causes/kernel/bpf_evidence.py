@@ -18,9 +18,16 @@ _NOT_LET: Final = "operation not permitted"
 
 def refused_loads(picture: Picture) -> tuple[list[Hit], list[Hit]]:
     """Programs that did not load: because nobody may load any here, and for a reason of their own."""
-    loads = [hit for hit in picture.hits(LOAD_FAILED, LOAD_FAILED_OLD) if hit.value("rest")]
+    loads = [hit for hit in picture.hits(LOAD_FAILED, LOAD_FAILED_OLD) if hit.value("rest") and not of_others(hit)]
     forbidden = [hit for hit in loads if _NOT_LET in hit.value("rest").lower()]
     return forbidden, [hit for hit in loads if hit not in forbidden]
+
+
+def of_others(hit: Hit) -> bool:
+    """The log of another pod or program: many of them load BPF by the same library."""
+    command = hit.command.lower()
+    reads = any(word in command for word in (" logs ", " log ", "journalctl"))
+    return reads and not any(word in command for word in ("calico", "canal", "felix", "tortie", "k8s-app"))
 
 
 def bpf_mode(picture: Picture) -> Setting | None:

@@ -15,7 +15,7 @@ from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.underlay.traffic_evidence import Row, rows, unquoted
 from tortie.doctor.picture.facts import Interface
 from tortie.doctor.picture.picture import Picture
-from tortie.doctor.signs import Sign
+from tortie.doctor.signs import Hit, Sign
 
 UNSUPPORTED = Sign("wireguard-unsupported", "wireguard is not supported")
 NOT_POSSIBLE = Sign("wireguard-operation", "wireguard…operation not supported")
@@ -38,7 +38,8 @@ class Seen:
         self.off = [setting for setting in told if unquoted(setting.value) == "false"]
         self.enabled: list[object] = [setting for setting in told if unquoted(setting.value) == "true"]
         self.enabled += list(rows(picture, rf"\b{FIELD}\W{{1,3}}\s*true\b", needle=FIELD))
-        self.felix = picture.hits(UNSUPPORTED, NOT_POSSIBLE)
+        # What it cannot set on a device that is there is another matter.
+        self.felix = [hit for hit in picture.hits(UNSUPPORTED, NOT_POSSIBLE) if "/sys/class/net/" not in hit.line]
         self.keyless, self.with_keys = _keys(picture)
 
     @cached_property
@@ -49,9 +50,14 @@ class Seen:
 
     @cached_property
     def weaker(self) -> list[object]:
-        """Without a device, a tool or a key of its own, while the others published theirs."""
+        """Without a device or a key of its own, while the others published theirs."""
         devices = [hit for hit in self.picture.hits(NO_DEVICE) if hit.value("device").startswith("wireguard")]
-        return [*devices, *self.picture.hits(NO_TOOL, NO_TOOL_ZH), *(self.keyless if self.with_keys else [])]
+        return [*devices, *(self.keyless if self.with_keys else [])]
+
+    @cached_property
+    def no_tool(self) -> list[Hit]:
+        """Felix does without `wg`; a host without it has rarely been prepared."""
+        return self.picture.hits(NO_TOOL, NO_TOOL_ZH)
 
     @cached_property
     def node(self) -> str:
@@ -91,10 +97,10 @@ def not_there(seen: Seen) -> Finding | None:
     if seen.enabled and seen.absent:
         return seen.found(PROVEN, (*seen.enabled[:1], *seen.absent[:2], *seen.weaker[:1]))
     if seen.enabled and seen.weaker:
-        return seen.found(STRONG, (*seen.enabled[:1], *seen.weaker[:2]))
+        return seen.found(STRONG, (*seen.enabled[:1], *seen.weaker[:2], *seen.no_tool[:1]))
     if seen.absent:
         return seen.found(LIKELY if seen.felix else POSSIBLE, (*seen.absent[:2],))
-    return None
+    return seen.found(POSSIBLE, (*seen.enabled[:1], *seen.no_tool[:1])) if seen.enabled and seen.no_tool else None
 
 
 def only_enabled(seen: Seen) -> Finding | None:

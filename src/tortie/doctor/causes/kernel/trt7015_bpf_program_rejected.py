@@ -9,7 +9,14 @@ from typing import Final
 from tortie.doctor.causes import ways
 from tortie.doctor.causes.cause import LIKELY, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
-from tortie.doctor.causes.kernel.bpf_evidence import BPF_EVIDENCE, MISMATCH, OBJECT_FAILED, kernel_of, refused_loads
+from tortie.doctor.causes.kernel.bpf_evidence import (
+    BPF_EVIDENCE,
+    MISMATCH,
+    OBJECT_FAILED,
+    kernel_of,
+    of_others,
+    refused_loads,
+)
 from tortie.doctor.causes.recovery import node_of, recovered, sick, writers
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.picture.picture import Picture
@@ -29,9 +36,9 @@ class Seen:
     def __init__(self, picture: Picture) -> None:
         self.picture = picture
         self.forbidden, self.rejected = refused_loads(picture)
-        self.verifier = picture.hits(VERIFIER, VERIFIER_OLD, SUMMARY, SAID)
-        self.objects = picture.hits(OBJECT_FAILED)
-        self.btf = picture.hits(NO_BTF, BTF_ERROR)
+        self.verifier = [hit for hit in picture.hits(VERIFIER, VERIFIER_OLD, SUMMARY, SAID) if not of_others(hit)]
+        self.objects = [hit for hit in picture.hits(OBJECT_FAILED) if not of_others(hit)]
+        self.btf = [hit for hit in picture.hits(NO_BTF, BTF_ERROR) if not of_others(hit)]
         self.mismatch = picture.hits(MISMATCH)
 
     @property
@@ -95,7 +102,7 @@ def no_kernel_btf(seen: Seen) -> Finding | None:
 
 
 def verifier_only(seen: Seen) -> Finding | None:
-    said = seen.picture.hits(SAID, VERIFIER)
+    said = [hit for hit in seen.verifier if hit.sign in (SAID.key, VERIFIER.key)]
     if not said:
         return None
     return found(LIKELY, seen.culprits, (*said[:1], *seen.objects[:1]), kernel=seen.kernel, node=node_of(seen.culprits))

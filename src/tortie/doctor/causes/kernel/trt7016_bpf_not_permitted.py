@@ -13,6 +13,7 @@ from tortie.doctor.causes.kernel.bpf_evidence import (
     BPF_EVIDENCE,
     OBJECT_FAILED,
     bpf_mode,
+    of_others,
     refused_loads,
     unprivileged,
 )
@@ -42,7 +43,8 @@ class Seen:
         # A probe also fails, with another error, where the kernel lacks something: that is no refusal.
         asked = [hit for hit in picture.hits(PROBE, MAP_OLD) if _is_refused(hit.value("rest"))]
         basic = [hit for hit in picture.hits(BASIC) if hit.prose or _is_refused(hit.line)]
-        self.refused = [*asked, *basic, *picture.hits(MAP, MAP_TOOL, PINNED, FELIX), *forbidden]
+        others = picture.hits(MAP, MAP_TOOL, PINNED, FELIX)
+        self.refused = [hit for hit in (*asked, *basic, *others, *forbidden) if not of_others(hit)]
         self.wiping = picture.hits(WIPE)
         self.lockdown = [hit for hit in picture.hits(LOCKDOWN) if "bpf" in hit.line.lower()]
         self.objects = picture.hits(OBJECT_FAILED)

@@ -9,6 +9,7 @@ from typing import Final
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.recovery import node_of, writers
+from tortie.doctor.causes.underlay.traffic_evidence import agents_fine, trouble
 from tortie.doctor.picture.facts import Number, Setting
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Sign
@@ -73,6 +74,13 @@ def room(seen: Seen) -> Finding | None:
     return ruled_out((seen.entries, seen.limit), entries=_text(seen.entries), limit=_value(seen.limit))
 
 
+def raised(seen: Seen) -> Finding | None:
+    """The limit is far above the kernel's own, and the agents are well: what the kernel said was before that."""
+    large = seen.limit is not None and int(seen.limit.value) >= 4 * USUAL
+    calm = large and seen.filled is None and agents_fine(seen.picture) and not trouble(seen.picture)
+    return ruled_out((seen.limit,), limit=_value(seen.limit)) if calm and seen.overflow else None
+
+
 def full(seen: Seen) -> Finding | None:
     if seen.filled is None or seen.filled < FULL:
         return None
@@ -128,6 +136,6 @@ CAUSE = Cause(
     ),
     signs=(OVERFLOW, OVERFLOW_OLD, SENDMSG, SENDMSG_ZH, CONNECT),
     look=Seen,
-    rules=(room, full, overflow, invalid_argument),
+    rules=(room, raised, full, overflow, invalid_argument),
     fix=fix,
 )  # fmt: skip
