@@ -108,3 +108,25 @@ def test_packets_that_calico_drops_are_no_matter_of_a_port() -> None:
     assert finding("vxlan-port-blocked", text).strength >= 0.9
     commands = fixes("vxlan-port-blocked", text)
     assert not any("--add-port" in command or "-j ACCEPT" in command for command in commands)
+
+
+ROUTES = "[root@n1 ~]# ip route | grep vxlan\n10.244.35.0/26 via 10.244.35.0 dev vxlan.calico onlink\n"
+ZONE = "[root@n1 ~]# firewall-cmd --list-all\n{} (active)\n  target: {}\n  interfaces: eth1\n  ports: 179/tcp\n"
+LOST = "[root@n1 ~]# ping -c2 10.244.35.7\n2 packets transmitted, 0 received, 100% packet loss, time 1001ms\n"
+
+
+def test_a_zone_that_accepts_everything_lists_no_ports() -> None:
+    assert finding("vxlan-port-blocked", ROUTES + ZONE.format("public", "default") + LOST).strength >= 0.9
+    assert finding("vxlan-port-blocked", ROUTES + ZONE.format("trusted", "ACCEPT") + LOST).strength < 0.8
+
+
+def test_pods_behind_the_tunnel_answer() -> None:
+    answer = "64 bytes from 10.244.35.7: icmp_seq=1 ttl=62 time=0.411 ms\n"
+    passed = LOST.replace("2 packets", f"{answer}2 packets").replace("0 received, 100%", "2 received, 0%")
+    assert finding("vxlan-port-blocked", ROUTES + ZONE.format("public", "default") + passed).state == "ruled-out"
+
+
+def test_what_lies_outside_is_not_reached_by_the_tunnel() -> None:
+    outside = LOST.replace("10.244.35.7", "8.8.8.8")
+    assert finding("vxlan-port-blocked", ROUTES + outside).state == "cannot-tell"
+    assert finding("vxlan-port-blocked", ROUTES + LOST).state == "found"

@@ -87,3 +87,19 @@ def test_a_node_with_relics_is_emptied_and_booted() -> None:
     commands = fixes("leftover-iptables", RULES + "[root@old-1 ~]# ip -br link\nweave UP\n")
     assert any(command.startswith("kubectl drain old-1 ") for command in commands)
     assert "ssh old-1 'systemctl reboot'" in commands
+
+
+def test_k3s_brings_a_controller_of_policies_along() -> None:
+    text = """
+    $ kubectl get nodes
+    NAME   STATUS   ROLES    AGE   VERSION
+    s1     Ready    master   9d    v1.27.4{}
+    $ iptables -S | grep KUBE-ROUTER
+    -N KUBE-ROUTER-INPUT
+    -A INPUT -m comment --comment "kube-router netpol - 4IA2OSFRMVNDXBVV" -j KUBE-ROUTER-INPUT
+    $ kubectl get ds -A
+    NAMESPACE       NAME          DESIRED   CURRENT   READY   UP-TO-DATE   AVAILABLE   NODE SELECTOR   AGE
+    calico-system   calico-node   3         3         3       3            3           <none>          2d
+    """
+    assert finding("leftover-iptables", text.format("")).strength >= 0.9
+    assert finding("leftover-iptables", text.format("+k3s1")).state == "ruled-out"

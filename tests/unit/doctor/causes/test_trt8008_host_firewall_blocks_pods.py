@@ -102,3 +102,26 @@ def test_a_service_that_loads_the_rules_at_each_start_keeps_them() -> None:
     assert finding("firewalld-interference", KEPT).state == "ruled-out"
     unkept = KEPT.replace("inactive\nactive", "inactive\ninactive")
     assert finding("leftover-iptables", unkept).strength >= LIKELY
+
+
+def test_a_chain_that_drops_whatever_is_forwarded() -> None:
+    """Calico's accept in a chain of its own does not help; a rule in this chain does."""
+    text = """
+    root@d12:~# systemctl is-active nftables
+    active
+    root@d12:~# nft list ruleset
+    table inet filter {
+        chain forward {
+            type filter hook forward priority filter; policy drop;
+            ct state established,related accept
+        }
+    }
+    root@d12:~# kubectl exec t -- ping -c2 8.8.8.8
+    2 packets transmitted, 0 packets received, 100% packet loss
+    """
+    answer = finding("host-firewall-blocks-pods", text)
+    assert (answer.rule, answer.strength >= 0.9) == ("forwarding-closed", True)
+    let = text.replace("established,related accept", 'established,related accept\n        iifname "cali*" accept')
+    assert finding("host-firewall-blocks-pods", let).strength < 0.8
+    own = text.replace("table inet filter", "table ip filter").replace("chain forward", "chain FORWARD")
+    assert finding("host-firewall-blocks-pods", own).strength < 0.8

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from ipaddress import ip_address, ip_network
+
 from tortie.doctor.causes.datastore.api_evidence import vip_troubles
 from tortie.doctor.causes.shared import DNS_FAILED
 from tortie.doctor.causes.underlay.traffic_evidence import trouble
@@ -23,10 +25,44 @@ def closing_rules(picture: Picture) -> list[FilterRule]:
     return [rule for rule in refusing if not any(_before(picture, one, rule) for one in accepting)]
 
 
+def closed_chains(picture: Picture) -> list[FilterRule]:
+    """Chains of nft that drop what is forwarded, unless a rule of theirs accepts it.
+
+    What Calico accepts in a chain of its own is dropped here all the same. Tables that iptables itself writes are
+    another matter: there Calico's rules stand in the same chain.
+    """
+    every = [rule for rule in picture.of(FilterRule) if rule.hook == "forward" and rule.backend == "nft"]
+    dropping = [r for r in every if r.policy and r.refuses and r.table not in ("", "ip filter", "ip6 filter")]
+    return [rule for rule in dropping if not any(_lets_pass(one) for one in every if _same_chain(one, rule))]
+
+
+def _same_chain(one: FilterRule, other: FilterRule) -> bool:
+    return (one.host, one.table, one.chain) == (other.host, other.table, other.chain)
+
+
+def _lets_pass(rule: FilterRule) -> bool:
+    """Something new, not only what belongs to a connection that was let through before."""
+    return not rule.policy and not rule.refuses and "established" not in rule.matches
+
+
 def _before(picture: Picture, one: FilterRule, other: FilterRule) -> bool:
     """Earlier in the same listing."""
     same = exhibit_at(picture, one.place) is exhibit_at(picture, other.place)
     return same and one.place.first < other.place.first
+
+
+def inside(address: str, network: str) -> bool:
+    try:
+        return ip_address(address) in ip_network(network, strict=False)
+    except ValueError:
+        return False
+
+
+def public(address: str) -> bool:
+    try:
+        return ip_address(address).is_global
+    except ValueError:
+        return False
 
 
 def harm(picture: Picture) -> list[object]:

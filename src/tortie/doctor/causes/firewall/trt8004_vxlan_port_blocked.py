@@ -8,6 +8,7 @@ from typing import Final
 
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
+from tortie.doctor.causes.firewall.forwarding import inside, public
 from tortie.doctor.causes.firewall.security_groups import covers, let_in, security_groups
 from tortie.doctor.causes.kernel.trt7011_vxlan_checksum_offload import BAD_SUM, side_of
 from tortie.doctor.causes.steps import Step
@@ -18,9 +19,11 @@ from tortie.doctor.causes.underlay.traffic_evidence import (
     cross_node_dead,
     encapsulation,
     lost_on_the_way,
+    pod_pings,
     remote_routes,
     rows,
 )
+from tortie.doctor.picture.facts import Ping
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Hit, Sign
 
@@ -42,7 +45,7 @@ class Seen:
     def __init__(self, picture: Picture) -> None:
         self.picture = picture
         self.kinds = encapsulation(picture)
-        self.lost, self.dead = lost_on_the_way(picture, "vxlan"), cross_node_dead(picture)
+        self.lost, self.dead = lost_on_the_way(picture, "vxlan"), _pods_dead(picture)
         self.port = picture.value(_SETTING).strip("\"' ") or _dstport(picture) or DEFAULT_PORT
         self.used = "vxlan" in self.kinds or any("vxlan" in capture.kinds for capture in captures(picture))
         foreign = picture.hits(FOREIGN_DROP, NEW_FOREIGN_DROP)
@@ -70,6 +73,11 @@ class Seen:
         return (*filters, *seen, *remote_routes(self.picture, "vxlan")[:1], *self.dead[:2])
 
 
+def _pods_dead(picture: Picture) -> list[object]:
+    """What lies outside of the cluster is not reached by VXLAN."""
+    return [item for item in cross_node_dead(picture) if not (isinstance(item, Ping) and public(item.address))]
+
+
 def _dstport(picture: Picture) -> str:
     row = next(rows(picture, _DSTPORT, needle="dstport "), None)
     return (row["port"] or row["alone"]) if row else ""
@@ -94,7 +102,10 @@ def _filters_without(picture: Picture, port: int) -> tuple[list[object], str]:
     by_host: dict[str, list[Row]] = {}
     for row in rows(picture, rf"{_OPEN_UDP}|{_NFT_UDP}|^\s*ports:", *FIREWALLS):
         by_host.setdefault(row.host, []).append(row)
-    for listed in by_host.values():
+    trusting = {row.host for row in rows(picture, r"^\s*target:\s*ACCEPT\s*$", "firewall-cmd", needle="ACCEPT")}
+    for host, listed in by_host.items():
+        if host in trusting:  # a zone that lets everything in lists no ports
+            continue
         ports: set[str] = set()
         for row in listed:
             ports.update(row.match.string.replace(",", " ").replace("/udp", " ").split())
@@ -159,9 +170,18 @@ def pods_dead(seen: Seen) -> Finding | None:
     )
 
 
+def _by_tunnel(picture: Picture, ping: Ping) -> bool:
+    """Whether a route through VXLAN leads to what was pinged."""
+    ways = (route.destination for route in remote_routes(picture, "vxlan"))
+    return any(inside(ping.address, way) for way in ways)
+
+
 def not_listed(seen: Seen) -> Finding | None:
     if not seen.closed or not seen.used:
         return None
+    passed = [ping for ping in pod_pings(seen.picture, True) if _by_tunnel(seen.picture, ping)]
+    if passed:
+        return ruled_out(passed[:1], say="arrives")
     strength = POSSIBLE if seen.picture.sessions_down() else LIKELY
     return found(strength, seen.culprits, seen.evidence, port=seen.port, filter=seen.filter)
 

@@ -14,7 +14,7 @@ from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.underlay.traffic_evidence import Row, rows, trouble
 from tortie.doctor.causes.ways import drain_node
 from tortie.doctor.lazily import lazily
-from tortie.doctor.picture.facts import FilterRule, Interface, Unit, Workload
+from tortie.doctor.picture.facts import FilterRule, Interface, Node, Unit, Version, Workload
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Hit, Sign
 
@@ -35,6 +35,7 @@ LINKS: Final = {
     "weave": "weave", "flannel.1": "flannel", "cni0": "flannel", "kube-bridge": "kube-router", "cilium_host": "cilium",
 }  # fmt: skip
 CHAIN: Final = lazily(r"(?P<chain>(?:WEAVE|KUBE-ROUTER|KUBE-NWPLCY|KUBE-POD-FW|CILIUM_|FLANNEL)[\w-]*)")
+K3S: Final = lazily(r"\bk3s v?1\.\d\d|--flannel-backend[= ]none")  # as people name their release, or start it
 _BLANKET: Final = (
     r"MASQUERADE\s+all\s+--\s+(?:\S+\s+\S+\s+)?0\.0\.0\.0/0\s+0\.0\.0\.0/0\s*$|-A POSTROUTING -j MASQUERADE\s*$"
 )
@@ -81,7 +82,19 @@ def _installed(picture: Picture) -> set[str]:
     names = [pod.name for pod in picture.pods_now()] + [load.name for load in picture.of(Workload)]
     kinds = ("weave", "kube-router", "cilium", "flannel", "canal")
     alive = {kind for kind in kinds for name in names if kind in name}
+    if _is_k3s(picture):
+        alive.add("kube-router")  # its server brings that controller of policies along, without a pod
     return alive | ({"flannel"} if "canal" in alive else set())
+
+
+def _is_k3s(picture: Picture) -> bool:
+    """A cluster of k3s now; machines that once were one are where such chains are left behind."""
+    versions = [node.version for node in picture.of(Node)] + [one.version for one in picture.of(Version)]
+    units = [unit for unit in picture.of(Unit) if unit.name.startswith("k3s")]
+    if any("+k3s" in version for version in versions) or any(unit.active == "active" for unit in units):
+        return True
+    told = (exhibit.text if exhibit.prose else exhibit.command for exhibit in picture.exhibits)
+    return any(K3S.search(text) for text in told)
 
 
 def _listed(picture: Picture) -> bool:

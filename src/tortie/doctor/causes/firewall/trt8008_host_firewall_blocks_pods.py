@@ -9,6 +9,7 @@ from typing import Final
 
 from tortie.doctor.causes.cause import HINT, LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
+from tortie.doctor.causes.firewall.forwarding import closed_chains
 from tortie.doctor.causes.shared import API_DEADLINE, DIAL_FAILED
 from tortie.doctor.causes.surroundings import firewall_of
 from tortie.doctor.causes.underlay.traffic_evidence import trouble
@@ -43,7 +44,7 @@ class Seen:
         self.firewall = firewall_of(picture)
         logged = picture.hits(FROM_POD, TO_POD, UFW)
         self.refused = list({hit.place: hit for hit in logged if _is_of_pod(hit)}.values())
-        self.rules = _refusing_rules(picture)
+        self.rules, self.closed = _refusing_rules(picture), closed_chains(picture)
         self.prohibited = picture.hits(PROHIBITED)
         self.ufw = picture.setting("state", "ufw")
 
@@ -69,11 +70,22 @@ class Seen:
     @cached_property
     def shown(self) -> list[object]:
         owner = [self.ufw] if self.ufw else [unit for unit in self.units if unit.active == "active"]
-        return [*owner[:1], *self.refused[:2], *self.rules[:1], *self.prohibited[:1], *self.troubles[:1]]
+        return [
+            *owner[:1],
+            *self.refused[:2],
+            *(self.rules or self.closed)[:1],
+            *self.prohibited[:1],
+            *self.troubles[:1],
+        ]
 
     @property
     def host(self) -> str:
-        facts: list[Hit | FilterRule | Setting] = [*self.refused, *self.rules, *([self.ufw] if self.ufw else ())]
+        facts: list[Hit | FilterRule | Setting] = [
+            *self.refused,
+            *self.rules,
+            *self.closed,
+            *([self.ufw] if self.ufw else ()),
+        ]
         return next((fact.host for fact in facts if fact.host), "")
 
 
@@ -100,7 +112,7 @@ def _refusing_rules(picture: Picture) -> list[FilterRule]:
 def off(seen: Seen) -> Finding | None:
     """ufw was on, and is off in what is shown last."""
     last = seen.ufw
-    return ruled_out((last,)) if last and last.value == "inactive" and not seen.rules else None
+    return ruled_out((last,)) if last and last.value == "inactive" and not (seen.rules or seen.closed) else None
 
 
 def firewalld(seen: Seen) -> Finding | None:
@@ -132,6 +144,13 @@ def forwarding_refused(seen: Seen) -> Finding | None:
     return _found(seen, STRONG if known else POSSIBLE if seen.troubles else HINT)
 
 
+def forwarding_closed(seen: Seen) -> Finding | None:
+    """A chain for forwarded packets with the policy drop and nothing in it that lets pods through."""
+    if not seen.closed or not seen.troubles:
+        return None
+    return _found(seen, STRONG if seen.owner else LIKELY)
+
+
 def routed_denied(seen: Seen) -> Finding | None:
     hits = seen.picture.hits(ROUTED)
     if not hits or seen.owner != "ufw" or not seen.troubles:
@@ -140,7 +159,7 @@ def routed_denied(seen: Seen) -> Finding | None:
 
 
 def _found(seen: Seen, strength: float, source: str = "", target: str = "", port: str = "") -> Finding:
-    rule = [f"{one.chain} {one.verdict}" for one in seen.rules[:1]]
+    rule = [f"{one.chain} {one.verdict}" for one in (seen.rules or seen.closed)[:1]]
     who = culprits(
         named("program", seen.owner), named("rule", *rule), named("node", seen.host),
         Culprit("program", "iptables") if not seen.owner else None,
@@ -168,7 +187,7 @@ CAUSE = Cause(
               "not-ready", "log-errors", "datastore-error"),
     signs=(FROM_POD, TO_POD, UFW, PROHIBITED, ROUTED, DIAL_FAILED, API_DEADLINE),
     look=Seen,
-    rules=(off, firewalld, packets_refused, forwarding_refused, routed_denied),
+    rules=(off, firewalld, packets_refused, forwarding_refused, forwarding_closed, routed_denied),
     fix=fix,
     yields_to=("firewalld-interference", "leftover-iptables"),
 )  # fmt: skip
