@@ -132,3 +132,12 @@ def test_an_extension_that_iptables_misses_in_the_kernel() -> None:
     assert (answer.strength >= 0.9, answer.objects[0]) == (True, "xt_MASQUERADE")
     other = EXTENSION.replace("ip(6)tables-restore", "tailscaled")
     assert finding("kernel-module-missing", f"health: {other}").state == "cannot-tell"
+
+
+def test_a_tunnel_that_no_pool_wants_may_be_missing() -> None:
+    gone = "$ modprobe vxlan\nmodprobe: FATAL: Module vxlan not found in directory /lib/modules/5.15.32-v8+\n"
+    pools = "$ calicoctl get ippool -o wide\nNAME   CIDR   NAT   IPIPMODE   VXLANMODE   DISABLED   SELECTOR\n"
+    ipip = "default-ipv4-ippool   10.42.0.0/16   true   Always   Never   false   all()\n"
+    vxlan = "default-ipv4-ippool   10.42.0.0/16   true   Never   Always   false   all()\n"
+    assert finding("kernel-module-missing", gone + pools + vxlan).strength >= 0.8
+    assert finding("kernel-module-missing", gone + pools + ipip).strength < 0.8

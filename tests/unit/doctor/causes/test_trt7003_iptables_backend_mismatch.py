@@ -114,3 +114,13 @@ def test_counted_inside_of_the_agent() -> None:
     """
     assert finding("iptables-backend-mismatch", text).strength >= 0.95
     assert finding("iptables-backend-mismatch", text.replace("iptables-legacy-save", "iptables-save")).strength < 0.8
+
+
+def test_what_felix_says_last_counts() -> None:
+    line = (
+        '2023-06-01 10:{}:01.001 [INFO][65] felix/feature_detect.go 420: Looked up iptables command backendMode="{}"\n'
+    )
+    host = "[root@rk9 ~]# iptables --version\niptables v1.8.8 (nf_tables)\n"
+    turned = line.format("01", "legacy") + line.format("11", "nft") + host
+    assert finding("iptables-backend-mismatch", turned).state == "ruled-out"
+    assert finding("iptables-backend-mismatch", line.format("01", "legacy") + host).strength >= 0.8

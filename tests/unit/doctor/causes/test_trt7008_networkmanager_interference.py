@@ -81,3 +81,11 @@ def test_any_service_that_takes_the_links_down() -> None:
     gone = text.replace("netscript[40213]: Interface cali5c6f0e2b971 not configured, taking it down.",
                         "dhcpcd[812]: cali5c6f0e2b971: removing interface")  # fmt: skip
     assert finding("networkmanager-interference", gone).state != "found"
+
+
+def test_networkd_that_lists_links_does_no_harm_by_that() -> None:
+    listed = "$ networkctl\nIDX LINK             TYPE     OPERATIONAL SETUP\n"
+    listed += "  9 cali1a2b3c4d5e6  ether    degraded    configured\n"
+    pods = "$ kubectl -n kube-system get pods\ncalico-node-5k2jv   1/1   Running   0   12d\n"
+    assert finding("networkmanager-interference", listed).strength >= 0.8
+    assert finding("networkmanager-interference", listed + pods).strength < 0.8

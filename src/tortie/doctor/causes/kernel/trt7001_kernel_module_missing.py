@@ -13,7 +13,7 @@ from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.kernel.whose_node import node_of, said_on
 from tortie.doctor.causes.recovery import recovered
 from tortie.doctor.causes.steps import Step
-from tortie.doctor.causes.underlay.traffic_evidence import agents_fine, compiled, rows, trouble
+from tortie.doctor.causes.underlay.traffic_evidence import agents_fine, compiled, encapsulation, rows, trouble
 from tortie.doctor.picture.facts import Node, Setting
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Hit, Sign
@@ -114,7 +114,13 @@ class Seen:
             return STRONG
         if all(name.startswith("ip_vs") for name in self.absent):
             return POSSIBLE  # kube-proxy's need, not Felix's
-        return POSSIBLE if agents_fine(self.picture) else LIKELY
+        return POSSIBLE if agents_fine(self.picture) or self.unneeded else LIKELY
+
+    @property
+    def unneeded(self) -> bool:
+        """Nobody asks for a tunnel that no pool wants."""
+        wanted = encapsulation(self.picture)
+        return bool(wanted) and all(name in ("vxlan", "ipip") and name not in wanted for name in self.absent)
 
 
 def newer_revision(seen: Seen) -> Finding | None:

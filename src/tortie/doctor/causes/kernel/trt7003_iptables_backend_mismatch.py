@@ -108,8 +108,9 @@ def tables_of_both(seen: Seen) -> Finding | None:
 
 
 def _felix(picture: Picture) -> Side:
-    """What Felix uses: its log first, then what it was told."""
-    for hit in picture.hits(FELIX_MODE, FELIX_DETECTED):
+    """What Felix uses: what its log says last, then what it was told."""
+    said = sorted(picture.hits(FELIX_MODE, FELIX_DETECTED), key=lambda hit: hit.place.first)
+    for hit in reversed(said):
         if backend := _name(hit.value("backend")):
             return Side(backend, (_told(picture), hit))
     told = _told(picture)

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
-from tortie.doctor.causes.underlay.traffic_evidence import compiled, rows
+from tortie.doctor.causes.underlay.traffic_evidence import agents_fine, compiled, rows, trouble
 from tortie.doctor.picture.facts import LogLine
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Place
@@ -104,6 +104,8 @@ def managed(seen: Seen) -> Finding | None:
     if not seen.hands_on:
         return None
     strength = PROVEN if seen.lost else STRONG if seen.connecting or seen.changes or seen.said else LIKELY
+    if strength == LIKELY and agents_fine(seen.picture) and not trouble(seen.picture):
+        strength = POSSIBLE  # networkd may have them in its list, and leave their routes alone
     evidence = (*seen.hands_on[:2], *seen.lost[:2], *seen.said[:1])
     return found(strength, seen.culprits, evidence, manager=seen.manager, devices=seen.devices[:2], node=seen.host)
 
