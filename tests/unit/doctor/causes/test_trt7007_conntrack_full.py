@@ -53,3 +53,11 @@ def test_counted_by_conntrack() -> None:
     text = "$ conntrack -C\n262144\n$ sysctl net.netfilter.nf_conntrack_max\nnet.netfilter.nf_conntrack_max = 262144\n"
     assert finding("conntrack-full", text).strength >= 0.9
     assert finding("conntrack-full", text.replace("262144\n$", "8144\n$")).state == "ruled-out"
+
+
+def test_a_line_of_some_day_beside_agents_that_are_well() -> None:
+    line = "[Jan 5 10:11] nf_conntrack: nf_conntrack: table full, dropping packet\n"
+    pods = "$ kubectl -n kube-system get pods\ncalico-node-5k2jv   1/1   Running   0   12d\n"
+    lost = "$ kubectl exec a -- ping -c2 10.244.7.4\n2 packets transmitted, 0 packets received, 100% packet loss\n"
+    assert 0 < finding("conntrack-full", line + pods).strength < 0.8
+    assert finding("conntrack-full", line + pods + lost).strength >= 0.9

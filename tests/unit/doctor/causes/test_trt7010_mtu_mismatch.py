@@ -130,3 +130,13 @@ def test_the_uplink_towards_the_nodes_counts_not_that_of_the_default_route() -> 
     """
     assert finding("mtu-mismatch", text + nodes).state == "cannot-tell"
     assert finding("mtu-mismatch", text + nodes.replace("10.50.", "10.1.")).strength >= 0.8
+
+
+def test_a_host_that_pings_the_internet_learns_the_size_of_its_line() -> None:
+    text = """
+    $ ping -M do -s 1472 {}
+    PING {} 1472(1500) bytes of data.
+    From 192.168.1.1 icmp_seq=1 Frag needed and DF set (mtu = 1492)
+    """
+    assert finding("mtu-mismatch", text.format("8.8.8.8", "8.8.8.8")).state == "cannot-tell"
+    assert finding("mtu-mismatch", text.format("10.42.3.8", "10.42.3.8")).strength >= 0.8

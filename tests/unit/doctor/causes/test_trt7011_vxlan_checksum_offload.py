@@ -124,3 +124,18 @@ def test_offload_is_on_nearly_everywhere() -> None:
 
 def test_a_policy_may_let_pings_through_alone() -> None:
     assert finding("vxlan-checksum-offload", PINGS_ONLY + CARD + POLICY).strength < 0.8
+
+
+def test_sums_that_grow_are_of_the_tunnel_that_people_name() -> None:
+    text = """
+    The pool is {}. Requests to pods of other nodes hang.
+
+    [root@w2 ~]# nstat -az | grep UdpInCsum
+    UdpInCsumErrors                 18233              0.0
+    [root@w2 ~]# nstat -az | grep UdpInCsum
+    UdpInCsumErrors                 18251              0.0
+    [root@w1 ~]# ethtool -k eth0 | grep tx-checksum-ip-generic
+    tx-checksum-ip-generic: on
+    """
+    assert finding("vxlan-checksum-offload", text.format("VXLAN")).strength >= 0.9
+    assert finding("vxlan-checksum-offload", text.format("not encapsulated")).strength < 0.8

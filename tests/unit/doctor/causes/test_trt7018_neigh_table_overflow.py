@@ -71,5 +71,5 @@ def test_a_limit_that_was_raised_and_agents_that_are_well() -> None:
     calico-node-5k2jv   1/1   Running   0   12d
     """
     assert finding("neigh-table-overflow", text).state == "ruled-out"
-    assert finding("neigh-table-overflow", text.replace("80000", "1024")).strength >= 0.9
+    assert 0 < finding("neigh-table-overflow", text.replace("80000", "1024")).strength < 0.8  # nobody suffers
     assert finding("neigh-table-overflow", text.replace("1/1", "0/1")).strength >= 0.9

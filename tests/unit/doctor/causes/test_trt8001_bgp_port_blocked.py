@@ -128,3 +128,22 @@ $ openstack security group rule list k8s-nodes
 """
     rule = "openstack security group rule create --protocol tcp --dst-port 179 --remote-group k8s-nodes k8s-nodes"
     assert rule in fixes(ID, STATUS + group)
+
+
+SESSIONS = """
+$ calicoctl node status
+| 192.168.100.12 | node-to-node mesh | start | 09:11:02 | {} |
+"""
+UFW = "$ sudo ufw status\nStatus: active\n\nTo          Action      From\n--          ------      ----\n"
+UFW += "22/tcp      ALLOW       Anywhere\n"
+
+
+def test_a_network_that_ufw_trusts_needs_no_port() -> None:
+    down = SESSIONS.format("Connect")
+    assert finding("bgp-port-blocked", UFW + down).strength >= 0.9
+    assert finding("bgp-port-blocked", UFW + "Anywhere    ALLOW       192.168.100.0/24\n" + down).strength < 0.8
+    assert finding("bgp-port-blocked", UFW + "Anywhere    ALLOW       10.0.0.0/24\n" + down).strength >= 0.9
+
+
+def test_a_socket_that_is_refused_was_let_through() -> None:
+    assert finding("bgp-port-blocked", UFW + SESSIONS.format("Active Socket: Connection refused")).strength < 0.8

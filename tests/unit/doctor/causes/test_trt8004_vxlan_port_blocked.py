@@ -130,3 +130,15 @@ def test_what_lies_outside_is_not_reached_by_the_tunnel() -> None:
     outside = LOST.replace("10.244.35.7", "8.8.8.8")
     assert finding("vxlan-port-blocked", ROUTES + outside).state == "cannot-tell"
     assert finding("vxlan-port-blocked", ROUTES + LOST).state == "found"
+
+
+def test_none_is_any_protocol_to_openstack() -> None:
+    rules = """
+    $ openstack security group rule list k8s
+    | ID | IP Protocol | Ethertype | IP Range | Port Range | Direction |
+    | a1 | tcp         | IPv4      | 0.0.0.0/0 | 22:22     | ingress   |
+    """
+    within = "    | a2 | None        | IPv4      | 10.0.0.0/24 |         | ingress   |\n"
+    out = "    | a2 | None        | IPv4      | 0.0.0.0/0 |           | egress    |\n"
+    assert finding("vxlan-port-blocked", rules + out + ROUTES + LOST).strength >= 0.9
+    assert finding("vxlan-port-blocked", rules + within + ROUTES + LOST).strength < 0.8

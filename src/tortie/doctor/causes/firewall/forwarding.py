@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from ipaddress import ip_address, ip_network
-
 from tortie.doctor.causes.datastore.api_evidence import vip_troubles
 from tortie.doctor.causes.shared import DNS_FAILED
 from tortie.doctor.causes.underlay.traffic_evidence import trouble
@@ -49,20 +47,6 @@ def _before(picture: Picture, one: FilterRule, other: FilterRule) -> bool:
     """Earlier in the same listing."""
     same = exhibit_at(picture, one.place) is exhibit_at(picture, other.place)
     return same and one.place.first < other.place.first
-
-
-def inside(address: str, network: str) -> bool:
-    try:
-        return ip_address(address) in ip_network(network, strict=False)
-    except ValueError:
-        return False
-
-
-def public(address: str) -> bool:
-    try:
-        return ip_address(address).is_global
-    except ValueError:
-        return False
 
 
 def harm(picture: Picture) -> list[object]:

@@ -27,6 +27,7 @@ _GROUP_NAME = (
     r"(?P<name>[A-Za-z][\w.-]*)"
 )
 _PROTOCOL = r"(?<![\w/.-])(?P<protocol>tcp|udp|icmp|ipip|ipencap|any|all|esp)(?![\w.-])"
+_NETWORK = r"(?!0\.0\.0\.0/0)\d+(?:\.\d+){3}/\d+"
 # Numbers are protocols at the head of a line or cell and in quotes; elsewhere they are ports.
 _PROTOCOL_NUMBER = r"(?:^\s*|[\"'\[|]\s*)(?P<protocol>-1|4|94)(?![\w.-])"
 
@@ -43,7 +44,7 @@ def _group(exhibit: Exhibit) -> SecurityGroup:
     patterns = (compiled(_PROTOCOL), compiled(_PROTOCOL_NUMBER))
     protocols = {m["protocol"].lower() for line in inbound for pattern in patterns for m in pattern.finditer(line)}
     ports = {m for line in inbound for m in compiled(r"\b\d{2,5}(?:[:-]\d{2,5})?\b").findall(line)}
-    everything = bool(protocols & {"any", "all", "-1"})
+    everything = bool(protocols & {"any", "all", "-1"}) or any(_any_protocol(line) for line in inbound)
     return SecurityGroup(
         exhibit.place(0, max(1, len(exhibit.lines))),
         named["name"] if named else "",
@@ -51,6 +52,13 @@ def _group(exhibit: Exhibit) -> SecurityGroup:
         frozenset(ports),
         everything,
     )
+
+
+def _any_protocol(line: str) -> bool:
+    """OpenStack writes None for any protocol; such rules for every address are those for what goes out."""
+    cells = [cell.strip() for cell in line.split("|")]
+    narrow = "ingress" in cells or any(compiled(_NETWORK).fullmatch(cell) for cell in cells)
+    return len(cells) > 4 and cells[2] == "None" and narrow
 
 
 def covers(ports: frozenset[str] | set[str], port: int) -> bool:

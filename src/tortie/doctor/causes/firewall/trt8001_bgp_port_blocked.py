@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Final
 
@@ -21,12 +21,14 @@ from tortie.doctor.causes.cause import (
     ruled_out,
 )
 from tortie.doctor.causes.culprits import Culprit, culprits, named
+from tortie.doctor.causes.firewall.addresses import inside
 from tortie.doctor.causes.firewall.security_groups import let_in
 from tortie.doctor.causes.nodes.bgp_evidence import (
     MD5_BIRD,
     MD5_KERNEL,
     MD5_ROUTER,
     SHARED_SIGNS,
+    Peer,
     all_established,
     answers,
     complaints,
@@ -60,8 +62,8 @@ class Seen:
         self.picture = picture
         self.tests = port_tests(picture)
         self.failed = [test for test in self.tests if test.result in FAILED]
-        self.closed = closed(picture)
         self.missing = missing_peers(picture)
+        self.closed = [one for one in closed(picture) if not _lets_all_in(picture, one, self.missing)]
         self.peers = [peer for peer in self.missing if filtered(peer.info)]
 
     @property
@@ -95,6 +97,18 @@ class Seen:
             named("unit", *(unit.name for unit in units if unit.name.startswith("firewalld"))),
             named("node", *(rule.host for rule in self.closed if isinstance(rule, Hit | Setting))),
         )
+
+
+def _lets_all_in(picture: Picture, shown: object, missing: Sequence[Peer]) -> bool:
+    """ufw names no port where it trusts a whole network: `Anywhere ALLOW 10.0.0.0/24`."""
+    if not isinstance(shown, Setting) or shown.scope != "ufw" or not missing:
+        return False
+    trusted = [
+        row.value.split()[-1]
+        for row in picture.of(Setting)
+        if row.scope == "ufw" and row.host == shown.host and row.owner == "allow" and row.name.startswith("Anywhere")
+    ]
+    return all(any(net == "Anywhere" or inside(peer.address, net) for net in trusted) for peer in missing)
 
 
 def nothing_down(seen: Seen) -> Finding | None:
@@ -138,7 +152,9 @@ def tested(seen: Seen) -> Finding | None:
 
 
 def shown_closed(seen: Seen) -> Finding | None:
-    if not seen.closed or not seen.missing:
+    """A socket that is refused has met nobody who listens: the filter let it through."""
+    refused = all("refused" in peer.info.lower() for peer in seen.missing)
+    if not seen.closed or refused:
         return None
     return found(STRONG, seen.culprits, (*seen.closed[:3], *seen.peers[:2]), peer=seen.peer)
 

@@ -9,7 +9,7 @@ from typing import Final
 from tortie.doctor.causes.cause import HINT, LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.firewall.forwarding import closing_rules, harm
-from tortie.doctor.causes.shared import DNS_FAILED
+from tortie.doctor.causes.shared import BGP_NOT_ESTABLISHED, DNS_FAILED
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.underlay.traffic_evidence import Row, rows, trouble
 from tortie.doctor.causes.ways import drain_node
@@ -55,6 +55,13 @@ class Seen:
         self.relics = [hit for hit in self.hits if _MAKERS[hit.sign] in self.foreign]
         self.trouble: list[object] = [*trouble(picture), *picture.sessions_down()]
         self.said = picture.said("cni-replaced")
+
+    @cached_property
+    def suffers(self) -> bool:
+        """Relics that nobody suffers from are untidy, no more."""
+        picture = self.picture
+        sick = [pod for pod in picture.agents_now() if pod.containers is not None and not pod.all_ready]
+        return bool(self.trouble or sick or picture.said("suffers", "complains") or picture.hits(BGP_NOT_ESTABLISHED))
 
     @cached_property
     def links(self) -> list[Interface]:
@@ -124,7 +131,7 @@ def without_owner(seen: Seen) -> Finding | None:
     absent = _listed(seen.picture) or seen.said or seen.links
     strength = LIKELY if seen.trouble or dropping else POSSIBLE
     if absent:
-        strength = PROVEN if dropping and seen.trouble else STRONG
+        strength = PROVEN if dropping and seen.trouble else STRONG if dropping or seen.suffers else POSSIBLE
     blamed = culprits(
         named("rule", *chains),
         named("program", *seen.foreign),
@@ -196,7 +203,7 @@ CAUSE = Cause(
     code="TRT8006",
     severity="medium",
     explains=("traffic-dead", "service-dead", "bgp-down", "not-ready"),
-    signs=(*RELICS, FORWARD_DROP, DNS_FAILED),
+    signs=(*RELICS, FORWARD_DROP, BGP_NOT_ESTABLISHED, DNS_FAILED),
     look=Seen,
     rules=(of_its_owner, without_owner, blanket_masquerade, forward_refused, forward_policy, foreign_rule),
     fix=fix,

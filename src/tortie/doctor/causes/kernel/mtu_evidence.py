@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from ipaddress import ip_address, ip_network
 from typing import Final
 
+from tortie.doctor.causes.firewall.addresses import inside, public
 from tortie.doctor.causes.underlay.traffic_evidence import TUNNELS, encapsulation, rows, uplink
 from tortie.doctor.picture.facts import Ping, Route
 from tortie.doctor.picture.picture import Picture
@@ -49,7 +49,8 @@ def pings_by_size(picture: Picture) -> tuple[list[Ping], list[Ping]]:
         if (exhibit.command, exhibit.host) in own
         for index in range(len(exhibit.lines))
     }
-    large = [p for p in pings if not p.ok and (p.size or 0) >= LARGE]
+    # What the internet lets through is no matter of the way between nodes, unless a pod tried.
+    large = [p for p in pings if not p.ok and (p.size or 0) >= LARGE and (p.pod or not public(p.address))]
     lost = [p for p in large if (p.place.source, p.place.last) not in refused and "too long" not in p.text]
     # Below the size that gets lost, to the same address: close by it is as good as tiny.
     least = {p.address: min(other.size or 0 for other in lost if other.address == p.address) for p in lost}
@@ -129,11 +130,4 @@ def _towards_nodes(picture: Picture) -> set[str]:
     nodes |= set(picture.internal_ips().values())
     asked = {route.device for route in routes if route.destination in nodes and uplink(route.device)}
     near = [route for route in routes if not route.via and uplink(route.device) and "/" in route.destination]
-    return asked or {route.device for route in near if any(_inside(node, route.destination) for node in nodes)}
-
-
-def _inside(address: str, network: str) -> bool:
-    try:
-        return ip_address(address) in ip_network(network, strict=False)
-    except ValueError:
-        return False
+    return asked or {route.device for route in near if any(inside(node, route.destination) for node in nodes)}

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from tortie.doctor.causes.cause import LIKELY, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
+from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
-from tortie.doctor.causes.kernel.whose_node import elsewhere
+from tortie.doctor.causes.kernel.whose_node import elsewhere, nobody_suffers
 from tortie.doctor.causes.underlay.traffic_evidence import compiled, host_of, rows
 from tortie.doctor.picture.facts import Setting
 from tortie.doctor.picture.picture import Picture
@@ -40,6 +40,7 @@ class Seen:
     def __init__(self, picture: Picture) -> None:
         self.hits = picture.hits(FULL)
         self.fullest = max(_usage(picture), key=lambda one: one.share, default=None)
+        self.calm = nobody_suffers(picture)
         said = next((name for hit in self.hits[:3] if (name := host_of(picture, hit))), "")
         self.host = (self.fullest.host if self.fullest else "") or said
 
@@ -75,6 +76,8 @@ def kernel_says(seen: Seen) -> Finding | None:
     if not seen.hits:
         return None
     strength = STRONG if any(not hit.prose for hit in seen.hits) else LIKELY
+    if seen.calm:
+        strength = POSSIBLE  # a line of some day, and nobody who misses a packet now
     return found(strength, seen.culprits, seen.hits[:3], node=seen.host)
 
 

@@ -8,13 +8,14 @@ from typing import Final
 from tortie.doctor.causes import ways
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
+from tortie.doctor.causes.firewall.addresses import public
 from tortie.doctor.causes.kernel.mtu_evidence import LARGE, TOO_LONG, conflict, pings_by_size
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.underlay.traffic_evidence import host_of
 from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Ping
 from tortie.doctor.picture.picture import Picture
-from tortie.doctor.signs import Sign
+from tortie.doctor.signs import Hit, Sign
 
 NEEDS_UPDATE = Sign("mtu-needs-update", "device MTU needs to be updated…new=<n_new> old=<n_old>")
 NOT_SET = Sign("mtu-not-set", "Failed to set vxlan tunnel device MTU")
@@ -37,7 +38,7 @@ class Seen:
         self.update = next(updates, None)
         self.setting = picture.setting("veth_mtu") or picture.setting("mtu")
         self.small, self.large = pings_by_size(picture)
-        self.frag = picture.hit(FRAG_NEEDED)
+        self.frag = next((hit for hit in picture.hits(FRAG_NEEDED) if not _to_the_internet(hit)), None)
 
     @property
     def stalled(self) -> tuple[object, ...]:
@@ -104,6 +105,11 @@ def large_stall(seen: Seen) -> Finding | None:
 def large_pass(seen: Seen) -> Finding | None:
     passed = [ping for ping in seen.picture.of(Ping) if ping.ok and (ping.size or 0) >= LARGE]
     return ruled_out(passed[:1]) if passed else None
+
+
+def _to_the_internet(hit: Hit) -> bool:
+    """A host that pings something outside learns the size of its own line."""
+    return "exec" not in hit.command and any(public(word) for word in hit.command.split())
 
 
 def _grows(new: str, old: str) -> bool:

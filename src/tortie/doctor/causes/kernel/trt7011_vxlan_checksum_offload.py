@@ -72,7 +72,10 @@ class Seen:
     @cached_property
     def vxlan(self) -> bool:
         shown = self.bad or "vxlan" in encapsulation(self.picture) or self.picture.commands("vxlan.calico")
-        return bool(shown) or any("vxlan" in statement.text.lower() for statement in self.told)
+        told = [statement.text for statement in self.told]
+        if self.growing:  # sums are counted as wrong: then a word in passing tells what they are of
+            told += [exhibit.text for exhibit in self.picture.exhibits if exhibit.prose]
+        return bool(shown) or any("vxlan" in text.lower() for text in told)
 
     @property
     def supported(self) -> bool:

@@ -8,8 +8,8 @@ from typing import Final
 
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
+from tortie.doctor.causes.kernel.whose_node import nobody_suffers
 from tortie.doctor.causes.recovery import node_of, writers
-from tortie.doctor.causes.underlay.traffic_evidence import agents_fine, trouble
 from tortie.doctor.picture.facts import Number, Setting
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Sign
@@ -77,7 +77,7 @@ def room(seen: Seen) -> Finding | None:
 def raised(seen: Seen) -> Finding | None:
     """The limit is far above the kernel's own, and the agents are well: what the kernel said was before that."""
     large = seen.limit is not None and int(seen.limit.value) >= 4 * USUAL
-    calm = large and seen.filled is None and agents_fine(seen.picture) and not trouble(seen.picture)
+    calm = large and seen.filled is None and nobody_suffers(seen.picture)
     return ruled_out((seen.limit,), limit=_value(seen.limit)) if calm and seen.overflow else None
 
 
@@ -95,8 +95,9 @@ def overflow(seen: Seen) -> Finding | None:
     if not seen.overflow:
         return None
     evidence = (*seen.overflow[:2], seen.limit, *seen.failed[:1])
+    strength = POSSIBLE if nobody_suffers(seen.picture) else STRONG
     return found(
-        STRONG, seen.culprits, evidence, limit=_value(seen.limit), setting=seen.setting, node=node_of(seen.culprits)
+        strength, seen.culprits, evidence, limit=_value(seen.limit), setting=seen.setting, node=node_of(seen.culprits)
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tortie.doctor.causes.kubelet.node_evidence import known_as
+from tortie.doctor.causes.underlay.traffic_evidence import agents_fine, trouble
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Hit
 
@@ -21,6 +22,11 @@ def elsewhere(picture: Picture, host: str) -> bool:
     """Whether this host is known not to be a node: nodes are shown by names, and none is called so."""
     names = [name.lower() for name in picture.nodes_now() if not name.replace(".", "").isdecimal()]
     return bool(host and names) and host.lower().split(".")[0] not in {name.split(".")[0] for name in names}
+
+
+def nobody_suffers(picture: Picture) -> bool:
+    """Agents are shown, all of them are ready, and nobody tells or shows that anything fails."""
+    return agents_fine(picture) and not trouble(picture) and not picture.said("suffers", "complains")
 
 
 def said_on(picture: Picture, hit: Hit) -> str:
