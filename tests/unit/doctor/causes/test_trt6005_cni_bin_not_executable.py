@@ -74,3 +74,14 @@ def test_a_mode_is_mended_by_the_mode() -> None:
     commands = fixes("cni-bin-not-executable", evidence)
     assert any("chmod a+rx /opt/cni/bin/calico" in command for command in commands)
     assert not any("remount" in command for command in commands)
+
+
+def test_a_file_system_that_lets_programs_run_and_an_executable_bit() -> None:
+    words = 'plugin type="calico" failed (add): fork/exec /opt/cni/bin/calico: permission denied\n'
+    runs = "$ findmnt -T /opt/cni/bin\nTARGET SOURCE    FSTYPE OPTIONS\n/      /dev/sda2 ext4   rw,relatime\n"
+    bit = "$ ls -l /opt/cni/bin/calico\n-rwxr-xr-x 1 root root 61440000 May  4 12:00 /opt/cni/bin/calico\n"
+    assert finding("cni-bin-not-executable", words).strength >= 0.8
+    assert finding("cni-bin-not-executable", words + runs).strength < 0.8
+    assert finding("cni-bin-not-executable", words + runs + bit).state == "ruled-out"
+    barred = runs.replace("rw,relatime", "rw,noexec,relatime")
+    assert finding("cni-bin-not-executable", words + barred + bit).strength >= 0.95

@@ -79,3 +79,30 @@ rx9    NotReady   <none>   20d   v1.27.4+k3s1   10.3.3.9      <none>        Debi
 """
     commands = fixes("runtime-cni-watch-lost", f"{READY}{nodes}$ kubectl describe node rx9 | grep Ready\n{CONDITION}")
     assert any(command.endswith("'systemctl restart k3s-agent'") for command in commands)
+
+
+def reload_failed(
+    event: str, error: str = "no network config found in /etc/cni/net.d: cni plugin not initialized"
+) -> str:
+    return (
+        'May 09 21:34:46 rx9 containerd[1063]: time="2024-05-09T21:34:46Z" level=error msg="failed to reload cni configuration '
+        f'after receiving fs change event({event})" error="cni config load failed: {error}: failed to load cni config"\n'
+    )
+
+
+def test_both_spellings_of_the_directory_that_went_away() -> None:
+    for event in (r"REMOVE        \"/etc/cni/net.d\"", r"\"/etc/cni/net.d\": REMOVE", r"RENAME \"/etc/cni/net.d\""):
+        assert finding("runtime-cni-watch-lost", reload_failed(event)).strength >= 0.9
+
+
+def test_a_file_that_went_away_is_no_directory() -> None:
+    for file in (".kubernetes-cni-keep", "10-calico.conflist"):
+        for event in (rf"REMOVE        \"/etc/cni/net.d/{file}\"", rf"\"/etc/cni/net.d/{file}\": REMOVE"):
+            assert finding("runtime-cni-watch-lost", reload_failed(event)).strength < 0.8
+
+
+def test_a_file_that_cannot_be_parsed_was_read() -> None:
+    broken = "failed to load CNI config list file /etc/cni/net.d/10-calico.conflist: error parsing configuration list: unexpected end of JSON input"
+    listed = "[root@rx9 ~]# ls /etc/cni/net.d\n10-calico.conflist  calico-kubeconfig\n"
+    text = READY + listed + reload_failed(r"\"/etc/cni/net.d/calico-kubeconfig\": WRITE", broken)
+    assert finding("runtime-cni-watch-lost", text).state == "ruled-out"

@@ -76,3 +76,16 @@ def test_a_file_of_the_pod_before_cannot_be_replaced() -> None:
     answer = finding("selinux-denied", text)
     assert answer.strength >= 0.95
     assert "/etc/cni/net.d/10-calico.conflist" in answer.objects
+
+
+def record(operation: str, name: str, program: str = "cp") -> str:
+    return (
+        f'type=AVC msg=audit(1700000001.551:912): avc:  denied  {{ {operation} }} for  pid=8812 comm="{program}" name="{name}" '
+        "scontext=system_u:system_r:container_t:s0:c11,c433 tcontext=system_u:object_r:usr_t:s0 tclass=file permissive=0\n"
+    )
+
+
+def test_a_record_alone_must_be_about_a_write_of_calicos() -> None:
+    assert finding("selinux-denied", record("write", "bin")).strength >= 0.9
+    assert finding("selinux-denied", record("read", "stat", "calico-node")).strength < 0.8
+    assert finding("selinux-denied", record("write", "report.csv")).strength < 0.8

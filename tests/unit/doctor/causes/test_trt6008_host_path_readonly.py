@@ -61,3 +61,11 @@ def test_only_an_operator_is_told_to_do_without_flexvolume() -> None:
     by_manifest = fixes("host-path-readonly", f"$ kubectl -n kube-system describe pod calico-node-x\n{event}")
     assert any("flexVolumePath" in command for command in by_operator)
     assert not any("flexVolumePath" in command for command in by_manifest)
+
+
+def test_a_path_of_somebody_else() -> None:
+    other = "Error: open /opt/app/data/cache.db: read-only file system (the node uses the calico cni)"
+    assert finding("host-path-readonly", other).state != "found"
+    assert (
+        finding("host-path-readonly", other.replace("/opt/app/data/cache.db", "/opt/cni/bin/calico")).state == "found"
+    )

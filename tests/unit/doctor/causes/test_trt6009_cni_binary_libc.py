@@ -59,3 +59,15 @@ def test_other_programs_that_are_missing_say_nothing() -> None:
 def test_a_static_binary_rules_it_out() -> None:
     static = HEADER.replace("dynamically linked, interpreter /lib64/ld-linux-x86-64.so.2", "statically linked")
     assert finding(ID, MESSAGE + static).state == "ruled-out"
+
+
+def test_a_directory_that_was_listed_without_it() -> None:
+    words = "failed to setup network: fork/exec /opt/cni/bin/calico-ipam: no such file or directory\n"
+    listed = """$ ls -l /opt/cni/bin/
+total 70384
+-rwxr-xr-x 1 root root 72069272 Aug  1 10:00 calico
+-rwxr-xr-x 1 root root  3859475 Jan 17  2023 loopback
+"""
+    assert finding("cni-binary-libc", words + listed).state == "ruled-out"
+    there = listed + "-rwxr-xr-x 1 root root 72069272 Aug  1 10:00 calico-ipam\n"
+    assert finding("cni-binary-libc", words + there).strength >= 0.95

@@ -199,6 +199,12 @@ def mounted(picture: Picture, option: str, *paths: str) -> Mount | None:
     return None
 
 
+def carrier(picture: Picture, path: str) -> Mount | None:
+    """The file system that a path lies on: of those that are shown the one that is nearest to it."""
+    above = [mount for mount in mounts(picture) if mount.path and f"{path}/".startswith(mount.path.rstrip("/") + "/")]
+    return max(above, key=lambda mount: len(mount.path), default=None)
+
+
 def _below(path: str, mount: str) -> bool:
     if not mount:
         return False

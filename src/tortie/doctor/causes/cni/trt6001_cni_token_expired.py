@@ -16,6 +16,7 @@ from tortie.doctor.causes.cni.cni_evidence import (
     node_of,
     runtime_conf_dirs,
 )
+from tortie.doctor.causes.cni.pods_served import served_since
 from tortie.doctor.causes.cni.runtimes import restarted
 from tortie.doctor.causes.cni.token_evidence import (
     DAY_S,
@@ -139,6 +140,12 @@ def forbidden(seen: Seen) -> Finding | None:
     return ruled_out(seen.forbidden[:1]) if other else None
 
 
+def served(seen: Seen) -> Finding | None:
+    """A token that was refused, and that is not shown to be a bad one now."""
+    running = [] if seen.late else served_since(seen.picture, seen.refused)
+    return ruled_out(running[:2]) if running else None
+
+
 def expired(seen: Seen) -> Finding | None:
     if not seen.late:
         return None
@@ -193,7 +200,7 @@ CAUSE = Cause(
     explains=("unauthorized", "sandbox-failed", "pod-pending", "terminating-stuck", "no-address", "log-errors"),
     signs=(UNAUTHORIZED, FORBIDDEN_USER, WROTE, REFRESH_FAILED, EXPIRED, FOREIGN_KEY, *DIRECTORY_SIGNS),
     look=Seen,
-    rules=(still_valid, forbidden, expired, not_renewed, refused),
+    rules=(still_valid, forbidden, served, expired, not_renewed, refused),
     fix=fix,
     prevents={"key": _key},
     yields_to=("clock-skew", "cni-conf-dir-mismatch"),

@@ -32,6 +32,7 @@ from tortie.doctor.causes.cni.cni_evidence import (
     is_own,
     node_of,
 )
+from tortie.doctor.causes.cni.pods_served import served_since
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.shared import NODENAME_MISSING
 from tortie.doctor.picture.facts import HostFile, Interface, Pod, Setting
@@ -176,6 +177,12 @@ def _maker(name: str) -> str:
     return next((plugin for plugin in PODS if plugin in name.lower()), "")
 
 
+def served(seen: Seen) -> Finding | None:
+    """The other plugin's words are old, and no file of it is there that would win."""
+    running = served_since(seen.picture, seen.errors)
+    return ruled_out(running[:2]) if running else None
+
+
 def anothers_words(seen: Seen) -> Finding | None:
     """Only the words of another plugin."""
     if not seen.errors:
@@ -258,6 +265,7 @@ CAUSE = Cause(
         calico_left_behind,
         sorts_first,
         older_conf,
+        served,
         anothers_words,
         on_anothers_bridge,
         stray_bridge,

@@ -18,6 +18,7 @@ from tortie.doctor.causes.cni.cni_evidence import (
     node_of,
     runtime_bin_dirs,
 )
+from tortie.doctor.causes.cni.pods_served import served_since
 from tortie.doctor.causes.cni.runtimes import restart_runtime, restarted, runtime_of
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.steps import Step
@@ -51,6 +52,11 @@ class Seen:
     def absent(self) -> list[Hit]:
         """`ls` said that the binary is not there."""
         return [hit for hit in self.picture.hits(NO_SUCH_BINARY) if "ls:" in hit.line or "stat" in hit.line]
+
+
+def served(seen: Seen) -> Finding | None:
+    running = served_since(seen.picture, seen.ours)
+    return ruled_out(running[:2]) if running else None
 
 
 def not_found(seen: Seen) -> Finding | None:
@@ -126,7 +132,7 @@ CAUSE = Cause(
     explains=("sandbox-failed", "pod-pending", "node-not-ready", "no-address", "terminating-stuck", "log-errors"),
     signs=(FIND_PLUGIN, FIND_PLUGIN_CUT, NOT_WRITEABLE, NO_DIRECTORY, NO_SUCH_BINARY, *DIRECTORY_SIGNS),
     look=Seen,
-    rules=(not_found, another_plugin, nowhere_to_write, elsewhere),
+    rules=(served, not_found, another_plugin, nowhere_to_write, elsewhere),
     fix=fix,
     yields_to=("selinux-denied", "host-path-readonly", "cni-bin-not-executable"),
 )

@@ -12,10 +12,13 @@ from tortie.doctor.causes.cni.cni_evidence import (
     BIN_DIR,
     CP_DENIED,
     CP_DENIED_GNU,
+    Mount,
+    carrier,
     mounted,
     node_of,
     selinux,
 )
+from tortie.doctor.causes.cni.pods_served import served_since
 from tortie.doctor.causes.cni.runtimes import restarted
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.steps import Step
@@ -27,6 +30,7 @@ DENIED: Final = Sign("cni-bin-denied", "cni/bin/<binary>: permission denied")
 DENIED_EXEC: Final = Sign("cni-bin-denied-exec", "fork/exec <path>: permission denied")
 # Before a path these words mean writing it, not running it.
 WRITING: Final = ("open ", "create ", "mkdir ", "rename ", "chmod ", "copy ", "remove ")
+_PLUGINS: Final = (f"{BIN_DIR}/calico", f"{BIN_DIR}/calico-ipam")
 _BINARIES: Final = (Culprit("folder", BIN_DIR), Culprit("file", f"{BIN_DIR}/calico"))
 
 
@@ -37,6 +41,17 @@ class Seen:
         self.noexec = mounted(picture, "noexec", BIN_DIR, f"/host{BIN_DIR}")
         self.mode = selinux(picture)
         self.node = node_of(self.hits, picture)
+
+    @cached_property
+    def may_run(self) -> Mount | None:
+        """The file system that the plugins lie on, where it is shown and lets programs run."""
+        mount = carrier(self.picture, BIN_DIR)
+        return mount if mount and "noexec" not in mount.options else None
+
+    @cached_property
+    def with_x(self) -> list[HostFile]:
+        files = [file for file in self.picture.of(HostFile) if f"{file.folder.rstrip('/')}/{file.name}" in _PLUGINS]
+        return [file for file in files if file.mode.startswith("-") and "x" in file.mode]
 
     @cached_property
     def without_x(self) -> list[HostFile]:
@@ -55,6 +70,11 @@ def _writing(hit: Hit) -> bool:
     before = hit.line.lower().partition(hit.text.lower())[0]
     path = before.rpartition(" ")[2]  # the sign begins inside the path
     return before.removesuffix(path).endswith(WRITING)
+
+
+def served(seen: Seen) -> Finding | None:
+    running = served_since(seen.picture, seen.hits)
+    return ruled_out(running[:2]) if running else None
 
 
 def noexec(seen: Seen) -> Finding | None:
@@ -91,9 +111,17 @@ def not_even_written(seen: Seen) -> Finding | None:
     return ruled_out(written[:1]) if seen.hits and written else None
 
 
+def nothing_forbids(seen: Seen) -> Finding | None:
+    if not seen.hits or not seen.may_run or not seen.with_x or seen.without_x:
+        return None
+    return ruled_out((seen.may_run, seen.with_x[0]))
+
+
 def refused(seen: Seen) -> Finding | None:
     if not seen.hits:
         return None
+    if seen.may_run:
+        return found(POSSIBLE, (*_BINARIES, *named("node", seen.node)), seen.hits[:2], node=seen.node)
     strength = LIKELY if seen.mode is None else POSSIBLE if seen.mode.word == "enforcing" else STRONG
     return found(strength, (*_BINARIES, *named("node", seen.node)), seen.hits[:2], node=seen.node)
 
@@ -120,7 +148,7 @@ CAUSE = Cause(
     explains=("sandbox-failed", "pod-pending", "node-not-ready", "init-crash", "no-address", "log-errors"),
     signs=(DENIED, DENIED_EXEC, AVC, CP_DENIED, CP_DENIED_GNU),
     look=Seen,
-    rules=(noexec, no_x_bit, selinux_denies, not_even_written, refused),
+    rules=(served, noexec, no_x_bit, selinux_denies, not_even_written, nothing_forbids, refused),
     fix=fix,
     prevents={"exempt": _by_mount},
 )

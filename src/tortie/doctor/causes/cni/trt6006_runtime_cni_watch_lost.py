@@ -25,6 +25,7 @@ from tortie.doctor.causes.cni.cni_evidence import (
 from tortie.doctor.causes.cni.runtimes import restart_runtime, runtime_of
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.steps import Step
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import HostFile
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Hit, Sign
@@ -35,10 +36,12 @@ RELOAD: Final = Sign(
 )
 RELOAD_CUT: Final = Sign("cni-reload-failed-cut", "failed to reload cni configuration after receiving fs change event")
 WATCH_GONE: Final = Sign("cni-watch-gone", "cni watching dir is deleted")
+BROKEN_FILE: Final = Sign("cni-conf-broken", "error parsing configuration")
 ACTIVE_SINCE: Final = Sign("runtime-active-since", "ActiveEnterTimestamp=<rest>")
+_DIRECTORY: Final = lazily(r"net\.d/?\\*[\"'’]|cni-network/?\\*[\"']|net\.d/?\s*$")
 SIGNS: Final = (
-    RELOAD, RELOAD_CUT, WATCH_GONE, ACTIVE_SINCE, NOT_INITIALIZED, CONFIG_UNINITIALIZED, NO_NETWORKS, NO_NETWORK_CONFIG,
-    FIND_PLUGIN_CUT,
+    BROKEN_FILE, RELOAD, RELOAD_CUT, WATCH_GONE, ACTIVE_SINCE, NOT_INITIALIZED, CONFIG_UNINITIALIZED, NO_NETWORKS,
+    NO_NETWORK_CONFIG, FIND_PLUGIN_CUT,
 )  # fmt: skip
 
 
@@ -47,7 +50,7 @@ class Seen:
 
     def __init__(self, picture: Picture) -> None:
         self.picture = picture
-        events = [hit for hit in picture.hits(RELOAD) if "remove" in hit.text.lower() or "rename" in hit.text.lower()]
+        events = [hit for hit in picture.hits(RELOAD) if _of_directory(hit.value("list_event"))]
         self.removed = [*events, *picture.hits(WATCH_GONE)]
         self.reload = self.removed or picture.hits(RELOAD_CUT)
         self.symptom = picture.hits(NOT_INITIALIZED, CONFIG_UNINITIALIZED, NO_NETWORKS, NO_NETWORK_CONFIG)
@@ -81,6 +84,17 @@ class Seen:
     def evidence(self) -> tuple[object, ...]:
         said = (self.reload or self.symptom)[:2]
         return (*self.removed[:1], *self.files[:1], self.newer, *said, *self.symptom[:1])
+
+
+def _of_directory(event: str) -> bool:
+    """`REMOVE "/etc/cni/net.d"`, later `"/etc/cni/net.d": REMOVE`; a file that comes and goes in it is normal."""
+    gone = "remove" in event.lower() or "rename" in event.lower()
+    return gone and _DIRECTORY.search(event) is not None
+
+
+def file_broken(seen: Seen) -> Finding | None:
+    broken = seen.picture.hits(BROKEN_FILE)
+    return ruled_out(broken[-1:]) if seen.unloaded and broken else None
 
 
 def plugin_missing(seen: Seen) -> Finding | None:
@@ -140,7 +154,7 @@ CAUSE = Cause(
     signs=(*SIGNS, *DIRECTORY_SIGNS),
     look=Seen,
     rules=(
-        plugin_missing, agent_starting, nodes_ready, other_directory, directory_deleted, file_not_loaded,
+        plugin_missing, file_broken, agent_starting, nodes_ready, other_directory, directory_deleted, file_not_loaded,
         nothing_loaded,
     ),
     fix=fix,

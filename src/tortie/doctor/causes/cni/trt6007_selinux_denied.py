@@ -18,6 +18,7 @@ from tortie.doctor.causes.cni.cni_evidence import (
     node_of,
     selinux,
 )
+from tortie.doctor.causes.cni.pods_served import served_since
 from tortie.doctor.causes.cni.runtimes import restarted
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.steps import Step
@@ -40,6 +41,14 @@ CONCERNED: Final = (
 )  # fmt: skip
 
 
+# Who copies files copies others, too: only these names are Calico's.
+OWN_NAMES: Final = ("calico", "cni", "nodeagent", "kubelet-plugins", 'name="bin"', 'name="net.d"', 'comm="bird')
+CHANGES: Final = frozenset(
+    ("write", "create", "add_name", "remove_name", "unlink", "rename", "append", "setattr", "link", "rmdir", "mkdir",
+     "mounton", "relabelto", "reparent", "mknod", "open", "rename_dest", "rename_src", "truncate", "chmod", "mount")
+)  # fmt: skip
+
+
 class Seen:
     """Writes that were refused, records of who refused them, and whether SELinux enforces at all."""
 
@@ -55,10 +64,18 @@ class Seen:
         """As the container calls it."""
         return next((_whole(hit) for hit in self.writes if hit.value("path")), "")
 
+    @cached_property
+    def changes(self) -> list[Hit]:
+        """Records that alone say what cannot be written; whoever may not read something mostly does without."""
+        own = [hit for hit in self.audits if any(name in hit.line for name in OWN_NAMES)]
+        return [hit for hit in own if CHANGES.intersection(hit.value("op").split())]
+
     @property
     def strength(self) -> float:
         if self.writes and self.audits:
             return PROVEN
+        if not self.writes and not self.changes:
+            return POSSIBLE
         if self.mode or any("permissive=0" in hit.line for hit in self.audits):
             return STRONG
         return LIKELY if self.writes else POSSIBLE
@@ -75,6 +92,11 @@ def not_enforcing(seen: Seen) -> Finding | None:
     if not seen.mode or seen.mode.word == "enforcing" or seen.picture.hits(APPARMOR):
         return None
     return ruled_out((seen.mode,), mode=seen.mode.word)
+
+
+def served(seen: Seen) -> Finding | None:
+    running = served_since(seen.picture, [*seen.writes, *seen.audits])
+    return ruled_out(running[:2]) if running else None
 
 
 def read_only(seen: Seen) -> Finding | None:
@@ -125,7 +147,7 @@ CAUSE = Cause(
     explains=("node-not-ready", "init-crash", "init-stuck", "sandbox-failed", "pod-pending", "not-ready", "log-errors"),
     signs=(*WRITES, AVC, APPARMOR, READ_ONLY),
     look=Seen,
-    rules=(not_enforcing, read_only, denied),
+    rules=(not_enforcing, served, read_only, denied),
     fix=fix,
     prevents={"module": _by_selinux},
 )

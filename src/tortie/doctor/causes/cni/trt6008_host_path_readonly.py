@@ -8,6 +8,7 @@ from typing import Final
 
 from tortie.doctor.causes.cause import LIKELY, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.cni.cni_evidence import BIN_DIR, CP_DENIED, READ_ONLY, mounted, node_of
+from tortie.doctor.causes.cni.pods_served import served_since
 from tortie.doctor.causes.cni.runtimes import restart_runtime, restarted, runtime_of
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.steps import Step
@@ -28,8 +29,8 @@ CP_READ_ONLY_GNU: Final = Sign(
 )
 READ_ONLY_ALONE: Final = Sign("host-path-read-only-alone", "read-only file system")
 PATHS: Final = (
-    "/usr/libexec", "/opt/", "/host/", "/etc/cni", "/var/lib/calico", "/var/lib/cni", "kubelet-plugins", "cni",
-    "/var/log/calico", "flexvol",
+    "/usr/libexec", "/opt/cni", "/opt/libexec", "/opt/bin", "/host/", "/etc/cni", "/var/lib/calico", "/var/lib/cni",
+    "kubelet-plugins", "cni", "/var/log/calico", "flexvol",
 )  # fmt: skip
 KERNEL: Final = ("/proc/sys", "/sys/")  # sysctls and bpffs are other causes
 SIGNS: Final = (
@@ -42,8 +43,10 @@ _FLEXVOL: Final = "/usr/libexec"
 class Seen:
     def __init__(self, picture: Picture) -> None:
         self.picture = picture
-        named_paths = [hit for hit in picture.hits(READ_ONLY, CP_READ_ONLY, CP_READ_ONLY_GNU) if _ours(hit)]
-        self.read_only = named_paths or [hit for hit in picture.hits(READ_ONLY_ALONE) if _ours_by_line(hit)]
+        with_path = picture.hits(READ_ONLY, CP_READ_ONLY, CP_READ_ONLY_GNU)
+        others = {hit.place for hit in with_path if not _ours(hit)}  # their lines speak of somebody else's path
+        alone = [hit for hit in picture.hits(READ_ONLY_ALONE) if _ours_by_line(hit) and hit.place not in others]
+        self.read_only = [hit for hit in with_path if _ours(hit)] or alone
         busy = picture.hits(INSTALL_BUSY)
         self.busy = [hit for hit in busy if "cni" in hit.value("path") or "calico" in hit.value("path")]
         self.copy = picture.hits(INSTALL_COPY, INSTALL_COPY_OTHER)
@@ -55,8 +58,11 @@ class Seen:
 
 
 def _ours(hit: Hit) -> bool:
+    """By its path; what else stands on the line may be of anybody."""
     path = hit.value("path")
-    return any(part in path or part in hit.line for part in PATHS) and not _kernel(path)
+    if not path.strip("'\"").startswith("/"):
+        return _ours_by_line(hit)
+    return any(part in path for part in PATHS) and not _kernel(path)
 
 
 def _ours_by_line(hit: Hit) -> bool:
@@ -71,6 +77,11 @@ def _path_in(hit: Hit, beginning: str) -> str:
     """The path of the message, else the first of its line."""
     words = (word.strip("'\":,") for word in hit.line.split() if beginning in word)
     return hit.value("path") or next((word for word in words if word.startswith("/") or beginning != "/"), "")
+
+
+def served(seen: Seen) -> Finding | None:
+    running = served_since(seen.picture, [*seen.read_only, *seen.busy, *seen.copy])
+    return ruled_out(running[:2]) if running else None
 
 
 def read_only(seen: Seen) -> Finding | None:
@@ -157,7 +168,7 @@ CAUSE = Cause(
     explains=("init-stuck", "init-crash", "pod-pending", "node-not-ready", "not-ready", "sandbox-failed", "log-errors"),
     signs=SIGNS,
     look=Seen,
-    rules=(read_only, busy, not_copied, denied, mounted_read_only),
+    rules=(served, read_only, busy, not_copied, denied, mounted_read_only),
     fix=fix,
     prevents={"paths": _unwritable},
 )

@@ -8,6 +8,7 @@ from typing import Final
 
 from tortie.doctor.causes import ways
 from tortie.doctor.causes.cause import LIKELY, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
+from tortie.doctor.causes.cni.pods_served import served_since
 from tortie.doctor.causes.culprits import culprits, named
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.picture.facts import HostFile, Setting
@@ -55,6 +56,14 @@ class Seen:
         return [s for s in self.picture.settings(self.path, "file") if s.value == "missing" and not self.there]
 
     @cached_property
+    def listed_without(self) -> list[HostFile]:
+        """Its directory was listed, others are in it, and it is not."""
+        folder, _, name = self.path.rpartition("/")
+        files = [file for file in self.picture.of(HostFile) if file.folder.rstrip("/") == folder]
+        others = [file for file in files if file.name not in PLUGINS]
+        return others if others and all(file.name != name for file in files) else []
+
+    @cached_property
     def loader_missing(self) -> list[Setting]:
         """`ls` of the interpreter says that there is none."""
         missing = [s for s in self.picture.of(Setting) if s.scope == "file" and s.value == "missing"]
@@ -76,6 +85,11 @@ def _is_plugin(path: str) -> bool:
     return path.rpartition("/")[2] in PLUGINS
 
 
+def served(seen: Seen) -> Finding | None:
+    running = served_since(seen.picture, [*seen.libraries, *seen.no_loader])
+    return ruled_out(running[:2]) if running else None
+
+
 def library_missing(seen: Seen) -> Finding | None:
     """The loader's own words."""
     if not seen.libraries:
@@ -86,7 +100,8 @@ def library_missing(seen: Seen) -> Finding | None:
 
 
 def not_there(seen: Seen) -> Finding | None:
-    return ruled_out(seen.absent[:1], path=seen.path) if seen.no_loader and seen.absent else None
+    missing = (seen.absent or seen.listed_without)[:1] if seen.no_loader else []
+    return ruled_out(missing, path=seen.path) if missing else None
 
 
 def static(seen: Seen) -> Finding | None:
@@ -128,6 +143,6 @@ CAUSE = Cause(
               "others-failing"),
     signs=(NO_LOADER, TOO_OLD, MUSL, INTERPRETER, STATIC, SHELL),
     look=Seen,
-    rules=(library_missing, not_there, static, no_loader),
+    rules=(served, library_missing, not_there, static, no_loader),
     fix=fix,
 )  # fmt: skip

@@ -1,0 +1,67 @@
+"""Whether every pod has its network now: what a runtime, a plugin or IPAM complained about before is over then."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from tortie.doctor.causes.agent.counting import narrow
+from tortie.doctor.causes.cni.cni_evidence import sandbox_events
+from tortie.doctor.lazily import lazily
+from tortie.doctor.picture.facts import Pod
+from tortie.doctor.picture.picture import Picture, is_agent, remembered
+from tortie.doctor.reading.exhibit import Exhibit, Place
+from tortie.doctor.signs import Hit
+
+_OF_ALL: Final = lazily(r"get (?:pods?|po)\b.{0,300}(?: -A\b|--all-namespaces)")
+_HEADER: Final = lazily(r"\s*NAMESPACE\s+NAME\s+READY\s+STATUS\b")
+_DONE: Final = ("Completed", "Succeeded")
+# Pods on the host's network need no plugin.
+_OF_HOSTS: Final = ("kube-proxy", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "etcd", "kube-vip")
+_FRESH_S: Final = 600.0
+
+
+def served_since(picture: Picture, hits: Sequence[Hit]) -> list[Pod]:
+    """Pods of a list of the whole cluster that was made after these lines, where every one of them runs.
+
+    None where one waits, where the list is a part only, or where a pod that is not in it failed a moment ago.
+    """
+    listed, pods = _listed(picture)
+    if not hits or not pods or not any(_after(place, hits) for place in listed):
+        return []
+    return [] if _fails_now(picture, pods) else pods
+
+
+def all_served(picture: Picture) -> list[Pod]:
+    """The same, wherever the list stands: enough to say that nobody suffers from something."""
+    pods = _listed(picture)[1]
+    return [] if _fails_now(picture, pods) else pods
+
+
+@remembered
+def _listed(picture: Picture) -> tuple[tuple[Place, ...], list[Pod]]:
+    """Where such lists stand, and the pods with a network of their own, if all pods and nodes are well."""
+    places = tuple(exhibit.place(0) for exhibit in picture.exhibits if exhibit.lines and _whole(exhibit))
+    pods = [pod for pod in picture.pods_now() if pod.status not in _DONE]
+    unwell = any(not pod.all_ready or pod.status not in ("Running", "") for pod in pods)
+    whole = places and any(is_agent(pod.name) for pod in pods)  # rows that were cut out show no agent
+    if not whole or unwell or any("NotReady" in node.status for node in picture.nodes_now().values()):
+        return (), []
+    return places, [pod for pod in pods if not is_agent(pod.name) and not pod.name.startswith(_OF_HOSTS)]
+
+
+def _whole(exhibit: Exhibit) -> bool:
+    """All namespaces, and nothing picked from them. Who picks lines loses the header, too."""
+    if exhibit.command:
+        return _OF_ALL.search(exhibit.command) is not None and not narrow(exhibit.command)
+    return not exhibit.prose and _HEADER.match(exhibit.lines[0]) is not None
+
+
+def _after(place: Place, hits: Sequence[Hit]) -> bool:
+    return all(hit.place.source != place.source or hit.place.first < place.first for hit in hits)
+
+
+def _fails_now(picture: Picture, pods: Sequence[Pod]) -> bool:
+    names = {pod.name for pod in pods}
+    fresh = (event for event in sandbox_events(picture) if event.age_s is not None and event.age_s < _FRESH_S)
+    return any(event.object.rpartition("/")[2] not in names for event in fresh)
