@@ -75,3 +75,39 @@ def test_a_namespace_that_asks_for_the_pool_by_name() -> None:
     pinned = "$ kubectl get ns batch -o yaml | grep pools\n    cni.projectcalico.org/ipv4pools: '[\"batch\"]'"
     assert finding("ippool-exhausted", f"{counted}\n{pinned}").strength >= 0.9
     assert finding("ippool-exhausted", counted).strength < 0.8
+
+
+def test_a_further_pool_has_room() -> None:
+    row = "+----------+----------------+-----------+------------+----------+\n"
+    further = "| IP Pool  | 10.53.0.0/20   |      4096 | 77 (2%)    | 4019     |\n"
+    shown = f"{FULL.rstrip()[: -len(row) + 1]}{further}{row}$ kubectl get pod -A -o wide --no-headers | grep -c ' 172.21.'\n497\n"
+    assert finding("ippool-exhausted", shown).state == "ruled-out"
+    assert finding("ippool-exhausted", shown.replace(further, "")).strength >= 0.9
+    assert finding("ippool-exhausted", f"{shown}$ kubectl describe pod job-1\n{EVENT}").strength >= 0.9  # may be pinned
+
+
+CHECK = """
+$ calicoctl ipam check
+Checking IPAM for inconsistencies...
+
+Loading all IPAM blocks...
+Found 2 IPAM blocks.
+ IPAM block 172.29.0.0/26 affinity=host:elm:
+ IPAM block 172.29.0.64/26 affinity=host:oak:
+IPAM blocks record 128 allocations.
+
+Loading all IPAM pools...
+  172.29.0.0/25
+Found 1 active IP pools.
+
+Loading all workload endpoints.
+Found 126 workload IPs.
+Workloads and nodes are using 128 IPs.
+"""
+
+
+def test_a_check_counts_what_is_allocated() -> None:
+    assert finding("ippool-exhausted", f"{CHECK}$ kubectl describe pod job-1\n{EVENT}").strength >= 0.95
+    few = CHECK.replace("Found 126", "Found 19").replace("using 128", "using 21")
+    assert finding("ippool-exhausted", f"{few}$ kubectl describe pod job-1\n{EVENT}").state == "ruled-out"
+    assert finding("ipam-leak", f"{few}$ kubectl describe pod job-1\n{EVENT}").strength >= 0.9

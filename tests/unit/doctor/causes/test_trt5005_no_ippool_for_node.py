@@ -71,3 +71,19 @@ def test_a_pool_that_was_refused_comes_first() -> None:
         """,
     )
     assert answer.state == "ruled-out"
+
+
+def test_pods_that_run_without_any_enabled_pool() -> None:
+    pools = """
+$ calicoctl get ippool -o wide
+NAME      CIDR             NAT     IPIPMODE   VXLANMODE   DISABLED   SELECTOR
+default   192.168.0.0/16   false   Never      Never       true       all()
+"""
+    pods = """$ kubectl get pods -A -o wide
+NAMESPACE     NAME                     READY   STATUS    RESTARTS   AGE   IP            NODE
+kube-system   aws-node-tx7lm           1/1     Running   0          12d   172.16.0.11   elm
+kube-system   calico-node-2f5rk        1/1     Running   0          12d   172.16.0.11   elm
+kube-system   coredns-5c69dbb7-8hk4n   1/1     Running   0          12d   172.16.0.77   elm
+"""
+    assert finding("no-ippool-for-node", pools).strength >= 0.8
+    assert finding("no-ippool-for-node", pools + pods).strength < 0.8

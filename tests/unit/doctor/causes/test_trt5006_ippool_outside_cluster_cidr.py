@@ -56,3 +56,11 @@ def test_the_message_as_yaml_folds_it() -> None:
     )
     assert answer.strength >= 0.9
     assert {"172.30.0.0/16", "10.100.0.0/16"} <= set(answer.objects)
+
+
+def test_an_operator_that_is_content_again() -> None:
+    words = "the operator said: IPPool 192.168.0.0/16 is not within the platform's configured pod network CIDR(s) [10.244.0.0/16]\n"
+    status = "$ kubectl get tigerastatus\nNAME     AVAILABLE   PROGRESSING   DEGRADED   SINCE\ncalico   True        False         False      2d\n"
+    assert finding("ippool-outside-cluster-cidr", words + status).state == "ruled-out"
+    degraded = status.replace("False      2d", "True       2d")
+    assert finding("ippool-outside-cluster-cidr", words + degraded).strength >= 0.9

@@ -43,3 +43,10 @@ def test_disjoint_pools_rule_it_out() -> None:
         """,
     )
     assert answer.state == "ruled-out"
+
+
+def test_another_range_was_taken_since() -> None:
+    refused = "$ calicoctl create -f a.yaml\nFailed to create 'IPPool' resource: [error with field IPPool.Spec.CIDR = '10.48.128.0/17' (IPPool(blue) CIDR overlaps with IPPool(main) CIDR 10.48.0.0/16)]\n"
+    taken = "$ calicoctl create -f b.yaml\nSuccessfully created 1 'IPPool' resource(s)\n"
+    assert finding("ippool-overlaps-pool", refused + taken).state == "ruled-out"
+    assert finding("ippool-overlaps-pool", taken + refused).strength >= 0.9

@@ -117,3 +117,15 @@ def test_a_name_server_inside_of_the_pool_never_answers_pods() -> None:
     assert answer.strength >= 0.9
     assert {"100.64.0.0/10", "100.100.2.136"} <= set(answer.objects)
     assert finding("cidr-overlap", text.replace("100.64.0.0/10", "10.20.0.0/16")).state != "found"
+
+
+def test_ranges_that_overlap_each_other_and_no_name_server() -> None:
+    ranges = "kubeadm-config:\n    networking:\n      podSubnet: 10.96.0.0/16\n      serviceSubnet: 10.96.0.0/12\n\n"
+    lookup = (
+        "$ kubectl exec busybox -- nslookup kubernetes.default\n;; connection timed out; no servers could be reached\n"
+    )
+    assert finding("cidr-overlap", ranges).aside
+    answer = finding("cidr-overlap", ranges + lookup)
+    assert (answer.aside, answer.strength >= 0.8) == (False, True)
+    apart = ranges.replace("podSubnet: 10.96", "podSubnet: 10.244")
+    assert finding("cidr-overlap", apart + lookup).state != "found"

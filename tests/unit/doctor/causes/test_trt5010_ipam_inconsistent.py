@@ -71,3 +71,26 @@ def test_pods_of_the_hosts_network_share_an_address() -> None:
         """,
     )
     assert answer.state != "found"
+
+
+CHECK = """
+$ calicoctl ipam check
+Found 0 IPs that are allocated in IPAM but not actually in use.
+Found 4 in-use IPs that are in active IP pools but have no corresponding IPAM allocation.
+Check complete; found 4 problems.
+"""
+
+
+def test_host_local_allocates_without_calicos_ipam() -> None:
+    assert finding("ipam-inconsistent", CHECK).strength >= 0.8
+    conf = '$ grep -A1 ipam /etc/cni/net.d/10-calico.conflist\n      "ipam": {\n        "type": "host-local",\n'
+    assert finding("ipam-inconsistent", CHECK + conf).state == "ruled-out"
+
+
+def test_an_agent_that_crashes_suffers_from_something_else() -> None:
+    line = (
+        "2022-01-01 09:00:00.000 [INFO][70] tunnel-ip-allocator/allocateip.go 209: Current address is occupied, assign a new "
+        'one currentAddr="10.88.3.64" type="ipipTunnelAddress"\n'
+    )
+    pod = "$ kubectl get pods -A\nkube-system   calico-node-2f5rk   0/1   CrashLoopBackOff   7   20m\n"
+    assert finding("ipam-inconsistent", line + pod).strength < 0.8

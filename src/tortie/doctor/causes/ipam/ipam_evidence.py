@@ -11,9 +11,10 @@ from functools import cache
 from typing import Final
 
 from tortie.doctor.causes.agent.counting import Count, answers, counted, narrow, said
+from tortie.doctor.causes.cni.pods_served import served_since
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.ipam.pool_addresses import holds_pool, pool_checked, within
-from tortie.doctor.picture.facts import Node, Pod, Pool, PoolUse
+from tortie.doctor.picture.facts import HostFile, Node, Pod, Pool, PoolUse
 from tortie.doctor.picture.picture import Picture, remembered
 from tortie.doctor.signs import Hit, Sign
 from tortie.model.tuples import NamedTuple
@@ -44,6 +45,7 @@ CHECK_OUTSIDE: Final = Sign("ipam-check-outside", "Found <n> in-use IPs that are
 CHECK_HANDLES: Final = Sign("ipam-check-handles", "Found <n> handles with no matching IPs")
 CHECK_DONE: Final = Sign("ipam-check-done", "Check complete; found <n> problems")
 CHECK_BLOCKS: Final = Sign("ipam-check-blocks", "Found <n> IPAM blocks")
+CHECK_RECORDED: Final = Sign("ipam-check-recorded", "IPAM blocks record <n> allocations")
 CHECK_USING: Final = Sign("ipam-check-using", "Workloads and nodes are using <n> IPs")
 
 # Owners of blocks
@@ -58,8 +60,8 @@ EXHAUSTION: Final = (
     RAN_OUT_OF_AFFINE, STRICT, BLOCK_LIMIT, BLOCK_LIMIT_REACHED,
 )  # fmt: skip
 NUMBERS: Final = (
-    CHECK_LEAKED, CHECK_UNALLOCATED, CHECK_OUTSIDE, CHECK_HANDLES, CHECK_DONE, CHECK_BLOCKS, CHECK_USING,
-    AFFINITY_YAML, AFFINITY_CHECK, RELEASE_NOT_EMPTY,
+    CHECK_LEAKED, CHECK_UNALLOCATED, CHECK_OUTSIDE, CHECK_HANDLES, CHECK_DONE, CHECK_BLOCKS, CHECK_RECORDED,
+    CHECK_USING, AFFINITY_YAML, AFFINITY_CHECK, RELEASE_NOT_EMPTY,
 )  # fmt: skip
 
 DEFAULT_BLOCK: Final = 26
@@ -141,14 +143,15 @@ class Numbers(NamedTuple):
 
 
 def exhaustion(picture: Picture) -> list[Hit]:
-    return [hit for hit in picture.hits(*EXHAUSTION) if "forbidden" not in hit.line and "nauthorized" not in hit.line]
+    """What says so, unless all pods run since."""
+    hits = [hit for hit in picture.hits(*EXHAUSTION) if "forbidden" not in hit.line and "nauthorized" not in hit.line]
+    return [] if served_since(picture, hits) else hits
 
 
 @remembered
 def numbers(picture: Picture) -> Numbers:
     """The fullest pool shown, with all counts."""
-    uses = [use for use in picture.of(PoolUse) if use.grouping.lower().startswith("ip pool")]
-    use = max(uses, key=lambda u: u.used / max(1, u.total), default=None)
+    use = max(pool_uses(picture), key=lambda u: u.used / max(1, u.total), default=_use_checked(picture))
     pools = [pool for pool in picture.of(Pool) if ":" not in pool.cidr]
     pool = next((p for p in pools if use and p.cidr == use.cidr), pools[-1] if pools and not use else None)
     cidr = use.cidr if use else pool.cidr if pool else _pool_named(picture)
@@ -158,6 +161,29 @@ def numbers(picture: Picture) -> Numbers:
         _nodes(picture), _pods(picture, cidr, use), _from(picture, CHECK_LEAKED), _from(picture, CHECK_DONE),
         dead_owners, _dead(picture),
     )  # fmt: skip
+
+
+def pool_uses(picture: Picture) -> list[PoolUse]:
+    """Each pool as `ipam show` counts it last."""
+    rows = [use for use in picture.of(PoolUse) if use.grouping.lower().startswith("ip pool")]
+    return list({use.cidr: use for use in rows}.values())
+
+
+def _use_checked(picture: Picture) -> PoolUse | None:
+    """As a check counts it that looked at one pool."""
+    recorded, (_, _, length) = _from(picture, CHECK_RECORDED), pool_checked(picture).partition("/")
+    if recorded is None or not length.isdecimal() or int(length) > 32:
+        return None
+    total = 2 ** (32 - int(length))
+    free = max(0, total - recorded.value)
+    return PoolUse(recorded.place, "IP Pool", pool_checked(picture), total, recorded.value, free)
+
+
+def host_local(picture: Picture) -> bool:
+    """The cluster keeps, or kept, its addresses in files: Calico's IPAM knows nothing of them."""
+    shown = any("cni/networks" in file.folder for file in picture.of(HostFile))
+    short = (exhibit for exhibit in picture.exhibits if len(exhibit.lines) <= 400)
+    return shown or any("host-local" in exhibit.text or "host_local" in exhibit.text for exhibit in short)
 
 
 def capacity(pool: Pool | None, cidr: str, picture: Picture) -> int | None:

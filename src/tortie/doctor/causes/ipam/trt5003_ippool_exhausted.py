@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.ipam.further_pool import like_the_first
-from tortie.doctor.causes.ipam.ipam_evidence import EXHAUSTION, NUMBERS, exhaustion, numbers
+from tortie.doctor.causes.ipam.ipam_evidence import EXHAUSTION, NUMBERS, ROOMY, exhaustion, numbers, pool_uses
 from tortie.doctor.picture.picture import Picture
 
 
@@ -16,6 +16,9 @@ class Seen:
     def __init__(self, picture: Picture) -> None:
         self.hits = exhaustion(picture)
         self.known = numbers(picture)
+        self.others = [
+            use for use in pool_uses(picture) if use.cidr != self.known.cidr and use.used < ROOMY * use.total
+        ]
         self.evidence = (*self.known.places, *self.hits[:2])
 
     @property
@@ -35,6 +38,15 @@ def room_left(seen: Seen) -> Finding | None:
     if not known.use or not known.roomy:
         return None
     return ruled_out((known.use,), cidr=known.cidr, used=known.use.used, total=known.use.total)
+
+
+def room_elsewhere(seen: Seen) -> Finding | None:
+    """One pool is full, another one is not, and nobody says that an address could not be had."""
+    return (
+        ruled_out((seen.known.use, seen.others[0]), other=seen.others[0].cidr)
+        if seen.others and not seen.hits
+        else None
+    )
 
 
 def full_of_pods(seen: Seen) -> Finding | None:
@@ -82,6 +94,6 @@ CAUSE = Cause(
     ),
     signs=(*EXHAUSTION, *NUMBERS),
     look=Seen,
-    rules=(held_by_the_gone, room_left, full_of_pods, full, no_free_address),
+    rules=(held_by_the_gone, room_left, room_elsewhere, full_of_pods, full, no_free_address),
     fix=fix,
 )  # fmt: skip

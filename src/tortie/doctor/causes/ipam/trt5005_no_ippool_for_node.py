@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Final
 
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
+from tortie.doctor.causes.cni.pods_served import all_served, served_since
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.ipam.ipam_evidence import exhaustion
 from tortie.doctor.lazily import lazily
@@ -86,6 +87,11 @@ def refused_before(seen: Seen) -> Finding | None:
     return ruled_out((refused[-1], seen.hits[0])) if refused else None
 
 
+def served(seen: Seen) -> Finding | None:
+    running = served_since(seen.picture, seen.hits)
+    return ruled_out(running[:2]) if running else None
+
+
 def selector_misses(seen: Seen) -> Finding | None:
     if not seen.left_out:
         return None
@@ -123,7 +129,8 @@ def all_disabled(seen: Seen) -> Finding | None:
     if not seen.pools or seen.enabled:
         return None
     first = seen.pools[0]
-    strength = STRONG if exhaustion(seen.picture) else LIKELY
+    # Pods that run all the same have their addresses from elsewhere: a cloud's IPAM, host-local.
+    strength = STRONG if exhaustion(seen.picture) else POSSIBLE if all_served(seen.picture) else LIKELY
     return found(strength, _pools(seen.pools), seen.pools, cidr=first.cidr, pool=first.name)
 
 
@@ -167,7 +174,8 @@ CAUSE = Cause(
     signs=(NONE_FOR_NODE, NONE, GIVEN_GONE, NOT_QUALIFIED),
     look=Seen,
     rules=(
-        refused_before, selector_misses, pool_disabled, pool_not_there, none_selects, all_disabled, enabled_for_all,
+        refused_before, served, selector_misses, pool_disabled, pool_not_there, none_selects, all_disabled,
+        enabled_for_all,
     ),
     fix=fix,
 )  # fmt: skip

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from tortie.doctor.causes.cause import STRONG, Cause, Finding, found
+from tortie.doctor.causes.cause import STRONG, Cause, Finding, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
+from tortie.doctor.causes.release.operator_evidence import well_now
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Sign
 
@@ -40,6 +41,11 @@ class Seen:
         return next((text for text in listed if text), "").replace(",", " ").split()
 
 
+def not_degraded(seen: Seen) -> Finding | None:
+    well = well_now(seen.picture, "calico", "ippools") if seen.outside or seen.cut else []
+    return ruled_out(well[:1]) if well else None
+
+
 def outside(seen: Seen) -> Finding | None:
     if not seen.outside:
         return None
@@ -65,5 +71,5 @@ CAUSE = Cause(
     explains=("operator-degraded", "status-stale", "log-errors"),
     signs=(OUTSIDE, OUTSIDE_YAML, RANGES, OUTSIDE_CUT, UNRESOLVED),
     look=Seen,
-    rules=(outside, unresolved),
+    rules=(not_degraded, outside, unresolved),
 )

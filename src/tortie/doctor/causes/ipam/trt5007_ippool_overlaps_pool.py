@@ -17,6 +17,7 @@ from tortie.doctor.signs import Sign
 OVERLAPS: Final = Sign("ippool-overlaps", "CIDR overlaps with IPPool\\(<pool>\\) CIDR <cidr>")
 OVERLAPS_CUT: Final = Sign("ippool-overlaps-cut", "overlaps with IPPool\\(<pool>\\)")
 REFUSED: Final = Sign("ippool-overlaps-refused", "IPPool.Spec.CIDR = '<cidr_new>'")
+CREATED: Final = Sign("ippool-created", "Successfully (created|applied) <n> 'IPPool' resource")
 SETTING: Final = "CALICO_IPV4POOL_CIDR"  # from which start-up makes the first pool
 
 
@@ -26,6 +27,14 @@ class Seen:
         self.hits = picture.hits(OVERLAPS) or picture.hits(OVERLAPS_CUT)
         self.refused = picture.hits(REFUSED)
         self.pools = list({pool.cidr: pool for pool in picture.of(Pool)}.values())
+
+
+def created_since(seen: Seen) -> Finding | None:
+    """Refused at first; with another range it was taken."""
+    last = seen.hits[-1].place if seen.hits else None
+    after = [hit for hit in seen.picture.hits(CREATED) if last and hit.place.source == last.source]
+    after = [hit for hit in after if last and hit.place.first > last.first]
+    return ruled_out(after[:1]) if after else None
 
 
 def rejected(seen: Seen) -> Finding | None:
@@ -70,8 +79,8 @@ CAUSE = Cause(
     code="TRT5007",
     severity="low",
     explains=("crash-loop", "start-terminated", "operator-degraded", "sandbox-failed", "no-address", "log-errors"),
-    signs=(OVERLAPS, OVERLAPS_CUT, REFUSED),
+    signs=(OVERLAPS, OVERLAPS_CUT, REFUSED, CREATED),
     look=Seen,
-    rules=(rejected, disjoint),
+    rules=(created_since, rejected, disjoint),
     fix=fix,
 )

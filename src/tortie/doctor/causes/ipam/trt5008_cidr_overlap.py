@@ -12,6 +12,7 @@ from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.datastore.api_evidence import RULE_SIGNS, VIP_SIGNS, troubles, vip_rules, vips
 from tortie.doctor.causes.ipam.further_pool import like_the_first
 from tortie.doctor.causes.ipam.trt5012_nat_outgoing_off import UPSTREAM
+from tortie.doctor.causes.shared import DNS_FAILED
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.ways import set_agent_env
 from tortie.doctor.lazily import lazily
@@ -280,8 +281,9 @@ def traffic_fails(seen: Seen) -> Finding | None:
     if not seen.clashes:
         return None
     broken = seen.picture.said("pods-cidr-overlap", "cross-node-dead", "service-dead", "host-pod-dead")
+    unserved = seen.clash.kind in ("services-pods", "pods-service") and seen.picture.hits(DNS_FAILED)
     waiting = seen.stuck and (seen.healthy or not seen.agents)
-    return _overlap(seen, LIKELY) if waiting or broken or (seen.healthy and seen.tried) else None
+    return _overlap(seen, LIKELY) if waiting or broken or unserved or (seen.healthy and seen.tried) else None
 
 
 def nothing_fails(seen: Seen) -> Finding | None:
@@ -319,7 +321,10 @@ CAUSE = Cause(
         "controllers-failing", "api-unreachable", "service-dead", "traffic-dead", "crash-loop", "datastore-error",
         "not-ready", "bgp-down",
     ),
-    signs=(*VIP_SIGNS, *RULE_SIGNS, POD_SUBNET, SERVICE_SUBNET, SERVICE_FLAG, CLUSTER_FLAG, OWN_ADDRESS, UPSTREAM),
+    signs=(
+        *VIP_SIGNS, *RULE_SIGNS, POD_SUBNET, SERVICE_SUBNET, SERVICE_FLAG, CLUSTER_FLAG, OWN_ADDRESS, UPSTREAM,
+        DNS_FAILED,
+    ),
     look=Seen,
     rules=(
         disjoint, pods_fail, name_server_silent, address_in_block, address_avoided, service_fails, traffic_fails,

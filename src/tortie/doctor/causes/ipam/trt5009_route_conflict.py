@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Final
 
-from tortie.doctor.causes.cause import POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found
+from tortie.doctor.causes.cause import POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
+from tortie.doctor.causes.cni.pods_served import served_since
 from tortie.doctor.causes.culprits import Culprit, culprits, named
+from tortie.doctor.causes.ipam.ipam_evidence import host_local
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.ways import edit_agent
-from tortie.doctor.picture.facts import Event, HostFile, Pod, Route
+from tortie.doctor.picture.facts import Event, Pod, Route
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Hit, Sign
 
@@ -79,6 +81,11 @@ def _address(hit: Hit) -> str:
     return hit.value("cidr").partition("/")[0]
 
 
+def served(seen: Seen) -> Finding | None:
+    running = served_since(seen.picture, seen.hits)
+    return ruled_out(running[:2]) if running else None
+
+
 def assigned_to_another(seen: Seen) -> Finding | None:
     return _conflict(seen, POSSIBLE) if seen.hits and seen.used and not seen.free else None
 
@@ -115,16 +122,9 @@ def fix(picture: Picture, finding: Finding) -> Iterator[Do | Step]:
         yield do("recreate-if")
         if not other or other.startswith(OF_PODS):
             yield do("orphan")
-    if not picture.exhibits or _host_local(picture):
+    if not picture.exhibits or host_local(picture):
         yield do("host-local")
         yield from edit_agent(picture)
-
-
-def _host_local(picture: Picture) -> bool:
-    """The cluster keeps, or kept, its addresses in files."""
-    shown = any("cni/networks" in file.folder for file in picture.of(HostFile))
-    short = (exhibit for exhibit in picture.exhibits if len(exhibit.lines) <= 400)
-    return shown or any("host-local" in exhibit.text or "host_local" in exhibit.text for exhibit in short)
 
 
 CAUSE = Cause(
@@ -135,6 +135,6 @@ CAUSE = Cause(
     explains=("sandbox-failed", "pod-pending", "traffic-dead", "log-errors"),
     signs=(EXISTS, EXISTS_CUT, FILE_EXISTS, NOT_ASSIGNED, IN_USE),
     look=Seen,
-    rules=(assigned_to_another, held_by_another, route_refused, felix_refused),
+    rules=(served, assigned_to_another, held_by_another, route_refused, felix_refused),
     fix=fix,
 )

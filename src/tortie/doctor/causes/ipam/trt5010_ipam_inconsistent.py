@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Final
 
-from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
+from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, Cause, Do, Finding, do, found, ruled_out
+from tortie.doctor.causes.cni.pods_served import all_served
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.ipam.ipam_evidence import (
     CHECK_DONE,
@@ -14,6 +15,7 @@ from tortie.doctor.causes.ipam.ipam_evidence import (
     CHECK_LEAKED,
     CHECK_OUTSIDE,
     CHECK_UNALLOCATED,
+    host_local,
 )
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.ways import restart_agent
@@ -133,6 +135,11 @@ def two_pods(seen: Seen) -> Finding | None:
     )  # fmt: skip
 
 
+def addresses_in_files(seen: Seen) -> Finding | None:
+    """With host-local every address is one that Calico's IPAM has not allocated."""
+    return ruled_out(seen.odd[:1]) if seen.odd and host_local(seen.picture) else None
+
+
 def check_disagrees(seen: Seen) -> Finding | None:
     if not seen.odd:
         return None
@@ -143,6 +150,7 @@ def check_disagrees(seen: Seen) -> Finding | None:
     )
     return found(
         LIKELY if unallocated and not leaks else POSSIBLE, blamed, (*seen.odd[:3], *seen.checked[:1]),
+        aside=bool(all_served(seen.picture)),  # true, and nobody's symptom yet
         counts="; ".join(hit.text for hit in seen.odd[:3]), ip=seen.listed[0] if seen.listed else "",
         unallocated="yes" if unallocated else "",
     )  # fmt: skip
@@ -153,10 +161,10 @@ def tunnel_occupied(seen: Seen) -> Finding | None:
         return None
     after = (hit.line.rpartition("occupied")[2] for hit in seen.occupied)
     address = next((match[0] for text in after if (match := _IPV4.search(text))), "")
-    agents = seen.picture.agents_now()
-    healthy = bool(agents) and all(pod.all_ready for pod in agents)
+    # The node takes another address by itself then: what agents suffer from is something else.
+    alone = not seen.picture.agents_now()
     blamed = culprits(named("address", address), named("interface", TUNNELS[0]))
-    return found(POSSIBLE if healthy else STRONG, blamed, seen.occupied[:2], ip=address)
+    return found(LIKELY if alone else POSSIBLE, blamed, seen.occupied[:2], ip=address)
 
 
 def check_clean(seen: Seen) -> Finding | None:
@@ -201,7 +209,7 @@ CAUSE = Cause(
         CHECK_DONE,
     ),
     look=Seen,
-    rules=(tunnel_taken, two_pods, check_disagrees, tunnel_occupied, check_clean),
+    rules=(tunnel_taken, two_pods, addresses_in_files, check_disagrees, tunnel_occupied, check_clean),
     fix=fix,
     yields_to=("duplicate-nodename",),
 )  # fmt: skip
