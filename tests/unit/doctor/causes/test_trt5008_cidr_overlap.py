@@ -129,3 +129,20 @@ def test_ranges_that_overlap_each_other_and_no_name_server() -> None:
     assert (answer.aside, answer.strength >= 0.8) == (False, True)
     apart = ranges.replace("podSubnet: 10.96", "podSubnet: 10.244")
     assert finding("cidr-overlap", apart + lookup).state != "found"
+
+
+def test_the_internet_lies_in_no_range_of_the_cluster() -> None:
+    shown = """
+$ calicoctl get ippool -o wide
+NAME     CIDR             NAT    IPIPMODE   VXLANMODE   DISABLED   SELECTOR
+main     192.168.0.0/16   true   Always     Never       false      all()
+$ kubectl get nodes -o wide
+NAME   STATUS   ROLES    AGE   VERSION   INTERNAL-IP    EXTERNAL-IP   OS-IMAGE   KERNEL-VERSION   CONTAINER-RUNTIME
+elm    Ready    <none>   9d    v1.27.3   192.168.7.11   <none>        Debian     6.1.0            containerd://1.7.2
+$ kubectl -n kube-system get pods
+NAME                READY   STATUS    RESTARTS   AGE
+calico-node-7xk2p   1/1     Running   0          9d
+"""
+    trial = "$ kubectl exec dbg -- ping -c1 {}\n1 packets transmitted, 0 packets received, 100% packet loss\n"
+    assert not finding("cidr-overlap", shown + trial.format("192.168.7.11")).aside
+    assert finding("cidr-overlap", shown + trial.format("8.8.8.8")).aside

@@ -91,3 +91,17 @@ def test_the_operators_pool_is_changed_in_its_installation() -> None:
         "$ kubectl get tigerastatus\nNAME    AVAILABLE  PROGRESSING  DEGRADED  SINCE\ncalico  True  False  False  9d\n"
     )
     assert "kubectl edit installation default" in commands(POOLS + POD + HOST + status)
+
+
+def test_a_way_out_that_is_closed_for_the_node_too() -> None:
+    pool = """
+$ calicoctl get ippool -o wide
+NAME     CIDR          NAT     IPIPMODE   VXLANMODE   DISABLED   SELECTOR
+pool-a   10.0.0.0/16   false   Always     Never       false      all()
+"""
+    pod = "$ kubectl exec dbg -- ping -c1 8.8.8.8\n1 packets transmitted, 0 packets received, 100% packet loss\n"
+    node = "[root@elm ~]# ping -c1 8.8.8.8\n1 packets transmitted, 0 received, 100% packet loss, time 0ms\n"
+    assert finding("nat-outgoing-off", pool + pod).strength >= 0.9
+    assert finding("nat-outgoing-off", pool + node + pod).strength < 0.8
+    reached = node.replace("0 received, 100%", "1 received, 0%")
+    assert finding("nat-outgoing-off", pool + reached + pod).strength >= 0.95

@@ -35,6 +35,16 @@ VIRTUAL: Final = lazily(
     r"^(lo|cali|tunl|vxlan|docker|br-|veth|kube-ipvs|nodelocaldns|flannel|cni|dummy|virbr|wireguard|ipvl|kube-bridge|weave)"
 )
 _CIDR: Final = lazily(r"(?<![\d.])(?:\d{1,3}\.){3}\d{1,3}/\d{1,2}(?!\d)")
+_NEAR: Final = (
+    "kube",
+    "k8s",
+    "api",
+    ".svc",
+    ".local",
+    ".internal",
+    ".lan",
+    ".intra",
+)  # names in a cluster's own network
 _PORTS: Final = (443, 6443, 53)  # the API and DNS
 
 
@@ -123,6 +133,14 @@ def _inside(address: str, network: IPv4Network) -> bool:
         return False
 
 
+def _far(address: str) -> bool:
+    """On the Internet, where no range of a cluster is: whoever does not get there has another trouble."""
+    try:
+        return ip_address(address).is_global
+    except ValueError:
+        return "." in address and not any(word in address for word in _NEAR)
+
+
 def overlaps(picture: Picture) -> list[Overlap]:
     pods, services, hosts = pod_ranges(picture), service_ranges(picture), _host_addresses(picture)
     return [
@@ -169,7 +187,7 @@ class Seen:
         self.clashes = overlaps(picture)
         self.agents = picture.agents_now()
         self.healthy = bool(self.agents) and all(pod.all_ready for pod in self.agents)
-        self.troubles = troubles(picture)
+        self.troubles = [trouble for trouble in troubles(picture) if not _far(trouble.address)]
         self.failing = [trouble for trouble in self.troubles if trouble.port in _PORTS]
         self.from_pods = [trouble for trouble in self.failing if trouble.from_pod]
 
@@ -208,7 +226,7 @@ class Seen:
     @cached_property
     def tried(self) -> list[object]:
         silent = [trouble for trouble in self.troubles if trouble.how != "refused"]
-        return [*(ping for ping in self.picture.of(Ping) if not ping.ok), *silent]
+        return [*(ping for ping in self.picture.of(Ping) if not ping.ok and not _far(ping.address)), *silent]
 
     @cached_property
     def unanswered(self) -> list[object]:

@@ -130,6 +130,15 @@ class Seen:
             return []
         return [pod for pod in pods if not any(_within(pod.ip, pool.cidr) for pool in self.picture.pools_now())]
 
+    @cached_property
+    def host_fails(self) -> list[Ping | PortTest]:
+        """What a pod did not reach, and a host did not either: then the way out is closed for all."""
+        tried = {trial.address for trial in self.failed}
+        reached = {trial.address for trial in self.from_hosts}
+        trials: list[Ping | PortTest] = [*self.picture.of(Ping), *self.picture.of(PortTest)]
+        hosts = [trial for trial in trials if not trial.pod and trial.address in tried and _silent(trial)]
+        return [trial for trial in hosts if trial.address not in reached]
+
     @property
     def elsewhere_dead(self) -> list[Statement]:
         """Pods do not even reach each other: then it is not the way out."""
@@ -196,7 +205,7 @@ def _field(picture: Picture, pool: Pool) -> Place:
 
 def _strength(seen: Seen) -> float:
     """By what is shown of the way out: a trial of both sides, of one, a sentence."""
-    if seen.elsewhere_dead and not seen.both:
+    if (seen.elsewhere_dead or seen.host_fails) and not seen.both:
         return POSSIBLE if seen.symptoms else 0.0
     if seen.both or (seen.service and seen.service_from_host):
         return PROVEN
@@ -209,7 +218,7 @@ def outside_of_pools(seen: Seen) -> Finding | None:
     """The pool of these pods is gone, and its NAT with it."""
     if len(seen.strangers) < _HIDDEN or not (seen.failed or seen.said):
         return None
-    if seen.elsewhere_dead:
+    if seen.elsewhere_dead or seen.host_fails:
         return None
     tried = {trial.pod for trial in seen.failed}
     first = next((pod for pod in seen.strangers if pod.name in tried), seen.strangers[0])
