@@ -67,3 +67,8 @@ def test_a_pod_that_is_not_in_the_list_failed_a_moment_ago() -> None:
     )
     assert finding("cni-binary-missing", event + ALL).state == "found"
     assert finding("cni-binary-missing", event.replace("9s ", "9h ") + ALL).state == "ruled-out"
+
+
+def test_somebody_says_that_pods_still_fail() -> None:
+    told = "New pods do not start on elm since this morning, I scaled the deployment back:\n\n"
+    assert finding("cni-binary-missing", told + said(WORDS["cni-binary-missing"]) + ALL).state == "found"

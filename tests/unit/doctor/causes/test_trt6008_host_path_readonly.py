@@ -69,3 +69,12 @@ def test_a_path_of_somebody_else() -> None:
     assert (
         finding("host-path-readonly", other.replace("/opt/app/data/cache.db", "/opt/cni/bin/calico")).state == "found"
     )
+
+
+def test_the_path_is_writable_now() -> None:
+    words = "cp: cannot create regular file '/host/opt/cni/bin/bandwidth': Read-only file system\n"
+    mount = "[core@elm ~]$ findmnt -no OPTIONS -T /opt/cni/bin\n{},relatime,seclabel\n"
+    assert finding("host-path-readonly", words + mount.format("rw")).state == "ruled-out"
+    assert finding("host-path-readonly", words + mount.format("ro")).strength >= 0.95
+    root = "[core@elm ~]$ mount | grep ' / '\n/dev/sda2 on / type ext4 (rw,relatime)\n"
+    assert finding("host-path-readonly", words + root).strength >= 0.9

@@ -27,6 +27,9 @@ def served_since(picture: Picture, hits: Sequence[Hit]) -> list[Pod]:
     None where one waits, where the list is a part only, or where a pod that is not in it failed a moment ago.
     """
     listed, pods = _listed(picture)
+    quoting = {hit.place.first for hit in hits}
+    if any(one.place.first not in quoting for one in picture.said("complains")):
+        return []  # whoever says in words of his own that pods fail may have taken those away that did
     if not hits or not pods or not any(_after(place, hits) for place in listed):
         return []
     return [] if _fails_now(picture, pods) else pods

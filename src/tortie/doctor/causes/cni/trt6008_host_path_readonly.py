@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Final
 
 from tortie.doctor.causes.cause import LIKELY, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
-from tortie.doctor.causes.cni.cni_evidence import BIN_DIR, CP_DENIED, READ_ONLY, mounted, node_of
+from tortie.doctor.causes.cni.cni_evidence import BIN_DIR, CP_DENIED, READ_ONLY, carrier, mounted, node_of
 from tortie.doctor.causes.cni.pods_served import served_since
 from tortie.doctor.causes.cni.runtimes import restart_runtime, restarted, runtime_of
 from tortie.doctor.causes.culprits import Culprit, culprits, named
@@ -82,6 +82,14 @@ def _path_in(hit: Hit, beginning: str) -> str:
 def served(seen: Seen) -> Finding | None:
     running = served_since(seen.picture, [*seen.read_only, *seen.busy, *seen.copy])
     return ruled_out(running[:2]) if running else None
+
+
+def writable_now(seen: Seen) -> Finding | None:
+    """The path's own file system was asked for, and is not read-only; `/` says nothing about what is mounted below."""
+    path = _path_in(seen.read_only[0], "/").removeprefix("/host") if seen.read_only else ""
+    mount = carrier(seen.picture, path) if path else None
+    writable = mount and mount.path != "/" and "rw" in mount.options
+    return ruled_out((mount,), path=mount.path) if mount and writable else None
 
 
 def read_only(seen: Seen) -> Finding | None:
@@ -168,7 +176,7 @@ CAUSE = Cause(
     explains=("init-stuck", "init-crash", "pod-pending", "node-not-ready", "not-ready", "sandbox-failed", "log-errors"),
     signs=SIGNS,
     look=Seen,
-    rules=(served, read_only, busy, not_copied, denied, mounted_read_only),
+    rules=(served, writable_now, read_only, busy, not_copied, denied, mounted_read_only),
     fix=fix,
     prevents={"paths": _unwritable},
 )
