@@ -197,3 +197,17 @@ def test_curl_says_which_name_is_missing() -> None:
     )
     assert answer.strength >= 0.9
     assert "10.18.0.9" in answer.objects
+
+
+def test_certificates_of_kubelets_are_others_business() -> None:
+    said = "x509: cannot validate certificate for 10.9.4.21 because it doesn't contain any IP SANs"
+    scrape = f'E0201 10:11:12.113412  1 scraper.go:140] err="Get \\"https://10.9.4.21:{{}}/x\\": {said}"'
+    assert finding("datastore-tls-invalid", scrape.format(10250)).state != "found"
+    assert finding("datastore-tls-invalid", scrape.format(2379)).strength >= 0.9
+
+
+def test_a_kubeconfig_of_another_cluster_is_the_persons_own() -> None:
+    unknown = "x509: certificate signed by unknown authority"
+    assert finding("datastore-tls-invalid", f"Unable to connect to the server: {unknown}").state != "found"
+    asked = f'error getting ClusterInformation: Get "https://10.96.0.1:443/apis/crd.projectcalico.org/v1": {unknown}'
+    assert finding("datastore-tls-invalid", asked).strength >= 0.8

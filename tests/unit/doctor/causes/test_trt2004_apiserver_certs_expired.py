@@ -134,3 +134,28 @@ def test_the_certificate_of_calicos_own_api_server_is_another() -> None:
     """  # noqa: E501
     assert finding("apiserver-certs-expired", text).state != "found"
     assert finding("apiserver-certs-expired", text.replace("calico-apiserver", "kube-apiserver")).state == "found"
+
+
+def test_other_servers_listen_at_443_too() -> None:
+    times = "current time 2024-05-01T10:00:00Z is after 2024-04-30T09:00:00Z"
+    said = f"x509: certificate has expired or is not yet valid: {times}"
+    for url in (
+        "https://vault.example.net:443/v1/secret/app",
+        "https://vault.example.net/v1/secret/app",
+        "https://10.31.4.9:5443/apis/projectcalico.org/v3",
+    ):
+        assert finding("apiserver-certs-expired", f'Get "{url}": {said}').state != "found", url
+    for url in ("https://api.example.net:443/api/v1/nodes/foo", "https://10.96.0.1:443/apis/crd.projectcalico.org/v1"):
+        assert finding("apiserver-certs-expired", f'Get "{url}": {said}').strength >= 0.9, url
+
+
+def test_the_certificate_of_who_asks_is_another_one() -> None:
+    answer = finding(
+        "apiserver-certs-expired",
+        """
+        $ kubectl -n kube-system logs kube-apiserver-kestrel --tail 1
+        E0311 14:02:11.118234       1 authentication.go:63] "Unable to authenticate the request" err="[x509: \
+        certificate has expired or is not yet valid: current time 2024-03-11T14:02:11Z is after 2024-03-10T09:00:00Z]"
+        """,
+    )
+    assert answer.state != "found"

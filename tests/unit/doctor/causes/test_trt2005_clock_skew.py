@@ -116,3 +116,26 @@ def test_the_fix_is_for_what_keeps_time_there() -> None:
     told = [text.en for text in cause.prevent_for(shown, answer)]
     assert any("battery" in text for text in told)
     assert not any("UTC" in text for text in told)
+
+
+def test_dates_asked_at_the_beginning_and_at_the_end() -> None:
+    first = "[root@kite-1 ~]# date -u\nMon Dec 20 09:00:03 UTC 2021\n"
+    work = (
+        "[root@kite-2 ~]# crictl logs 88a\n"
+        + "error getting ClusterInformation: connection is unauthorized: Unauthorized\n" * 5
+    )
+    last = "[root@kite-2 ~]# date -u\nMon Dec 20 09:21:40 UTC 2021\n"
+    assert finding("clock-skew", first + work + last).strength < 0.8
+    assert finding("clock-skew", work + first + last).strength >= 0.8  # in one go
+    assert finding("clock-skew", last + work + first).strength >= 0.8  # later, and yet earlier
+
+
+def test_a_clock_that_nobody_keeps_may_be_right() -> None:
+    loose = """
+        [root@kite-2 ~]# timedatectl | grep sync
+        System clock synchronized: no
+        kube-apiserver: Unable to authenticate the request err="[invalid bearer token, Token has expired.]"
+        """
+    same = "".join(f"[root@kite-{n} ~]# date -u\nTue Aug  1 02:10:0{n} UTC 2023\n" for n in (1, 2))
+    assert finding("clock-skew", loose).strength >= 0.8
+    assert finding("clock-skew", loose + same).strength < 0.8

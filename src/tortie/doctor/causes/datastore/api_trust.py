@@ -45,11 +45,19 @@ UNSYNCHRONISED: Final = Sign("clock-unsynchronised", "(System clock|NTP) synchro
 CLOCK_SIGNS: Final = (STEPPED, CLOCK_STEP, STEP_TIME_SERVER, NOT_YET, TOKEN_EXPIRED, OFF_BY, UNSYNCHRONISED)
 
 DAY: Final = 86400.0
+APART_S: Final = 120.0  # clocks that differ by less may have been asked one after the other
+SITTING_S: Final = 3600.0
+_BESIDE: Final = 4  # lines between two questions that were asked in one go
 _SOCKET = lazily(
     r"(?<![\d.])((?:\d{1,3}\.){3}\d{1,3}|(?<![a-z0-9_.-])[a-z][a-z0-9_.-]{0,252}[a-z0-9])"
     r"\]?:(\d{2,5})(?=[/\"' ,;)]|$|: )",
     re.IGNORECASE,
 )
+_URL = lazily(r"https://\[?([\w.-]+?)\]?(?::(\d{2,5}))?(/[^\s\"'\\]*)?(?=[\s\"'\\:,;)]|$)")
+_API_PATH = lazily(r"/(?:apis?|version|healthz|readyz|livez|openapi)(?:[/?]|$)")
+_CALICOS_PATH: Final = "/apis/projectcalico.org/v3"  # served by Calico's own API server, with its own certificate
+_COMMON_PORTS: Final = (443, 8443, 9443, 5443)  # where other servers listen, too
+_OF_CLIENT: Final = "unable to authenticate the request"  # the API server about the certificate of who asks it
 _LOOP = lazily(r"for \w+ in ([^;]{1,400}); ?do")
 _LEADING = lazily(r"\s*((?:\d{1,3}\.){3}\d{1,3}|[a-z][\w.-]*)[\s:]+notAfter", re.IGNORECASE)
 _ELSEWHERE = ("image", "pull", "registry", "/v2/", "webhook", "metrics-server", "helm", "prometheus")
@@ -59,7 +67,7 @@ class Refusal(NamedTuple):
     """A certificate that somebody did not accept."""
 
     hit: Hit
-    server: str  # api, etcd, typha; empty when nothing says whose certificate it is
+    server: str  # api, etcd, typha; client: who asks them; other: anybody else; empty: nothing says whose it is
     address: str = ""
     port: int | None = None
 
@@ -91,6 +99,10 @@ def _beginning(picture: Picture, hit: Hit) -> str:
 
 
 def _refusal(hit: Hit, said: str) -> Refusal:
+    if _OF_CLIENT in said.lower():
+        return Refusal(hit, "client")
+    if other := _other_server(said):
+        return Refusal(hit, "other", other)
     for text in (said, hit.command):
         if ("typha" in text.lower() and "calico-typha" not in _path(text)) or f":{TYPHA_PORT}" in text:
             return Refusal(hit, "typha", _address(text, (TYPHA_PORT,)), TYPHA_PORT)
@@ -104,6 +116,23 @@ def _refusal(hit: Hit, said: str) -> Refusal:
     if "unable to connect to the server" in low or "https://" in low or "kube-apiserver" in low:
         return Refusal(hit, "api", hit.value("ip"))
     return Refusal(hit, "", hit.value("ip"))
+
+
+def _other_server(text: str) -> str:
+    """The host of the first address in a line, where that is neither the API server nor etcd nor Typha.
+
+    Many servers listen at 443; the API server is asked for a path of its own, or at an address of services.
+    """
+    url = _URL.search(text)
+    if not url:
+        return ""
+    host, port, path = url[1], int(url[2] or 443), url[3] or ""
+    if port in (*ETCD_PORTS, TYPHA_PORT):
+        return ""
+    if port not in API_PORTS or _CALICOS_PATH in path:
+        return host
+    own = _API_PATH.match(path) or (not path.strip("/") and not host[-1].isalpha())
+    return "" if own or port not in _COMMON_PORTS else host
 
 
 def _path(text: str) -> str:
@@ -149,7 +178,7 @@ def disagreement(picture: Picture) -> Disagreement | None:
         return None
     first, final = clocks[0], clocks[-1]
     gap = (final.time or 0.0) - (first.time or 0.0)
-    if gap < 120.0:
+    if gap < APART_S or (gap < SITTING_S and _one_after_the_other(first, final)):
         return None
     middle = clocks[len(clocks) // 2].time or 0.0
     trusted = next((clock for clock in clocks if clock.synchronised), None)
@@ -157,6 +186,20 @@ def disagreement(picture: Picture) -> Disagreement | None:
     early, late = abs((first.time or 0.0) - reference), abs((final.time or 0.0) - reference)
     wrong = first if early > late else final
     return Disagreement(wrong.host, (wrong.time or 0.0) - reference, wrong.place)
+
+
+def _one_after_the_other(first: Clock, final: Clock) -> bool:
+    """Asked with other work between, in the order of the times they show: that is how long the work took."""
+    same = first.place.source == final.place.source
+    return same and final.place.first - first.place.first > _BESIDE
+
+
+def agreeing(picture: Picture) -> list[Clock]:
+    """Clocks of several machines that show the same time."""
+    clocks = [clock for clock in picture.of(Clock) if clock.time is not None]
+    times = [clock.time or 0.0 for clock in clocks]
+    several = len({clock.host for clock in clocks}) > 1
+    return clocks if several and max(times) - min(times) < APART_S else []
 
 
 def _log_time(picture: Picture, first: Clock, final: Clock) -> float | None:

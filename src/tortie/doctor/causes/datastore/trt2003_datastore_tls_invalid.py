@@ -101,7 +101,8 @@ class Seen:
         """Those of etcd, of nobody in particular, of the API server."""
         others = refusals(self.picture, *NAMED, UNKNOWN_CA)
         nobody = [refusal for refusal in others if not refusal.server and asked_by_calico(refusal)]
-        return [*self.etcd, *nobody, *(refusal for refusal in others if refusal.server == "api")]
+        api = [refusal for refusal in others if refusal.server == "api" and not _by_kubectl(refusal)]
+        return [*self.etcd, *nobody, *api]
 
     @cached_property
     def doubt(self) -> bool:
@@ -118,6 +119,11 @@ class Seen:
         told = (match for endpoint in configured(self.picture) if (match := URL.match(endpoint)))
         first = next(told, None)
         return (first[2], first[3]) if first else ("", "")
+
+
+def _by_kubectl(refusal: Refusal) -> bool:
+    """What a person's own kubeconfig does not fit is no matter of Calico's."""
+    return "unable to connect to the server" in refusal.hit.line.lower()
 
 
 def not_yet_valid(seen: Seen) -> Finding | None:

@@ -21,6 +21,7 @@ from tortie.doctor.causes.datastore.api_trust import (
     OUR_EARLY,
     OUR_EXPIRED,
     TOKEN_EXPIRED,
+    agreeing,
     disagreement,
     refusals,
     steps,
@@ -130,7 +131,10 @@ def misjudged(seen: Seen) -> Finding | None:
 
 
 def tokens_expired(seen: Seen) -> Finding | None:
-    return seen.found(LIKELY, tuple(seen.late_tokens[:2])) if seen.late_tokens and seen.loose else None
+    """Nobody keeps the clock; where machines show the same time it is right all the same."""
+    if not seen.late_tokens or not seen.loose or agreeing(seen.picture):
+        return None
+    return seen.found(LIKELY, tuple(seen.late_tokens[:2]))
 
 
 def differs(seen: Seen) -> Finding | None:
