@@ -230,3 +230,58 @@ currently holding the xtables lock. Stopped waiting after 5s.\\n)"
 I0311 07:19:02.511240       1 proxier.go:859] "Sync failed" retryingTime="30s"
 """.replace("\\\n", "")
     assert finding("kube-proxy-down", text).state != "found"
+
+
+def test_the_pod_of_another_node_is_not_to_blame() -> None:
+    def pods(node: str) -> str:
+        return f"""
+        {LOG}
+        $ kubectl -n kube-system get pod -o wide | grep -e proxy -e calico-node
+        calico-node-2lq8r   0/1   Init:Error   4 (50s ago)   9m   10.7.7.3   farm-3   <none>   <none>
+        kube-proxy-p9w2c    1/1   Running      0             9m   10.7.7.2   {node}   <none>   <none>
+        kube-proxy-x7x2q    0/1   Pending      0             9m   <none>     farm-9   <none>   <none>
+        """
+
+    assert finding("kube-proxy-down", pods("farm-3")).strength < 0.8
+    assert finding("kube-proxy-down", pods("farm-2")).strength >= 0.9
+
+
+def test_cut_off_from_the_server_itself() -> None:
+    exited = f"""
+        [root@farm-3 ~]# crictl ps -a
+        CONTAINER       IMAGE           CREATED          STATE    NAME          ATTEMPT   POD ID
+        1a2b3c4d5e6f7   0bb39497ab33b   2 minutes ago    Exited   kube-proxy    14        aa11bb22cc33d
+        [root@farm-3 ~]# crictl logs 9a8b7c
+        {TIMEOUT}
+        """
+    lists = """
+        [root@farm-3 ~]# crictl logs 1a2b3c
+        E0610 07:11:20.371120  1 reflector.go:147] failed to list *v1.Service: Get \
+        "https://10.7.7.1:6443/api/v1/services": dial tcp 10.7.7.1:6443: i/o timeout
+        """
+    assert finding("kube-proxy-down", exited).strength >= 0.9
+    assert finding("kube-proxy-down", exited + lists).strength < 0.8
+
+
+def test_an_error_that_is_over_by_now() -> None:
+    error = (
+        f'E0224 11:19:02.004119  1 proxier.go:1613] "Failed to execute iptables-restore" err="exit status 4"\n{LOG}\n'
+    )
+    rule = """
+        [root@farm-3 ~]# iptables-save -t nat | grep default/kubernetes:https
+        -A KUBE-SEP-QFPQ3W -p tcp -m comment --comment "default/kubernetes:https" -j DNAT --to-destination 10.7.7.1:6443
+        """
+    assert finding("kube-proxy-down", error).strength >= 0.9
+    assert finding("kube-proxy-down", error + rule).state == "ruled-out"
+
+
+def test_a_listing_that_was_cut_lacks_others_too() -> None:
+    def listing(*others: str) -> str:
+        rows = "\n".join(f"{name}-farm-1   1/1   Running   0   9m   10.7.7.1   farm-1" for name in others)
+        head = "NAME   READY   STATUS   RESTARTS   AGE   IP   NODE"
+        agent = "calico-node-2lq8r   0/1   Init:Error   4   9m   10.7.7.3   farm-3"
+        return f"{LOG}\n$ kubectl -n kube-system get pods -o wide\n{head}\n{agent}\n{rows}\n"
+
+    whole = listing("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler")
+    assert finding("kube-proxy-down", whole).strength >= 0.8
+    assert finding("kube-proxy-down", listing("etcd", "kube-apiserver")).strength < 0.8

@@ -46,6 +46,7 @@ _POD_PROGRAMS: Final = (
     "kube-controllers", "coredns", "metrics-server", "plugin/", "kube-dns", "provisioner",
     "failed to initialize datastore", "failed to verify datastore", "failed to reach apiserver",
 )  # fmt: skip
+_CONTROL_PLANE: Final = ("kube-apiserver", "kube-controller-manager", "kube-scheduler")
 _RULE_WORDS: Final = ("KUBE-S", "KUBE-NODE", "default/kubernetes")
 _LINES_READ = 400  # of one exhibit that answers a question; such answers are short
 
@@ -312,7 +313,8 @@ def proxy_containers_down(picture: Picture) -> list[Setting]:
 def nodes_without_proxy(picture: Picture) -> list[Pod]:
     """Agents on nodes without kube-proxy, where a listing shows kube-proxy on other nodes, or a control plane."""
     proxies = {pod.node for pod in proxy_pods(picture) if pod.node}
-    static = any(pod.name.startswith("kube-apiserver") for pod in picture.of(Pod))
+    # Of a listing that somebody cut only some of the control plane is left.
+    static = all(any(pod.name.startswith(part) for pod in picture.of(Pod)) for part in _CONTROL_PLANE)
     filtered = not any(
         "grep" not in e.command and "-l " not in e.command for e in picture.commands("kubectl", "get", "po")
     )

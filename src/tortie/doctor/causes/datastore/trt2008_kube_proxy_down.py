@@ -27,6 +27,7 @@ from tortie.doctor.causes.datastore.api_evidence import (
     proxy_containers_down,
     proxy_pods,
     proxy_without_api,
+    troubles,
     vip_rules,
     vip_troubles,
 )
@@ -53,12 +54,26 @@ class Seen:
         self.rules = vip_rules(picture)
         self.absent = self.rules is not None and not self.rules.present
         down = proxies_down(picture)
-        self.pods = [one for one in down if isinstance(one, Pod)]
+        self.pods = [one for one in down if isinstance(one, Pod)] if self.concerned else []
         self.units = [one for one in down if isinstance(one, Unit)]
         self.containers = proxy_containers_down(picture)
         self.none = [load for load in picture.of(Workload) if load.name == "kube-proxy" and load.ready == 0]
         self.said = picture.said("kube-proxy-missing")
         self.vip = self.failing[0].address if self.failing else ""
+
+    @property
+    def concerned(self) -> bool:
+        """A pod that is down on one node says nothing about another, where kube-proxy is ready."""
+        hosts = {trouble.host for trouble in self.failing if trouble.host}
+        served = {pod.node for pod in proxy_pods(self.picture) if pod.all_ready and pod.node}
+        return not hosts or not hosts <= served
+
+    @cached_property
+    def cut_off(self) -> bool:
+        """kube-proxy itself misses the API server at its real address: whoever cuts the two off is at fault."""
+        lists = {hit.place for hit in self.picture.hits(PROXY_LIST)}
+        real = [one for one in troubles(self.picture) if one.place in lists and one.address != self.vip]
+        return bool(real) and not self.direct and not self.absent
 
     @cached_property
     def own(self) -> list[Hit]:
@@ -106,6 +121,8 @@ class Seen:
 
     @property
     def strength(self) -> float:
+        if self.cut_off:
+            return POSSIBLE
         if self.guilty and self.absent and (self.direct or self.own):
             return PROVEN
         lacking = self.only_missing and proxy_pods(self.picture)
@@ -151,8 +168,10 @@ def ebpf(seen: Seen) -> Finding | None:
 
 
 def rules_present(seen: Seen) -> Finding | None:
+    """Where the address is seen to lead on to a server, an error of kube-proxy's is over."""
     rules = seen.rules
-    quiet = not (seen.own or seen.pods or seen.units or seen.containers)
+    told = seen.own and not (rules and rules.targets)
+    quiet = not (told or seen.pods or seen.units or seen.containers)
     return ruled_out((rules.place,)) if rules and rules.present and quiet else None
 
 
