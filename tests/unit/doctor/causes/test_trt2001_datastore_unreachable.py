@@ -95,3 +95,19 @@ def test_etcdctl_is_never_pointed_at_the_api_server() -> None:
         commands = [step.command for step in cause.fix(shown, cause.judge(shown))]
         assert any("etcdctl" in command for command in commands) == asks_etcd
         assert any("ssh 10.71.2.4 " in command for command in commands)
+
+
+def test_a_server_that_answers_again_was_only_restarted() -> None:
+    refused = """
+        $ kubectl get nodes
+        The connection to the server 10.71.2.4:6443 was refused - did you specify the right host or port?
+        """
+    later = """
+        $ kubectl -n kube-system get pods -o wide
+        NAME                READY   STATUS    RESTARTS   AGE   IP          NODE
+        calico-node-7k2wq   1/1     Running   2          9d    10.71.2.4   gx-1
+        calico-node-m4d8s   1/1     Running   1          9d    10.71.2.5   gx-2
+        """
+    assert finding("datastore-unreachable", refused).strength >= 0.8
+    assert finding("datastore-unreachable", refused + later).state != "found"
+    assert finding("datastore-unreachable", later + refused).strength >= 0.8

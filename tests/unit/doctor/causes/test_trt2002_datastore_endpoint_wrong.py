@@ -153,3 +153,18 @@ def test_the_fix_names_the_members_with_their_own_scheme() -> None:
     assert cause is not None
     commands = [step.command for step in cause.fix(shown, cause.judge(shown))]
     assert any("http://10.50.1.17:2379,http://10.50.1.18:2379" in command for command in commands)
+
+
+def test_one_of_several_members_is_down() -> None:
+    def asked(endpoints: str) -> str:
+        return f"""
+        etcd_endpoints: "{endpoints}"
+        {DIALS}
+        # curl -sk https://10.50.1.14:2379/health
+        {{"health":"true"}}
+        """
+
+    moved = finding("datastore-endpoint-wrong", asked("https://10.50.1.13:2379"))
+    assert (moved.state, moved.strength >= 0.8) == ("found", True)
+    member = finding("datastore-endpoint-wrong", asked("https://10.50.1.13:2379,https://10.50.1.14:2379"))
+    assert member.strength < 0.8

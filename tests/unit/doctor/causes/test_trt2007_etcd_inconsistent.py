@@ -122,3 +122,10 @@ https://172.30.9.6:2379, 3300114477
 """
     answer = finding("etcd-inconsistent", text)
     assert (answer.state, answer.rule, answer.objects[0]) == ("found", "hashes-differ", "https://172.30.9.6:2379")
+
+
+def test_a_conflict_on_every_node_is_a_roll_out() -> None:
+    lines = [conflict(f"08:0{minute}:01.001") for minute in range(3)]
+    assert finding("etcd-inconsistent", "\n".join(lines)).strength >= 0.8
+    spread = [line.replace("rack4-n2", f"rack4-n{number}") for number, line in enumerate(lines)]
+    assert finding("etcd-inconsistent", "\n".join(spread)).strength < 0.8

@@ -129,3 +129,17 @@ def test_the_fix_names_the_masters_address() -> None:
     assert not any(
         "manifests" in each for each in fixes("apiserver-advertise-wrong", LOG + k3s + endpoint("10.0.2.15"))
     )
+
+
+def test_an_endpoint_that_answers_is_not_wrong() -> None:
+    other = "[root@box2 ~]# curl -k https://192.168.61.100:6443/healthz\nok\n"
+    itself = "[root@box2 ~]# curl -k https://172.29.0.10:6443/healthz\nok\n"
+    text = LOG + NODES + endpoint("172.29.0.10") + other
+    assert finding("apiserver-advertise-wrong", text).strength >= 0.9
+    assert finding("apiserver-advertise-wrong", text + itself).state == "ruled-out"
+
+
+def test_a_control_plane_that_is_no_node() -> None:
+    answer = finding("apiserver-advertise-wrong", NODES.replace("control-plane", "<none>") + endpoint("34.118.230.17"))
+    assert answer.strength < 0.8
+    assert finding("apiserver-advertise-wrong", NODES + endpoint("34.118.230.17")).strength >= 0.8

@@ -92,3 +92,17 @@ def test_etcd_gets_the_address_that_the_hosts_file_knows() -> None:
         """,
     )
     assert any('"etcd_endpoints":"https://10.9.0.5:2379"' in command for command in commands)
+
+
+def test_who_is_ready_could_resolve_it() -> None:
+    def pods(ready: str) -> str:
+        return f"""
+        {LOOKUP}
+        $ kubectl get pods -A
+        NAMESPACE         NAME                        READY   STATUS    RESTARTS   AGE
+        calico-system     calico-node-7k2wq           1/1     Running   0          9d
+        tigera-operator   tigera-operator-6f9-abcde   {ready}     Running   3          9d
+        """
+
+    assert finding("api-host-unresolvable", pods("1/1")).state == "ruled-out"
+    assert finding("api-host-unresolvable", pods("0/1")).strength >= 0.9

@@ -112,3 +112,11 @@ def test_the_plugin_puts_the_address_into_brackets() -> None:
     answer = finding("http-proxy-intercepts", text)
     assert answer.strength >= 0.95
     assert "10.1.4.80:3128" in answer.objects
+
+
+def test_somebody_elses_way_through_the_proxy() -> None:
+    fails = "proxyconnect tcp: dial tcp 172.31.255.8:3128: connect: connection refused"
+    assert (
+        finding("http-proxy-intercepts", f'Get "https://github.com/acme/app.git/info/refs": {fails}').state != "found"
+    )
+    assert finding("http-proxy-intercepts", f'Get "https://k8s.acme.net:6443/api/v1/nodes": {fails}').strength >= 0.9

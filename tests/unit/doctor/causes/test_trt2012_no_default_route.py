@@ -87,3 +87,11 @@ def test_another_error_is_told_in_the_readers_language() -> None:
     answer = finding("no-default-route", "$ kubectl logs calico-node-x\ndial tcp 10.96.0.1:443: i/o timeout")
     assert "a time-out" in answer.why.en
     assert "超时" in answer.why.zh
+
+
+def test_the_route_is_there_by_now() -> None:
+    pods = "calico-node-4kq2z   0/1   CrashLoopBackOff   9   34m   192.168.56.14   iso-4   <none>   <none>\n"
+    table = "# ip route\n{}192.168.56.0/24 dev enp0s8 proto kernel scope link src 192.168.56.14\n"
+    full = table.format("default via 192.168.56.1 dev enp0s8\n")
+    assert finding("no-default-route", f"{pods}{UNREACHABLE}\n{full}").strength < 0.8
+    assert finding("no-default-route", f"{pods}{UNREACHABLE}\n{table.format('')}").strength >= 0.9

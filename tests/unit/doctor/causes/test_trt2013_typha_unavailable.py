@@ -101,3 +101,21 @@ def test_a_typha_is_removed_by_force_only_from_a_dead_node() -> None:
     assert forced in fixes("typha-unavailable", DEAD_NODE)
     alive = DEAD_NODE.replace("NotReady", "Ready   ").replace("1/1     Running", "0/1     Running")
     assert not any("--force" in command for command in fixes("typha-unavailable", alive))
+
+
+def test_the_api_refuses_to_tell_where_typha_is() -> None:
+    said = "[FATAL][58] confd/startsyncerclient.go 49: Typha discovery enabled but discovery failed."
+    assert finding("typha-unavailable", f"{said} error=Kubernetes service missing IP or port").strength >= 0.8
+    for error in (
+        "Unauthorized",
+        'Get "https://10.43.0.1:443/api/v1/x": x509: certificate signed by unknown authority',
+    ):
+        assert finding("typha-unavailable", f"{said} error={error}").state == "ruled-out", error
+
+
+def test_the_next_of_several_answers() -> None:
+    connected = (
+        '2021-02-02 02:02:03.222 [INFO][77] felix/sync_client.go 266: Connected to Typha. address="10.8.1.4:5473"'
+    )
+    assert finding("typha-unavailable", f"{REFUSED}\n{connected}").strength < 0.8
+    assert finding("typha-unavailable", f"{connected}\n{REFUSED}").strength >= 0.8

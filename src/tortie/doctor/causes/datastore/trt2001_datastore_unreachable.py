@@ -40,7 +40,7 @@ from tortie.doctor.causes.datastore.endpoint_evidence import configured, healthy
 from tortie.doctor.causes.datastore.etcd_evidence import Server, leaders_in_turn, servers_down
 from tortie.doctor.picture.facts import Ping, Pod, PortTest, Unit
 from tortie.doctor.picture.picture import Picture
-from tortie.doctor.signs import Sign
+from tortie.doctor.signs import Hit, Sign
 from tortie.doctor.words import Words
 
 UNAVAILABLE: Final = Sign("trt2001-unavailable", "etcd cluster is unavailable or misconfigured")
@@ -68,6 +68,7 @@ class Seen:
         self.own = [hit for hit in hits if not any(word in hit.line for word in ANSWERED)]
         members = picture.hits(UNHEALTHY, UNREACHABLE_MEMBER, NO_LEADER, MAY_BE_UNHEALTHY)
         refused = [hit for hit in picture.hits(KUBECTL_REFUSED) if hit.value("server") != NO_KUBECONFIG]
+        refused = [hit for hit in refused if not _answered_since(picture, hit)]
         self.health = [*members, *refused]
         self.down = servers_down(picture)
         self.tested = [trouble for trouble in self.real if trouble.tried]
@@ -129,6 +130,12 @@ def _real(picture: Picture) -> list[Trouble]:
     known = vips(picture)
     asked = [t for t in troubles(picture) if t.port in (*ETCD_PORTS, *API_PORTS) and t.address not in known]
     return [trouble for trouble in asked if not _of_others(trouble)]
+
+
+def _answered_since(picture: Picture, hit: Hit) -> bool:
+    """kubectl was refused and served later on, with every agent ready: the server had only been restarted."""
+    agents = [pod for pod in picture.agents_now() if pod.place.source == hit.place.source]
+    return bool(agents) and all(pod.all_ready and pod.place.first > hit.place.first for pod in agents)
 
 
 def _of_others(trouble: Trouble) -> bool:

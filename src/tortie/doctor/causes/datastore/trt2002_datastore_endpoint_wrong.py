@@ -162,7 +162,9 @@ def healthy_elsewhere(seen: Seen) -> Finding | None:
     if not seen.failing:
         return None
     first = seen.failing[0]
-    others = any(answer.host != first.address for answer in seen.health)
+    told = {match[2] for endpoint in seen.asked if (match := URL.match(endpoint))}
+    # Where Calico is told of those that answer, too, one of several members is down.
+    others = any(answer.host != first.address and answer.host not in told for answer in seen.health)
     if not (seen.moved or seen.picture.said("etcd-health-ok") or others):
         return None
     blamed = culprits(named("address", first.address), SETTING, seen.told)

@@ -86,10 +86,15 @@ class Seen:
 
     @property
     def persistent(self) -> bool:
+        """One node's conflict comes back; several nodes with one each are a roll-out."""
+        return any(self._comes_back(node) for node in self.nodes)
+
+    def _comes_back(self, node: str) -> bool:
         lines = {line.place: line.time for line in self.picture.of(LogLine) if line.time is not None}
-        times = sorted(time for hit in self.conflicts if (time := lines.get(hit.place)) is not None)
+        places = {hit.place for hit in self.conflicts if hit.value("node") == node}
+        times = sorted(time for place in places if (time := lines.get(place)) is not None)
         lasting = len(times) > 1 and times[-1] - times[0] > PERSISTS_S
-        return lasting or len({hit.place for hit in self.conflicts}) >= OFTEN
+        return lasting or len(places) >= OFTEN
 
     @property
     def blamed(self) -> tuple[Culprit, ...]:

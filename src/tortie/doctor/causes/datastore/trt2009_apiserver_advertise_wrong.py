@@ -64,6 +64,9 @@ class Target:
         self.hosts = {link.host for link in self.holders if link.host}
         self.refused = [test for test in seen.untold if test.address == self.address]
         self.others = [test for test in seen.tested if test.address != self.address]
+        masters = set(seen.master_names)
+        tried = [test for test in seen.tested if test.address == self.address]
+        self.answers = [test for test in tried if test.host not in masters | self.hosts]
         self.foreign = bool(seen.own) and self.address not in seen.own.values()
 
     @cached_property
@@ -89,6 +92,11 @@ class Target:
         beside = bool(self.others) and all(_beside(test.address, self.address) for test in self.others)
         known = self.address in self.seen.own.values()
         return beside and (known or (not self.seen.own and not self.holders))
+
+    @property
+    def fine(self) -> bool:
+        """Seen to answer from another machine, or silent for a reason of its own."""
+        return bool(self.answers) or self.unclear
 
     @property
     def nat(self) -> bool:
@@ -162,7 +170,7 @@ def another_answers(seen: Seen) -> Finding | None:
 
 
 def nobodys_and_another_answers(seen: Seen) -> Finding | None:
-    target = _first(seen, lambda one: one.foreign and bool(one.others) and not one.unclear)
+    target = _first(seen, lambda one: one.foreign and bool(one.others) and not one.fine)
     return _wrong(target, STRONG, target.others[0], other=target.others[0].address) if target else None
 
 
@@ -172,16 +180,17 @@ def nobodys_and_silent(seen: Seen) -> Finding | None:
 
 
 def nat_address(seen: Seen) -> Finding | None:
-    target = _first(seen, lambda one: one.nat and not one.unclear)
+    target = _first(seen, lambda one: one.nat and not one.fine)
     return _wrong(target, STRONG) if target else None
 
 
 def nobodys(seen: Seen) -> Finding | None:
     def fits(one: Target) -> bool:
-        return one.foreign and not one.unclear and (ip_address(one.address).is_global or bool(seen.master_names))
+        return one.foreign and not one.fine and (ip_address(one.address).is_global or bool(seen.master_names))
 
     target = _first(seen, fits)
-    return _wrong(target, LIKELY) if target else None
+    # Where no node is a master the control plane is somebody else's, and its address never one of the nodes'.
+    return _wrong(target, LIKELY if seen.master_names else POSSIBLE) if target else None
 
 
 def a_masters(seen: Seen) -> Finding | None:

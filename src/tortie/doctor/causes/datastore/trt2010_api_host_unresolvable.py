@@ -32,6 +32,8 @@ ELSEWHERE: Final = ("pull", "image", "/v2/", "registry", "helm", "webhook")
 CALICO: Final = (
     "calico", "felix", "startup", "typha", "tigera", "operator", "install", "datastore", "etcd", "kubelet", "cni",
 )  # fmt: skip
+_OF_PLUGIN: Final = ("plugin", "sandbox", "kubelet", "networkplugin")
+_OF_CALICO: Final = ("calico-", "tigera-operator")
 _OF_SERVERS: Final = ("api", "etcd", "master", "k8s", "kube")
 
 
@@ -84,6 +86,14 @@ def _of_api(hit: Hit, settings: list[Setting]) -> bool:
 def _no_answer(lines: tuple[str, ...]) -> bool:
     text = "\n".join(lines)
     return not text.strip() or "NXDOMAIN" in text or "can't find" in text or "ANSWER: 0" in text
+
+
+def started_since(seen: Seen) -> Finding | None:
+    """Who cannot resolve it does not start; agents, controllers and the operator that are ready could."""
+    pods = [*seen.picture.agents_now(), *seen.picture.pods_now(*_OF_CALICO)]
+    by_plugin = any(word in hit.line.lower() for hit in seen.hits for word in _OF_PLUGIN)
+    well = bool(seen.picture.agents_now()) and all(pod.all_ready for pod in pods)
+    return ruled_out(pods[:1]) if seen.hits and well and not by_plugin else None
 
 
 def unresolved(seen: Seen) -> Finding | None:
@@ -142,6 +152,6 @@ CAUSE = Cause(
     ),
     signs=(LOOKUP_ON, LOOKUP),
     look=Seen,
-    rules=(unresolved, only_addresses),
+    rules=(started_since, unresolved, only_addresses),
     fix=fix,
 )  # fmt: skip

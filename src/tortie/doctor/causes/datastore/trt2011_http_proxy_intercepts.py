@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import cached_property
 from ipaddress import ip_address, ip_interface, ip_network
@@ -41,6 +42,7 @@ ELSEWHERE: Final = ("pull", "image", "/v2/", "registry", "helm", "metrics.k8s.io
 VARIABLES: Final = ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy")
 UNITS: Final = ("containerd", "docker", "kubelet", "crio")
 _ASKED: Final = lazily(r"https://\[?((?:\d{1,3}\.){3}\d{1,3})[]:/]")
+_BY_NAME: Final = lazily(r"https?://(?!\d)[\w.-]+\.[a-z]{2,}(?::\d+)?(/[\w./-]*|)", re.IGNORECASE)
 _SHOWN_FILE: Final = lazily(r"(?:sudo )?(?:cat|grep|tail|head|less|more|egrep)\b.{0,200}? (/[\w./@+-]+)\s*(?:[(#].*)?$")
 _OF_UNIT: Final = lazily(r"/etc/(?:default|sysconfig)/([\w@.-]+)$|/etc/systemd/system/([\w@-]+)\.service(?:\.d/|$)")
 _ENVIRONMENT: Final = lazily(r"/etc/(?:default|sysconfig)/[\w@.-]+$|/etc/environment$")
@@ -54,7 +56,8 @@ class Seen:
     def __init__(self, picture: Picture) -> None:
         self.picture = picture
         hits = picture.hits(*INTERCEPTED)
-        self.connects = [hit for hit in hits if not any(word in hit.line.lower() for word in ELSEWHERE)]
+        hits = [hit for hit in hits if not any(word in hit.line.lower() for word in ELSEWHERE)]
+        self.connects = [hit for hit in hits if not _of_another(hit.line)]
         settings = [setting for name in VARIABLES for setting in picture.settings(name) if setting.value]
         self.variables: list[Setting | Hit] = [*settings] or [*picture.hits(PROXY_VARIABLE, PROXY_VARIABLE_PLAIN)]
         self.failing = vip_troubles(picture)
@@ -127,6 +130,12 @@ class Seen:
     @property
     def node(self) -> str:
         return next((item.host for item in self.variables if item.host), "")
+
+
+def _of_another(line: str) -> bool:
+    """Somebody asked a server by its name, for nothing that the API serves."""
+    urls = list(_BY_NAME.finditer(line))
+    return bool(urls) and not any(url[1].startswith("/api") for url in urls) and not _ASKED.search(line)
 
 
 def _value(item: Setting | Hit) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Final
 
-from tortie.doctor.causes.cause import LIKELY, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
+from tortie.doctor.causes.cause import POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.datastore.api_evidence import (
     RULE_SIGNS,
@@ -89,9 +89,9 @@ def unreachable(seen: Seen) -> Finding | None:
         return None
     rules = vip_rules(seen.picture)
     strength = PROVEN if seen.refused and (seen.bare or seen.asked) else STRONG
-    has_route = seen.full and all(exhibit.host == seen.node for exhibit in seen.full)
+    has_route = seen.full and all(exhibit.host in (seen.node, "") for exhibit in seen.full)
     if has_route and not seen.bare and not seen.asked:
-        strength = LIKELY
+        strength = POSSIBLE  # the card was not up yet when that was said
     blamed = culprits(named("address", seen.vip), Culprit("rule", "default route"), named("node", seen.node))
     shown = [exhibit.place(0, len(exhibit.lines)) for exhibit in seen.bare[:1]]
     return found(

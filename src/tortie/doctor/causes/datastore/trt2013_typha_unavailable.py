@@ -24,7 +24,9 @@ DISCOVERY: Final = Sign("trt2013-discovery", "Typha discovery enabled but discov
 NOT_FOUND: Final = Sign("trt2013-not-found", '(services|endpoints|endpointslices) "<service>" not found')
 NO_READY: Final = Sign("trt2013-no-ready", "(Didn't|did not|couldn't) find any ready Typha instances")
 CONNECT: Final = Sign("trt2013-connect", "Failed to connect to Typha")
+CONNECTED: Final = Sign("trt2013-connected", "Connected to Typha.")
 NAMES: Final = ("FELIX_TYPHAK8SNAMESPACE", "FELIX_TYPHAK8SSERVICENAME")
+_REFUSED: Final = ("Unauthorized", "is forbidden", "https://", "x509", "dial tcp: lookup")
 _LINES: Final = 60  # of one listing
 _TOLD: Final = 120  # letters of the scheduler's reason
 _SHOWN: Final = 3
@@ -59,13 +61,18 @@ def no_endpoints_of(picture: Picture) -> Place | None:
     return None
 
 
+def _api_says_no(hit: Hit) -> bool:
+    """Discovery asks the API server; what that one refuses says nothing about Typha."""
+    return any(word in hit.line for word in _REFUSED)
+
+
 class Seen:
     """Typha's pods, its service and its Deployment; and how Felix fails to find or to reach it."""
 
     def __init__(self, picture: Picture) -> None:
         self.picture = picture
         self.failing = typha_troubles(picture)
-        searches = [(hit, asks_vip(picture, hit)) for hit in picture.hits(DISCOVERY)]
+        searches = [(hit, asks_vip(picture, hit) or _api_says_no(hit)) for hit in picture.hits(DISCOVERY)]
         self.discovery = [hit for hit, through_vip in searches if not through_vip]
         self.through_vip = [hit for hit, through_vip in searches if through_vip]
         missing = picture.hits(NOT_FOUND)
@@ -172,8 +179,12 @@ def nobody_listens(seen: Seen) -> Finding | None:
     refused = [trouble for trouble in seen.failing if trouble.how == "refused"]
     if not refused:
         return None
+    last = refused[-1].place
+    since = [hit for hit in seen.picture.hits(CONNECTED) if hit.place.source == last.source]
+    over = any(hit.place.first > last.first for hit in since)  # the next one in the list answered
     blamed = culprits(seen.culprits, named("address", refused[0].address))
-    return found(LIKELY, blamed, seen.evidence, address=refused[0].address, port=refused[0].port)
+    strength = POSSIBLE if over else LIKELY
+    return found(strength, blamed, seen.evidence, address=refused[0].address, port=refused[0].port)
 
 
 def silent(seen: Seen) -> Finding | None:
@@ -212,7 +223,7 @@ CAUSE = Cause(
     code="TRT2013",
     severity="high",
     explains=("felix-not-ready", "typha-down", "not-ready", "crash-loop", "restarts"),
-    signs=(*VIP_SIGNS, DISCOVERY, NOT_FOUND, NO_READY, CONNECT, AFTER, EXPIRED),
+    signs=(*VIP_SIGNS, DISCOVERY, NOT_FOUND, NO_READY, CONNECT, CONNECTED, AFTER, EXPIRED),
     look=Seen,
     rules=(
         certificate_expired, is_ready, agents_well, service_missing, unschedulable, no_replicas, none_ready,
