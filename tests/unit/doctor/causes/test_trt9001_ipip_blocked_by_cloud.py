@@ -62,3 +62,33 @@ def test_a_person_tells_what_the_group_allows() -> None:
     assert finding("ipip-blocked-by-cloud", text).strength >= 0.8
     opened = text.replace("tcp, udp and icmp", "all protocols")
     assert finding("ipip-blocked-by-cloud", opened).strength < 0.8
+
+
+def test_a_silent_tunnel_may_be_where_they_arrive() -> None:
+    text = """
+tcpdump -ni ens3 ip proto 4
+11:00:00.1 IP 10.6.0.11 > 10.6.0.12: IP 10.120.1.0 > 10.120.4.70: ICMP echo request, id 1, seq 1, length 64 (ipip-proto-4)
+tcpdump -ni {}
+listening on {}, link-type EN10MB (Ethernet), capture size 262144 bytes
+0 packets captured
+"""  # noqa: E501
+    prompted = text.replace("tcpdump -ni", "$ tcpdump -ni")
+    assert finding("ipip-blocked-by-cloud", prompted.format("tunl0", "tunl0")).state != "found"
+    assert finding("ipip-blocked-by-cloud", prompted.format("ens3 ip proto 4", "ens3")).strength >= 0.9
+
+
+def test_a_group_without_it_where_nothing_is_missed() -> None:
+    pool = """
+$ calicoctl get ippool -o wide
+NAME      CIDR            NAT    IPIPMODE      VXLANMODE   DISABLED   DISABLEBGPEXPORT   SELECTOR
+default   10.120.0.0/16   true   CrossSubnet   Never       false      false              all()
+$ openstack security group rule list k8s
++------+-------------+-----------+-----------+------------+
+| ID   | IP Protocol | Ethertype | IP Range  | Port Range |
++------+-------------+-----------+-----------+------------+
+| 0b0a | tcp         | IPv4      | 0.0.0.0/0 | 1:65535    |
+| 0b0b | icmp        | IPv4      | 0.0.0.0/0 |            |
++------+-------------+-----------+-----------+------------+
+"""
+    assert finding("ipip-blocked-by-cloud", pool).strength < 0.8
+    assert finding("ipip-blocked-by-cloud", pool + ROUTES).strength >= 0.9

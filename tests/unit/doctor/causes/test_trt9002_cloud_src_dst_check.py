@@ -79,3 +79,23 @@ def test_the_answer_of_the_cloud_over_several_lines() -> None:
     }
     """
     assert finding("cloud-src-dst-check", text).strength >= 0.9
+
+
+PORT = """
+$ openstack port show k8s-w1 -f yaml -c port_security_enabled -c allowed_address_pairs
+allowed_address_pairs:
+- ip_address: {}
+port_security_enabled: true
+$ calicoctl get ippool -o wide
+NAME      CIDR            NAT    IPIPMODE   VXLANMODE   DISABLED   DISABLEBGPEXPORT   SELECTOR
+default   10.130.0.0/16   true   Never      Never       false      false              all()
+"""
+
+
+def test_pairs_that_let_the_pods_pass() -> None:
+    assert finding("cloud-src-dst-check", PORT.format("10.130.0.0/16") + ROUTES).state == "ruled-out"
+    assert finding("cloud-src-dst-check", PORT.format("10.77.0.0/16") + ROUTES).strength >= 0.95
+
+
+def test_a_check_that_nobody_feels() -> None:
+    assert finding("cloud-src-dst-check", PORT.format("10.77.0.0/16")).strength < 0.8

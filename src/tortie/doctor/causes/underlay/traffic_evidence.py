@@ -144,7 +144,8 @@ def lost_on_the_way(picture: Picture, kind: str) -> tuple[Capture, Capture] | No
     silent = [capture for capture in taken if not capture.kinds and _asks_for(capture, kind)]
     for sent in shown:
         for missed in silent:
-            if not (sent.host and sent.host == missed.host):
+            elsewhere = sent.host != missed.host if sent.host and missed.host else uplink(missed.device)
+            if elsewhere:  # without hosts, a silent tunnel may be on the machine where the packets arrive
                 return sent, missed
     return None
 

@@ -14,6 +14,7 @@ from tortie.doctor.causes.underlay.traffic_evidence import (
     encapsulation,
     lost_on_the_way,
     remote_routes,
+    trouble,
 )
 from tortie.doctor.picture.facts import Pool
 from tortie.doctor.picture.picture import Picture
@@ -114,7 +115,10 @@ def azure(seen: Seen) -> Finding | None:
 
 
 def group_and_tunnel(seen: Seen) -> Finding | None:
-    return seen.found(LIKELY, "group-and-tunnel") if seen.closed and seen.tunnelled else None
+    """A filter that would drop them; nodes of one subnet may never send any."""
+    if not (seen.closed and seen.tunnelled):
+        return None
+    return seen.found(LIKELY if trouble(seen.picture) else POSSIBLE, "group-and-tunnel")
 
 
 def dead_through_tunnel(seen: Seen) -> Finding | None:

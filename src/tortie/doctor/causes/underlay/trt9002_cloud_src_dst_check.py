@@ -16,6 +16,7 @@ from tortie.doctor.causes.underlay.traffic_evidence import (
     pod_pings,
     remote_routes,
     rows,
+    trouble,
     unencapsulated,
 )
 from tortie.doctor.picture.facts import Ping, Pool, Route
@@ -27,6 +28,7 @@ _CHECK = (
     r"\W{1,8}(?:Value\W{1,6})?(?P<value>true|false|enabled|disabled)"
 )
 NEEDLES = ("estCheck", "est_check", "est. check", "estination check", "port_security", "nableIpForwarding")
+_PAIR = r"ip_address\W{1,6}(?P<cidr>(?:\d{1,3}\.){3}\d{1,3}/\d{1,2})\b"
 ID = r"\b(?P<id>i-[0-9a-f]{8,}|eni-[0-9a-f]{8,})\b"
 
 
@@ -95,7 +97,11 @@ def lost(seen: Seen) -> Finding | None:
 
 
 def check_on(seen: Seen) -> Finding | None:
-    return seen.found(PROVEN if seen.dead else STRONG) if seen.on and seen.plain else None
+    """Without a route, and anybody who misses packets, it may be the check of a machine that is no node."""
+    if not (seen.on and seen.plain):
+        return None
+    harms = seen.bare or trouble(seen.picture)
+    return seen.found(PROVEN if seen.dead else STRONG if harms else POSSIBLE)
 
 
 def check_on_and_dead(seen: Seen) -> Finding | None:
@@ -137,8 +143,25 @@ def _checks(picture: Picture) -> tuple[list[Row], list[Row]]:
             continue
         value = row["value"].lower() in ("true", "enabled")
         dropping = not value if row["name"].lower() == "enableipforwarding" else value
+        if row["name"].lower() == "port_security_enabled" and _let_pass(picture):
+            dropping = False
         (on if dropping else off).append(row)
     return on, off
+
+
+def _let_pass(picture: Picture) -> bool:
+    """Pairs of the port let the pods' network pass."""
+    pools = [pool.cidr for pool in picture.of(Pool) if pool.cidr and ":" not in pool.cidr]
+    pairs = [row["cidr"] for row in rows(picture, _PAIR, needle="ip_address")]
+    return any(_within(pool, pair) for pool in pools for pair in pairs)
+
+
+def _within(inner: str, outer: str) -> bool:
+    try:
+        one, other = ip_network(inner, strict=False), ip_network(outer, strict=False)
+    except ValueError:
+        return False
+    return one.version == other.version and one.subnet_of(other)  # type: ignore[arg-type]
 
 
 def _cross_subnet(picture: Picture) -> bool:
