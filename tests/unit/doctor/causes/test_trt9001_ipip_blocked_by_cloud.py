@@ -92,3 +92,21 @@ $ openstack security group rule list k8s
 """
     assert finding("ipip-blocked-by-cloud", pool).strength < 0.8
     assert finding("ipip-blocked-by-cloud", pool + ROUTES).strength >= 0.9
+
+
+def test_they_arrive_where_another_node_sends_them() -> None:
+    cloud = "We run on AWS.\n" + ROUTES
+    capture = """
+[root@{} ~]# tcpdump -ni ens3 ip proto 4 -c 1
+11:00:00.1 IP 10.6.0.11 > 10.6.0.12: IP 10.120.1.0 > 10.120.4.70: ICMP echo request, id 1, seq 1, length 64 (ipip-proto-4)
+"""  # noqa: E501
+    assert finding("ipip-blocked-by-cloud", cloud + capture.format("os-a")).strength >= 0.8
+    assert finding("ipip-blocked-by-cloud", cloud + capture.format("os-b")).state == "ruled-out"
+
+
+def test_services_and_the_world_answer_no_pings() -> None:
+    service = "[root@os-a ~]# kubectl get svc web\nweb    ClusterIP   10.120.4.70   <none>        80/TCP    5d\n"
+    cloud = "We run on AWS.\n" + ROUTES
+    assert finding("ipip-blocked-by-cloud", cloud).strength >= 0.8
+    assert finding("ipip-blocked-by-cloud", cloud + service).strength < 0.8
+    assert finding("ipip-blocked-by-cloud", cloud.replace("10.120.4.70", "8.8.8.8")).strength < 0.8

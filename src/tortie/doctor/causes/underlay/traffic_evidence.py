@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache
+from ipaddress import ip_address, ip_network
 from weakref import WeakKeyDictionary
 
 from tortie.doctor.picture.facts import LogLine, Ping, Pool, PortTest, Route, Session, Setting
@@ -19,6 +20,7 @@ _INNER = (
     "cali", "tunl", "vxlan", "wireguard", "lo", "docker", "br-", "veth", "virbr", "cni", "flannel", "kube-",
     "nodelocal", "dummy", "lxc", "podman", "weave", "ip6tnl", "sit", "gre", "erspan", "bpf",
 )  # fmt: skip
+_SERVICE = r"\s(?:ClusterIP|NodePort|LoadBalancer)\s+(?P<ip>(?:\d{1,3}\.){3}\d{1,3})\s"
 HOST_PORTS = (22, 179, 2379, 2380, 5473, 6443, 9099, 10250, 10256)  # answered by nodes, not by pods
 _OFF = ("never", "", "off", "false")
 
@@ -153,7 +155,16 @@ def lost_on_the_way(picture: Picture, kind: str) -> tuple[Capture, Capture] | No
 def arrived(picture: Picture, kind: str) -> Capture | None:
     """Such packets seen on two hosts: the path lets them through."""
     hosts = {capture.host: capture for capture in captures(picture) if kind in capture.kinds and capture.host}
-    return list(hosts.values())[-1] if len(hosts) > 1 else None
+    if len(hosts) > 1:
+        return list(hosts.values())[-1]
+    # On one host only: what another one routes to that very address arrives there.
+    routes = remote_routes(picture, kind)
+    met = (one for host, one in hosts.items() if _meets(one, [r for r in routes if r.host and r.host != host]))
+    return next((one for one in met if not _meets(one, [r for r in routes if r.host == one.host])), None)
+
+
+def _meets(capture: Capture, routes: list[Route]) -> bool:
+    return any(route.via in capture.targets for route in routes)
 
 
 def _asks_for(capture: Capture, kind: str) -> bool:
@@ -227,8 +238,25 @@ def node_addresses(picture: Picture) -> set[str]:
 
 
 def pod_pings(picture: Picture, ok: bool) -> list[Ping]:
-    nodes = node_addresses(picture)
-    return [ping for ping in picture.of(Ping) if ping.ok == ok and ping.address not in nodes]
+    others = node_addresses(picture) | _service_addresses(picture)
+    pings = [ping for ping in picture.of(Ping) if ping.ok == ok and ping.address not in others]
+    return [ping for ping in pings if _may_be_pod(picture, ping.address)]
+
+
+def _service_addresses(picture: Picture) -> set[str]:
+    """Which hardly ever answer pings."""
+    return {row["ip"] for row in rows(picture, _SERVICE)}
+
+
+def _may_be_pod(picture: Picture, address: str) -> bool:
+    """In a pool, where pools are shown; never out in the world."""
+    try:
+        parsed = ip_address(address)
+        pools = [ip_network(pool.cidr, strict=False) for pool in picture.of(Pool) if pool.cidr]
+    except ValueError:
+        return True
+    same = [pool for pool in pools if pool.version == parsed.version]
+    return any(parsed in pool for pool in same) if same else not parsed.is_global
 
 
 def cross_node_dead(picture: Picture) -> list[object]:
