@@ -111,3 +111,49 @@ def test_a_server_that_answers_again_was_only_restarted() -> None:
     assert finding("datastore-unreachable", refused).strength >= 0.8
     assert finding("datastore-unreachable", refused + later).state != "found"
     assert finding("datastore-unreachable", later + refused).strength >= 0.8
+
+
+def test_one_of_three_servers_is_missed_by_nobody() -> None:
+    def pods(ready: str) -> str:
+        return f"""
+        {VIP}
+        $ kubectl -n kube-system get pods
+        NAME                  READY   STATUS    RESTARTS   AGE
+        kube-apiserver-gx-1   {ready}     Running   0          9d
+        kube-apiserver-gx-2   0/1     Running   7          9d
+        """
+
+    assert finding("datastore-unreachable", pods("1/1")).strength < 0.8
+    assert finding("datastore-unreachable", pods("0/1")).strength >= 0.9
+
+
+def test_the_unit_of_a_program_that_runs_as_a_pod() -> None:
+    unit = f"""
+        {VIP}
+        [root@gx-1 ~]# systemctl status etcd
+        ● etcd.service - etcd key-value store
+           Loaded: loaded (/usr/lib/systemd/system/etcd.service; disabled)
+           Active: inactive (dead)
+        """
+    pod = "[root@gx-1 ~]# kubectl get pods -A | grep etcd\nkube-system   etcd-gx-1   1/1   Running   0   34d\n"
+    assert finding("datastore-unreachable", unit).strength >= 0.9
+    assert finding("datastore-unreachable", unit + pod).strength < 0.8
+
+
+def test_etcd_behind_the_api_server_need_not_listen_to_workers() -> None:
+    said = "nc: connect to 10.71.2.4 port 2379 (tcp) failed: Connection refused"
+    test = f"[root@gx-7 ~]# nc -vz -w3 10.71.2.4 2379\n{said}\n"
+    assert finding("datastore-unreachable", f"{VIP}\n{test}").strength < 0.8
+    told = 'etcd_endpoints: "https://10.71.2.4:2379"\n'
+    assert finding("datastore-unreachable", f"{VIP}\n{told}{test}").strength >= 0.9
+
+
+def test_other_servers_at_common_ports() -> None:
+    def asked(port: int) -> str:
+        return (
+            f"[root@gx-7 ~]# curl -m 5 https://140.82.121.4:{port}\n"
+            f"curl: (28) Failed to connect to 140.82.121.4 port {port}: Connection timed out\n"
+        )
+
+    assert finding("datastore-unreachable", asked(443)).state != "found"
+    assert finding("datastore-unreachable", asked(6443)).strength >= 0.9

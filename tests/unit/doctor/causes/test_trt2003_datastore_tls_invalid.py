@@ -211,3 +211,14 @@ def test_a_kubeconfig_of_another_cluster_is_the_persons_own() -> None:
     assert finding("datastore-tls-invalid", f"Unable to connect to the server: {unknown}").state != "found"
     asked = f'error getting ClusterInformation: Get "https://10.96.0.1:443/apis/crd.projectcalico.org/v1": {unknown}'
     assert finding("datastore-tls-invalid", asked).strength >= 0.8
+
+
+def test_a_trial_without_a_certificate_proves_nothing() -> None:
+    alert = "curl: (35) error:14094412:SSL routines:ssl3_read_bytes:sslv3 alert bad certificate"
+    issuer = "curl: (60) SSL certificate problem: unable to get local issuer certificate"
+    equipped = "--cacert ca.crt --cert node.crt --key node.key"
+    for options, said in (("-k", alert), ("", issuer)):
+        bare = f"[root@kestrel ~]# curl {options} https://10.9.4.21:2379/health\n{said}\n"
+        assert finding("datastore-tls-invalid", bare).state != "found", said
+        full = f"[root@kestrel ~]# curl {equipped} https://10.9.4.21:2379/health\n{said}\n"
+        assert finding("datastore-tls-invalid", full).strength >= 0.8, said

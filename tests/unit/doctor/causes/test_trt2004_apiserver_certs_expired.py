@@ -159,3 +159,19 @@ def test_the_certificate_of_who_asks_is_another_one() -> None:
         """,
     )
     assert answer.state != "found"
+
+
+def test_an_old_file_beside_what_the_server_shows() -> None:
+    old = """
+        [root@kestrel ~]# date -u
+        Sun Aug 10 09:00:03 UTC 2025
+        [root@kestrel ~]# openssl x509 -in /root/pki.bak/apiserver.crt -noout -enddate
+        notAfter=Mar  2 06:21:00 2025 GMT
+        """
+    served = """
+        [root@kestrel ~]# echo | openssl s_client -connect 10.31.4.9:6443 2>/dev/null | openssl x509 -noout -enddate
+        notAfter=Mar  2 06:21:00 {} GMT
+        """
+    assert finding("apiserver-certs-expired", old).strength >= 0.9
+    assert finding("apiserver-certs-expired", old + served.format(2026)).state != "found"
+    assert finding("apiserver-certs-expired", old + served.format(2025)).strength >= 0.9

@@ -139,3 +139,14 @@ def test_a_clock_that_nobody_keeps_may_be_right() -> None:
     same = "".join(f"[root@kite-{n} ~]# date -u\nTue Aug  1 02:10:0{n} UTC 2023\n" for n in (1, 2))
     assert finding("clock-skew", loose).strength >= 0.8
     assert finding("clock-skew", loose + same).strength < 0.8
+
+
+def test_a_clock_that_was_set_by_a_second() -> None:
+    def stepped(seconds: str) -> str:
+        return (
+            "error getting ClusterInformation: connection is unauthorized: Unauthorized\n"
+            f"Mar 11 05:31:55 kite-2 chronyd[811]: System clock wrong by {seconds} seconds\n"
+        )
+
+    assert finding("clock-skew", stepped("1.214021")).strength < 0.8
+    assert finding("clock-skew", stepped("28799.214021")).strength >= 0.9

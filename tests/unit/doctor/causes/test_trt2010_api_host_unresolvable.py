@@ -106,3 +106,9 @@ def test_who_is_ready_could_resolve_it() -> None:
 
     assert finding("api-host-unresolvable", pods("1/1")).state == "ruled-out"
     assert finding("api-host-unresolvable", pods("0/1")).strength >= 0.9
+
+
+def test_names_of_other_servers() -> None:
+    lookup = "dial tcp: lookup api.example.com on 10.1.1.53:53: no such host"
+    assert finding("api-host-unresolvable", f'operator: Post "https://api.example.com/hook": {lookup}').state != "found"
+    assert finding("api-host-unresolvable", f'operator: Get "https://api.example.com/api/v1": {lookup}').strength >= 0.9

@@ -119,3 +119,17 @@ def test_the_next_of_several_answers() -> None:
     )
     assert finding("typha-unavailable", f"{REFUSED}\n{connected}").strength < 0.8
     assert finding("typha-unavailable", f"{connected}\n{REFUSED}").strength >= 0.8
+
+
+def test_typha_itself_misses_the_api() -> None:
+    pods = """
+        calico-node-6kd2v               0/1     Running            0   12m
+        calico-typha-5f4c9d7b6-8kq2z    0/1     CrashLoopBackOff   9   12m
+        """
+    log = """
+        $ kubectl -n calico-system logs calico-typha-5f4c9d7b6-8kq2z
+        [ERROR][7] typha/daemon.go 176: Failed to initialize datastore error=Get "https://10.96.0.1:443/apis": dial \
+        tcp 10.96.0.1:443: i/o timeout
+        """
+    assert finding("typha-unavailable", pods).strength >= 0.9
+    assert finding("typha-unavailable", pods + log).strength < 0.8

@@ -37,6 +37,7 @@ BPF_SIGNS: Final = (BPF_ON, BPF_DATAPLANE, BPF_ENV)
 ETCD_PORTS: Final = (2379, 2380, 4001)
 TYPHA_PORT: Final = 5473
 API_PORTS: Final = (6443, 443, 8443, 16443, 7443, 9443, 6444, 5443)
+COMMON_PORTS: Final = (443, 8443, 9443, 5443)  # of those, where other servers listen, too
 ANSWERS: Final = ("open", "tls-error")
 UNIT_DEAD: Final = ("inactive", "failed", "activating", "deactivating")
 _SOCKET = lazily(r"(?<![\d.])((?:\d{1,3}\.){3}\d{1,3}):(\d{2,5})(?!\d)")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from tortie.doctor.causes.datastore.api_evidence import API_PORTS, ETCD_PORTS, TYPHA_PORT
+from tortie.doctor.causes.datastore.api_evidence import API_PORTS, COMMON_PORTS, ETCD_PORTS, TYPHA_PORT
 from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Certificate, Clock, LogLine
 from tortie.doctor.picture.picture import Picture
@@ -46,6 +46,7 @@ CLOCK_SIGNS: Final = (STEPPED, CLOCK_STEP, STEP_TIME_SERVER, NOT_YET, TOKEN_EXPI
 
 DAY: Final = 86400.0
 APART_S: Final = 120.0  # clocks that differ by less may have been asked one after the other
+STEP_S: Final = 60.0
 SITTING_S: Final = 3600.0
 _BESIDE: Final = 4  # lines between two questions that were asked in one go
 _SOCKET = lazily(
@@ -56,8 +57,8 @@ _SOCKET = lazily(
 _URL = lazily(r"https://\[?([\w.-]+?)\]?(?::(\d{2,5}))?(/[^\s\"'\\]*)?(?=[\s\"'\\:,;)]|$)")
 _API_PATH = lazily(r"/(?:apis?|version|healthz|readyz|livez|openapi)(?:[/?]|$)")
 _CALICOS_PATH: Final = "/apis/projectcalico.org/v3"  # served by Calico's own API server, with its own certificate
-_COMMON_PORTS: Final = (443, 8443, 9443, 5443)  # where other servers listen, too
 _OF_CLIENT: Final = "unable to authenticate the request"  # the API server about the certificate of who asks it
+_NUMBER = lazily(r"\d+(?:\.\d+)?")
 _LOOP = lazily(r"for \w+ in ([^;]{1,400}); ?do")
 _LEADING = lazily(r"\s*((?:\d{1,3}\.){3}\d{1,3}|[a-z][\w.-]*)[\s:]+notAfter", re.IGNORECASE)
 _ELSEWHERE = ("image", "pull", "registry", "/v2/", "webhook", "metrics-server", "helm", "prometheus")
@@ -132,7 +133,7 @@ def _other_server(text: str) -> str:
     if port not in API_PORTS or _CALICOS_PATH in path:
         return host
     own = _API_PATH.match(path) or (not path.strip("/") and not host[-1].isalpha())
-    return "" if own or port not in _COMMON_PORTS else host
+    return "" if own or port not in COMMON_PORTS else host
 
 
 def _path(text: str) -> str:
@@ -166,8 +167,13 @@ def synchronised(picture: Picture) -> list[Clock]:
 
 
 def steps(picture: Picture) -> list[Hit]:
-    far = [hit for hit in picture.hits(OFF_BY) if float(hit.value("n")) > 60.0]
-    return picture.hits(STEPPED, CLOCK_STEP, STEP_TIME_SERVER) + far
+    """A clock that was set by a second was right enough for certificates and tokens."""
+    return [hit for hit in picture.hits(STEPPED, CLOCK_STEP, STEP_TIME_SERVER, OFF_BY) if _seconds(hit) > STEP_S]
+
+
+def _seconds(hit: Hit) -> float:
+    number = _NUMBER.search(hit.value("n") or hit.value("offset"))
+    return float(number[0]) if number else 0.0
 
 
 def disagreement(picture: Picture) -> Disagreement | None:

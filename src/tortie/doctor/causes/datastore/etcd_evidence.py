@@ -32,9 +32,22 @@ _CONTAINERS: Final = ("etcd", "kube-apiserver", "k8s_etcd", "k8s_kube-apiserver"
 
 def servers_down(picture: Picture) -> list[Server]:
     """etcd or API server pods, units and containers that do not run now."""
-    pods = [pod for pod in picture.pods_now(*_PODS) if pod.status not in ("", "Running") or pod.ready == 0]
+    pods = [pod for part in _PODS for pod in _too_many_down(picture.pods_now(part))]
     units = [unit for unit in picture.of(Unit) if unit.name.startswith(_UNITS) and unit.active != "active"]
-    return [*pods, *units, *_containers_ended(picture)]
+    # Where it runs as a pod the unit of the package is off on purpose.
+    dead = [unit for unit in units if not any(pod.all_ready for pod in picture.pods_now(_program(unit)))]
+    return [*pods, *dead, *_containers_ended(picture)]
+
+
+def _too_many_down(pods: list[Pod]) -> list[Pod]:
+    """Those that do not run; none while others of them serve: one API server suffices, and most members of etcd."""
+    down = [pod for pod in pods if pod.status not in ("", "Running") or pod.ready == 0]
+    needed = len(pods) // 2 + 1 if pods and pods[0].name.startswith("etcd") else 1
+    return [] if len(pods) - len(down) >= needed else down
+
+
+def _program(unit: Unit) -> str:
+    return next(part for part in _PODS if unit.name.startswith(part.rstrip("-")))
 
 
 def _containers_ended(picture: Picture) -> list[Setting]:

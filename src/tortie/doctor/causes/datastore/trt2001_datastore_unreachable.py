@@ -23,6 +23,7 @@ from tortie.doctor.causes.cause import (
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.datastore.api_evidence import (
     API_PORTS,
+    COMMON_PORTS,
     ETCD_PORTS,
     VIP_SIGNS,
     Trouble,
@@ -54,7 +55,7 @@ NO_LEADER: Final = Sign("trt2001-no-leader", "etcdserver: no leader")
 MAY_BE_UNHEALTHY: Final = Sign("trt2001-may-be-unhealthy", "cluster may be unhealthy: failed to list members")
 ANSWERED: Final = ("x509", "Unauthorized", "forbidden", "lookup ", "proxyconnect")  # answered, or never asked
 NO_KUBECONFIG: Final = "localhost:8080"  # whom kubectl asks where nobody told it about a cluster
-_REGISTRY: Final = ("image", "pull", "registry", "/v2/")  # whose server is asked at 443, too
+_ELSEWHERE: Final = ("image", "pull", "registry", "/v2/", "webhook")  # whose servers listen at such ports, too
 _SERVER: Final = Words("The API server", "API server")
 
 
@@ -129,7 +130,16 @@ class Seen:
 def _real(picture: Picture) -> list[Trouble]:
     known = vips(picture)
     asked = [t for t in troubles(picture) if t.port in (*ETCD_PORTS, *API_PORTS) and t.address not in known]
-    return [trouble for trouble in asked if not _of_others(trouble)]
+    known_as = {endpoint.address for endpoint in kubernetes_endpoints(picture)}
+    own = [trouble for trouble in asked if trouble.address in known_as or not _of_others(trouble)]
+    return own if configured(picture) else [trouble for trouble in own if not _not_calicos(picture, trouble)]
+
+
+def _not_calicos(picture: Picture, trouble: Trouble) -> bool:
+    """etcd behind the API server, asked from another machine than its own: it need not listen to anybody there."""
+    by_api = vip_troubles(picture) or picture.value("DATASTORE_TYPE") == "kubernetes"
+    elsewhere = bool(trouble.host) and picture.owner_of(trouble.address) != trouble.host
+    return bool(by_api) and trouble.tried and trouble.port in ETCD_PORTS and elsewhere
 
 
 def _answered_since(picture: Picture, hit: Hit) -> bool:
@@ -139,10 +149,13 @@ def _answered_since(picture: Picture, hit: Hit) -> bool:
 
 
 def _of_others(trouble: Trouble) -> bool:
-    """A balancer on the own host, the own host's network, or a registry of images."""
+    """A balancer on the own host, the own host's network, or another server at a port that many use."""
     if trouble.address.startswith("127."):
         return trouble.port not in ETCD_PORTS or trouble.own_host_only
-    return trouble.port == 443 and any(word in trouble.line.lower() for word in _REGISTRY)
+    line = trouble.line.lower()
+    if trouble.port not in COMMON_PORTS:
+        return False
+    return any(word in line for word in _ELSEWHERE) or "/api" not in line
 
 
 def answers_directly(seen: Seen) -> Finding | None:

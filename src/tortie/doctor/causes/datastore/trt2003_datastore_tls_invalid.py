@@ -32,6 +32,7 @@ from tortie.doctor.causes.datastore.api_trust import (
     disagreement,
     expired,
     refusals,
+    shown_by,
     unsynchronised,
 )
 from tortie.doctor.causes.datastore.endpoint_evidence import URL, configured
@@ -93,6 +94,7 @@ class Seen:
         self.silent = picture.hits(SKIPPING)
         self.late = [cert for cert in expired(picture) if of_etcd(picture, cert)]
         by_curl = [r for r in refusals(picture, CURL_60, CURL_51) if "not yet valid" not in r.hit.line]
+        by_curl = [refusal for refusal in by_curl if not _without_ca(refusal)]
         every = [*refusals(picture, *OURS, *NAMED, *TRUST, AFTER, EXPIRED), *by_curl]
         self.etcd = [refusal for refusal in every if refusal.server == "etcd"]
 
@@ -119,6 +121,17 @@ class Seen:
         told = (match for endpoint in configured(self.picture) if (match := URL.match(endpoint)))
         first = next(told, None)
         return (first[2], first[3]) if first else ("", "")
+
+
+def _without_ca(refusal: Refusal) -> bool:
+    return _ill_equipped(refusal.hit.command, refusal.hit.line + refusal.hit.text)
+
+
+def _ill_equipped(command: str, said: str) -> bool:
+    """A trial without a CA trusts no member; one without a certificate is sent away by each that wants one."""
+    if not command:
+        return False
+    return ("-cert" not in command and "alert" in said) or ("--cacert" not in command and "issuer" in said)
 
 
 def _by_kubectl(refusal: Refusal) -> bool:
@@ -220,6 +233,7 @@ def does_not_verify(seen: Seen) -> Finding | None:
 
 def handshake_fails(seen: Seen) -> Finding | None:
     tests = [t for t in seen.picture.of(PortTest) if t.port in ETCD_PORTS and t.result == "tls-error"]
+    tests = [test for test in tests if not _ill_equipped(shown_by(seen.picture, test.place), test.text)]
     if not tests:
         return None
     address, port = tests[0].address, str(tests[0].port)

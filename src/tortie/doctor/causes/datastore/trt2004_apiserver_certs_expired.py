@@ -59,9 +59,11 @@ class Seen:
         self.after = [refusal for refusal in refusals(picture, AFTER) if refusal.server == "api"]
         self.bare = [refusal for refusal in refusals(picture, EXPIRED) if refusal.server == "api"]
         self.refused = self.after or self.bare
-        self.late = [cert for cert in expired(picture) if _of_api(picture, cert)]
+        late = [cert for cert in expired(picture) if _of_api(picture, cert)]
         shown = [cert for cert in picture.of(Certificate) if cert.not_after and _of_api(picture, cert)]
-        self.valid = [cert for cert in shown if cert not in self.late]
+        self.valid = [cert for cert in shown if cert not in late]
+        by_server = any(_served(picture, cert) for cert in self.valid)  # then old files are only files
+        self.late = [cert for cert in late if _served(picture, cert) or not by_server]
 
     @cached_property
     def doubt(self) -> bool:
@@ -93,6 +95,11 @@ class Seen:
 def _of_api(picture: Picture, cert: Certificate) -> bool:
     said = f"{cert.endpoint} {cert.subject} {command_of(picture, cert)}".lower()
     return any(word in said.replace(_CALICOS, "") for word in _API)
+
+
+def _served(picture: Picture, cert: Certificate) -> bool:
+    """Shown by the server itself, not read from a file."""
+    return "s_client" in command_of(picture, cert)
 
 
 def _running(exhibit: Exhibit) -> Iterator[Running]:

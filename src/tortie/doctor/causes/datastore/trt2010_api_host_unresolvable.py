@@ -27,7 +27,7 @@ LOOKUP: Final = Sign(
 )
 NAMES: Final = ("KUBERNETES_SERVICE_HOST", "ETCD_ENDPOINTS", "etcd_endpoints", "controlPlaneEndpoint", "server")
 ETCD_NAMES: Final = ("ETCD_ENDPOINTS", "etcd_endpoints")
-SERVERS: Final = (":6443", ":443/api", ":443", ":2379", "/api/v1", "/apis/", "/version", ":8443")
+SERVERS: Final = (":6443", ":443/api", ":443", ":2379", "/api", "/version", "/healthz", "/readyz", "/livez", ":8443")
 ELSEWHERE: Final = ("pull", "image", "/v2/", "registry", "helm", "webhook")
 CALICO: Final = (
     "calico", "felix", "startup", "typha", "tigera", "operator", "install", "datastore", "etcd", "kubelet", "cni",
@@ -79,8 +79,9 @@ def _of_api(hit: Hit, settings: list[Setting]) -> bool:
         return False
     if any(name in setting.value for setting in settings):
         return True
-    asked = any(f"//{name.lower()}{tail}" in said for tail in SERVERS)
-    return asked or (any(word in said for word in CALICO) and any(word in name for word in _OF_SERVERS))
+    if f"//{name.lower()}" in said:  # what it is asked for tells whose name it is
+        return any(f"//{name.lower()}{tail}" in said for tail in SERVERS)
+    return any(word in said for word in CALICO) and any(word in name for word in _OF_SERVERS)
 
 
 def _no_answer(lines: tuple[str, ...]) -> bool:

@@ -9,11 +9,12 @@ from typing import Final
 from tortie.doctor.causes.agent.start_evidence import unready
 from tortie.doctor.causes.cause import HINT, LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
-from tortie.doctor.causes.datastore.api_evidence import TYPHA_PORT, VIP_SIGNS, Trouble, asks_vip, troubles
+from tortie.doctor.causes.datastore.api_evidence import TYPHA_PORT, VIP_SIGNS, Trouble, asks_vip, troubles, vip_troubles
 from tortie.doctor.causes.datastore.api_trust import AFTER, EXPIRED, refusals
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.way_table import hands
 from tortie.doctor.causes.ways import set_agent_env
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Event, Node, Pod, Workload
 from tortie.doctor.picture.owner import owner
 from tortie.doctor.picture.picture import Picture
@@ -27,6 +28,7 @@ CONNECT: Final = Sign("trt2013-connect", "Failed to connect to Typha")
 CONNECTED: Final = Sign("trt2013-connected", "Connected to Typha.")
 NAMES: Final = ("FELIX_TYPHAK8SNAMESPACE", "FELIX_TYPHAK8SSERVICENAME")
 _REFUSED: Final = ("Unauthorized", "is forbidden", "https://", "x509", "dial tcp: lookup")
+_TYPHAS_LOG: Final = lazily(r"\blogs\b.{0,200}typha")
 _LINES: Final = 60  # of one listing
 _TOLD: Final = 120  # letters of the scheduler's reason
 _SHOWN: Final = 3
@@ -91,6 +93,11 @@ class Seen:
         said = self.picture.hits(NO_READY, CONNECT)[:1]
         return (*self.discovery[:1], *self.missing[:1], *self.failing[:2], *said)
 
+    @cached_property
+    def without_api(self) -> bool:
+        """Typha itself misses the API's service address: it is only the first to suffer."""
+        return any("typha/" in one.line or _TYPHAS_LOG.search(one.command) for one in vip_troubles(self.picture))
+
     @property
     def none(self) -> bool:
         return bool((self.sick and not self.ready) or self.empty or self.asleep)
@@ -112,6 +119,8 @@ class Seen:
 
     @property
     def strength(self) -> float:
+        if self.without_api:
+            return POSSIBLE
         felix = self.symptom or any(not pod.all_ready for pod in self.picture.agents_now())
         return PROVEN if self.symptom and (self.sick or self.empty) else STRONG if felix else POSSIBLE
 
