@@ -110,3 +110,10 @@ def test_services_and_the_world_answer_no_pings() -> None:
     assert finding("ipip-blocked-by-cloud", cloud).strength >= 0.8
     assert finding("ipip-blocked-by-cloud", cloud + service).strength < 0.8
     assert finding("ipip-blocked-by-cloud", cloud.replace("10.120.4.70", "8.8.8.8")).strength < 0.8
+
+
+def test_a_pod_beside_it_answers() -> None:
+    cloud = "We run on AWS.\n" + ROUTES
+    other = "[root@os-a ~]# ping -c2 10.120.4.71\n2 packets transmitted, 2 received, 0% packet loss, time 1021ms\n"
+    assert finding("ipip-blocked-by-cloud", cloud).strength >= 0.8
+    assert finding("ipip-blocked-by-cloud", cloud + other).state == "ruled-out"

@@ -194,6 +194,13 @@ def _route_kind(route: Route) -> str:
     return "bare" if programmed and block and route.via and uplink(route.device) else ""
 
 
+def leads(route: Route, address: str) -> bool:
+    try:
+        return ip_address(address) in ip_network(route.destination, strict=False)
+    except ValueError:
+        return False
+
+
 def uplink(device: str) -> bool:
     return not device.startswith(_INNER)
 

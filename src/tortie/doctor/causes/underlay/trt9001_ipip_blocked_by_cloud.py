@@ -12,11 +12,13 @@ from tortie.doctor.causes.underlay.traffic_evidence import (
     arrived,
     cross_node_dead,
     encapsulation,
+    leads,
     lost_on_the_way,
+    pod_pings,
     remote_routes,
     trouble,
 )
-from tortie.doctor.picture.facts import Pool
+from tortie.doctor.picture.facts import Ping, Pool, Route
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Sign
 
@@ -75,6 +77,16 @@ class Seen:
 def arrives(seen: Seen) -> Finding | None:
     through = arrived(seen.picture, "ipip")
     return ruled_out((through,)) if through else None
+
+
+def pods_answer(seen: Seen) -> Finding | None:
+    """A pod at the other end of a tunnel answers: what is silent beside it is silent for another reason."""
+    good = [ping for ping in pod_pings(seen.picture, True) if any(_through(route, ping) for route in seen.routes)]
+    return ruled_out(good[:1]) if good and not seen.lost else None
+
+
+def _through(route: Route, ping: Ping) -> bool:
+    return route.host in ("", ping.host) and leads(route, ping.address)
 
 
 def no_ipip(seen: Seen) -> Finding | None:
@@ -145,7 +157,7 @@ CAUSE = Cause(
     signs=(AZURE,),
     look=Seen,
     rules=(
-        arrives, no_ipip, bgp_down, lost, filter_without_it, group_without_it, azure, group_and_tunnel,
+        arrives, pods_answer, no_ipip, bgp_down, lost, filter_without_it, group_without_it, azure, group_and_tunnel,
         dead_through_tunnel,
     ),
     fix=fix,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from ipaddress import ip_address, ip_network
+from ipaddress import ip_network
 
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
@@ -12,6 +12,7 @@ from tortie.doctor.causes.underlay.traffic_evidence import (
     Row,
     cross_node_dead,
     encapsulation,
+    leads,
     lost_on_the_way,
     pod_pings,
     remote_routes,
@@ -19,7 +20,7 @@ from tortie.doctor.causes.underlay.traffic_evidence import (
     trouble,
     unencapsulated,
 )
-from tortie.doctor.picture.facts import Ping, Pool, Route
+from tortie.doctor.picture.facts import Ping, Pool
 from tortie.doctor.picture.picture import Picture
 
 _CHECK = (
@@ -118,17 +119,10 @@ def _only_tunnels_fail(picture: Picture) -> list[Ping]:
     routes = {kind: remote_routes(picture, kind) for kind in ("bare", "ipip", "vxlan")}
     for ok in (True, False):
         for ping in pod_pings(picture, ok):
-            kind = next((kind for kind, known in routes.items() if any(_leads(r, ping.address) for r in known)), "")
+            kind = next((kind for kind, known in routes.items() if any(leads(r, ping.address) for r in known)), "")
             by_kind.setdefault((kind if kind in ("bare", "") else "tunnel", ok), []).append(ping)
     fails = by_kind.get(("tunnel", False)) and not by_kind.get(("bare", False))
     return by_kind.get(("bare", True), [])[:1] if fails else []
-
-
-def _leads(route: Route, address: str) -> bool:
-    try:
-        return ip_address(address) in ip_network(route.destination, strict=False)
-    except ValueError:
-        return False
 
 
 def _checks(picture: Picture) -> tuple[list[Row], list[Row]]:
