@@ -285,3 +285,22 @@ def test_a_listing_that_was_cut_lacks_others_too() -> None:
     whole = listing("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler")
     assert finding("kube-proxy-down", whole).strength >= 0.8
     assert finding("kube-proxy-down", listing("etcd", "kube-apiserver")).strength < 0.8
+
+
+def test_ipvs_and_nftables_have_no_rules_of_iptables() -> None:
+    none = f"{LOG}\n[root@farm-3 ~]# iptables-save -t nat | grep -c KUBE-SVC\n0\n"
+    ipvs = """
+        [root@farm-3 ~]# ipvsadm -Ln
+        IP Virtual Server version 1.2.1 (size=4096)
+        Prot LocalAddress:Port Scheduler Flags
+          -> RemoteAddress:Port           Forward Weight ActiveConn InActConn
+        TCP  10.233.0.1:443 rr
+          -> 10.7.7.1:6443                Masq    1      0          3
+        """
+    nft = """
+        [root@farm-3 ~]# nft list table ip kube-proxy | grep 10.233.0.1
+                10.233.0.1 . tcp . 443 : goto service-2QRHZV4L-default/kubernetes/tcp/https
+        """
+    assert finding("kube-proxy-down", none).strength >= 0.8
+    assert finding("kube-proxy-down", none + ipvs).state == "ruled-out"
+    assert finding("kube-proxy-down", none + nft).state == "ruled-out"

@@ -120,3 +120,13 @@ def test_somebody_elses_way_through_the_proxy() -> None:
         finding("http-proxy-intercepts", f'Get "https://github.com/acme/app.git/info/refs": {fails}').state != "found"
     )
     assert finding("http-proxy-intercepts", f'Get "https://k8s.acme.net:6443/api/v1/nodes": {fails}').strength >= 0.9
+
+
+def test_words_of_other_proxies() -> None:
+    answer = finding("http-proxy-intercepts", SANDBOX.format("Tunnel or SSL Forbidden"))
+    assert (answer.state, answer.strength >= 0.9) == ("found", True)
+
+
+def test_a_proxy_of_somebodys_own_shell() -> None:
+    said = "Unable to connect to the server: proxyconnect tcp: dial tcp 172.31.255.8:3128: connect: connection refused"
+    assert finding("http-proxy-intercepts", said).state != "found"

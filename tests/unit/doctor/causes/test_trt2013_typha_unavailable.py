@@ -133,3 +133,13 @@ def test_typha_itself_misses_the_api() -> None:
         """
     assert finding("typha-unavailable", pods).strength >= 0.9
     assert finding("typha-unavailable", pods + log).strength < 0.8
+
+
+def test_none_of_those_that_are_wanted() -> None:
+    agents = "calico-node-6kd2v               0/1     Running            0   12m\n"
+    rows = "$ kubectl -n calico-system get deploy calico-typha\nNAME   READY   UP-TO-DATE   AVAILABLE   AGE\n"
+    none = f"{agents}{rows}calico-typha   0/2     2            0           14m\n"
+    answer = finding("typha-unavailable", none)
+    assert (answer.rule, answer.strength >= 0.9) == ("none-of-those-wanted", True)
+    some = f"{agents}{rows}calico-typha   1/2     2            1           14m\n"
+    assert finding("typha-unavailable", some).strength < 0.8

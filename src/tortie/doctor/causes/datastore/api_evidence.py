@@ -17,6 +17,7 @@ from tortie.model.tuples import NamedTuple
 
 KUBERNETES_SERVICE: Final = Sign("api-kubernetes-service", "kubernetes ClusterIP <ip>")
 VIP_RULE: Final = Sign("api-vip-rule", "default/kubernetes:https<rest>")
+NFT_RULE: Final = Sign("api-nft-rule", "default/kubernetes/tcp/https")  # kube-proxy in its nftables mode
 IPVS_MISSING: Final = Sign("api-ipvs-missing", "Can't initialize ipvs: <rest>")
 IPVS_PROXIER: Final = Sign("api-ipvs-proxier", "Can't use the IPVS proxier<rest>")
 PROXY_LIST: Final = Sign("api-proxy-list", "failed to list *v1.Service: <rest>")
@@ -30,7 +31,7 @@ PROXY_VARIABLE_PLAIN: Final = Sign("api-proxy-variable-plain", "HTTP_PROXY=<valu
 NO_PROXY: Final = Sign("api-no-proxy", "NO_PROXY=<value><rest>")
 NO_PROXY_SHORT: Final = Sign("api-no-proxy-short", "NO_PROXY=<value>")
 VIP_SIGNS: Final = (DIAL_FAILED, API_DEADLINE, KUBERNETES_SERVICE)
-RULE_SIGNS: Final = (VIP_RULE, IPVS_MISSING)
+RULE_SIGNS: Final = (VIP_RULE, NFT_RULE, IPVS_MISSING)
 KUBE_PROXY_SIGNS: Final = (IPVS_PROXIER, RESTORE_FAILED, CONNTRACK_DENIED, PROXY_LIST)
 BPF_SIGNS: Final = (BPF_ON, BPF_DATAPLANE, BPF_ENV)
 
@@ -209,6 +210,11 @@ def vip_rules(picture: Picture) -> Rules | None:
     if rules := [hit for hit in picture.hits(VIP_RULE) if "no endpoints" not in hit.value("rest")]:
         found = (match[1] for hit in rules for match in _SOCKET.finditer(_after_to(hit.value("rest"))))
         return Rules(True, rules[0].place, tuple(dict.fromkeys(found)))
+    by_ipvs = list(filter(None, map(_by_ipvs, picture.commands("ipvsadm"))))
+    if there := next((rules for rules in by_ipvs if rules.present), None):
+        return there  # such nodes have no rules of iptables to count
+    if nft := picture.hit(NFT_RULE):
+        return Rules(True, nft.place)
     counts: list[Number] = [n for word in _RULE_WORDS for n in picture.numbers(word) if "kubectl" not in n.command]
     if counts:
         return Rules(counts[-1].value > 0, counts[-1].place)
@@ -216,7 +222,7 @@ def vip_rules(picture: Picture) -> Rules | None:
         return Rules(False, missing.place)
     if nothing := _asked_in_vain(picture):
         return Rules(False, nothing)
-    return next(filter(None, map(_by_ipvs, picture.commands("ipvsadm"))), None)
+    return next(iter(by_ipvs), None)
 
 
 def _by_ipvs(exhibit: Exhibit) -> Rules | None:

@@ -31,14 +31,23 @@ from tortie.doctor.signs import Hit, Sign
 
 PROXY_CONNECT: Final = Sign("trt2011-proxyconnect", "proxyconnect tcp: <rest>")
 TUNNEL_FAILED: Final = Sign("trt2011-tunnel", "Tunnel Connection Failed")
+TUNNEL_FORBIDDEN: Final = Sign("trt2011-tunnel-forbidden", "Tunnel or SSL Forbidden")
 SERVICE_UNAVAILABLE: Final = Sign("trt2011-unavailable", 'https://<ip_asked>(:443)?/<path>(")?: Service Unavailable')
 FORBIDDEN_BY_PROXY: Final = Sign("trt2011-forbidden", 'https://<ip_asked>(:443)?/<path>(")?: Forbidden')
 GATEWAY: Final = Sign(
     "trt2011-gateway",
     'https://<ip_asked>(:443)?/<path>(")?: (Bad Gateway|Gateway Timeout|Proxy Authentication Required)',
 )
-INTERCEPTED: Final = (PROXY_CONNECT, TUNNEL_FAILED, SERVICE_UNAVAILABLE, FORBIDDEN_BY_PROXY, GATEWAY)
-ELSEWHERE: Final = ("pull", "image", "/v2/", "registry", "helm", "metrics.k8s.io")
+INTERCEPTED: Final = (PROXY_CONNECT, TUNNEL_FAILED, TUNNEL_FORBIDDEN, SERVICE_UNAVAILABLE, FORBIDDEN_BY_PROXY, GATEWAY)
+ELSEWHERE: Final = (
+    "pull",
+    "image",
+    "/v2/",
+    "registry",
+    "helm",
+    "metrics.k8s.io",
+    "unable to connect to the server",
+)  # kubectl
 VARIABLES: Final = ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy")
 UNITS: Final = ("containerd", "docker", "kubelet", "crio")
 _ASKED: Final = lazily(r"https://\[?((?:\d{1,3}\.){3}\d{1,3})[]:/]")
@@ -196,7 +205,7 @@ def through_a_proxy(seen: Seen) -> Finding | None:
     """A proxy's own answer, or the failure to reach it; 503 alone may come from anybody."""
     if not seen.connects:
         return None
-    own = seen.connects[0].sign in (PROXY_CONNECT.key, TUNNEL_FAILED.key)
+    own = seen.connects[0].sign in (PROXY_CONNECT.key, TUNNEL_FAILED.key, TUNNEL_FORBIDDEN.key)
     strength = STRONG if own or seen.bypass else LIKELY if seen.variables else HINT
     if seen.variables and (seen.lacking or seen.bypass or own):
         strength = PROVEN

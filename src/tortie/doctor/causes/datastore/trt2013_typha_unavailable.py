@@ -85,6 +85,7 @@ class Seen:
         self.settings = [setting for name in NAMES for setting in picture.settings(name)]
         deployed = [load for load in picture.of(Workload) if "typha" in load.name]
         self.asleep = [load for load in deployed if load.desired == 0]
+        self.lacking = [load for load in deployed if load.desired and load.ready == 0]
         events = [event for event in picture.of(Event) if event.reason == "FailedScheduling"]
         self.unscheduled = [event for event in events if "typha" in event.object]
 
@@ -100,7 +101,7 @@ class Seen:
 
     @property
     def none(self) -> bool:
-        return bool((self.sick and not self.ready) or self.empty or self.asleep)
+        return bool((self.sick and not self.ready) or self.empty or self.asleep or self.lacking)
 
     @cached_property
     def culprits(self) -> tuple[Culprit, ...]:
@@ -114,7 +115,7 @@ class Seen:
 
     @cached_property
     def evidence(self) -> tuple[object, ...]:
-        installed = (*self.unscheduled[:1], *self.asleep[:1], *self.settings[:1])
+        installed = (*self.unscheduled[:1], *self.asleep[:1], *self.lacking[:1], *self.settings[:1])
         return (*self.sick[:_SHOWN], self.empty, *installed, *self.symptom)
 
     @property
@@ -122,7 +123,8 @@ class Seen:
         if self.without_api:
             return POSSIBLE
         felix = self.symptom or any(not pod.all_ready for pod in self.picture.agents_now())
-        return PROVEN if self.symptom and (self.sick or self.empty) else STRONG if felix else POSSIBLE
+        shown = self.sick or self.empty or self.lacking
+        return PROVEN if self.symptom and shown else STRONG if felix else POSSIBLE
 
 
 def certificate_expired(seen: Seen) -> Finding | None:
@@ -173,6 +175,13 @@ def none_ready(seen: Seen) -> Finding | None:
         return None
     told = [(pod.name, ", ".join(word for word in (pod.status, pod.node) if word)) for pod in seen.sick[:_SHOWN]]
     return _none(seen, shown=tuple(f"{name} ({state})" if state else name for name, state in told))
+
+
+def none_of_those_wanted(seen: Seen) -> Finding | None:
+    if not seen.none or not seen.lacking:
+        return None
+    finding = _none(seen)
+    return finding._replace(values=(*finding.values, ("wanted", str(seen.lacking[0].desired))))
 
 
 def no_endpoints(seen: Seen) -> Finding | None:
@@ -236,8 +245,8 @@ CAUSE = Cause(
     look=Seen,
     rules=(
         certificate_expired, is_ready, agents_well, service_missing, unschedulable, no_replicas, none_ready,
-        no_endpoints, none_found, nobody_listens, silent, asks_the_api, felix_not_ready,
+        none_of_those_wanted, no_endpoints, none_found, nobody_listens, silent, asks_the_api, felix_not_ready,
     ),
     fix=fix,
-    yields_to=("typha-cert-expired", "localhost-misresolved", "image-pull-failed"),
+    yields_to=("typha-cert-expired", "localhost-misresolved", "image-pull-failed", "rbac-forbidden"),
 )  # fmt: skip
