@@ -222,3 +222,15 @@ def test_a_trial_without_a_certificate_proves_nothing() -> None:
         assert finding("datastore-tls-invalid", bare).state != "found", said
         full = f"[root@kestrel ~]# curl {equipped} https://10.9.4.21:2379/health\n{said}\n"
         assert finding("datastore-tls-invalid", full).strength >= 0.8, said
+
+
+def test_an_old_file_that_nobody_uses() -> None:
+    old = """
+        [root@kestrel ~]# date -u
+        Sun Aug 10 09:00:03 UTC 2025
+        [root@kestrel ~]# openssl x509 -in /root/old/etcd-server.pem -noout -enddate
+        notAfter=Mar  2 06:21:00 2025 GMT
+        """
+    ready = "\ncalico-node-zz5tb   1/1   Running   2   9d   10.9.4.12   kestrel   <none>   <none>\n"
+    assert finding("datastore-tls-invalid", old).strength >= 0.8
+    assert finding("datastore-tls-invalid", old + ready).strength < 0.8

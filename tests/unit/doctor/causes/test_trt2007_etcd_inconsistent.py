@@ -129,3 +129,10 @@ def test_a_conflict_on_every_node_is_a_roll_out() -> None:
     assert finding("etcd-inconsistent", "\n".join(lines)).strength >= 0.8
     spread = [line.replace("rack4-n2", f"rack4-n{number}") for number, line in enumerate(lines)]
     assert finding("etcd-inconsistent", "\n".join(spread)).strength < 0.8
+
+
+def test_a_conflict_that_is_over() -> None:
+    lines = "\n".join(conflict(f"08:0{minute}:01.001") for minute in range(3))
+    assert finding("etcd-inconsistent", lines).strength >= 0.8
+    ready = "\ncalico-node-dd8fs   1/1   Running   2   9d   10.1.0.4   rack4-n2   <none>   <none>\n"
+    assert finding("etcd-inconsistent", lines + ready).strength < 0.8

@@ -143,3 +143,10 @@ def test_a_control_plane_that_is_no_node() -> None:
     answer = finding("apiserver-advertise-wrong", NODES.replace("control-plane", "<none>") + endpoint("34.118.230.17"))
     assert answer.strength < 0.8
     assert finding("apiserver-advertise-wrong", NODES + endpoint("34.118.230.17")).strength >= 0.8
+
+
+def test_an_address_that_nobody_suffers_from() -> None:
+    text = NODES + endpoint("172.29.0.10")
+    ready = "\ncalico-node-zz5tb   1/1   Running   2   9d   192.168.61.12   box2   <none>   <none>\n"
+    assert finding("apiserver-advertise-wrong", text).strength >= 0.8
+    assert finding("apiserver-advertise-wrong", text + ready).strength < 0.8

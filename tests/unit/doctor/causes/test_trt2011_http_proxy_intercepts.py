@@ -130,3 +130,10 @@ def test_words_of_other_proxies() -> None:
 def test_a_proxy_of_somebodys_own_shell() -> None:
     said = "Unable to connect to the server: proxyconnect tcp: dial tcp 172.31.255.8:3128: connect: connection refused"
     assert finding("http-proxy-intercepts", said).state != "found"
+
+
+def test_a_proxy_that_is_not_asked_for_that_address() -> None:
+    text = SANDBOX.format("Service Unavailable") + "\n# systemctl show containerd -p Environment\n"
+    told = "Environment=HTTPS_PROXY=http://172.31.255.8:3128 NO_PROXY=localhost"
+    assert finding("http-proxy-intercepts", f"{text}{told}\n").strength >= 0.9
+    assert finding("http-proxy-intercepts", f"{text}{told},10.96.0.0/12\n").strength < 0.8

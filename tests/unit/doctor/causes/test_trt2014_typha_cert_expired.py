@@ -53,3 +53,15 @@ def test_who_issues_them_again() -> None:
     by_hand = fixes("typha-cert-expired", f"$ kubectl -n kube-system logs calico-node-4mxk2\n{EXPIRED.format('after')}")
     assert not any("delete secret" in command for command in by_hand)
     assert any("create secret generic calico-typha-certs" in command for command in by_hand)
+
+
+def test_an_old_file_that_nobody_uses() -> None:
+    old = """
+        [root@kestrel ~]# date -u
+        Sun Aug 10 09:00:03 UTC 2025
+        [root@kestrel ~]# openssl x509 -in /root/old/typha.crt -noout -enddate
+        notAfter=Mar  2 06:21:00 2025 GMT
+        """
+    ready = "\ncalico-node-zz5tb   1/1   Running   2   9d   10.9.4.12   kestrel   <none>   <none>\n"
+    assert finding("typha-cert-expired", old).strength >= 0.8
+    assert finding("typha-cert-expired", old + ready).strength < 0.8

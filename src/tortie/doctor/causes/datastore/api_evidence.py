@@ -342,6 +342,12 @@ def bpf_on(picture: Picture) -> Hit | Setting | None:
     return picture.hit(*BPF_SIGNS)
 
 
+def agents_well(picture: Picture) -> bool:
+    """Agents are shown, and all of them are ready now: nobody suffers from what is only found."""
+    agents = picture.agents_now()
+    return bool(agents) and all(pod.all_ready for pod in agents)
+
+
 def bad_node(picture: Picture, *hosts: str) -> str:
     """The node a finding is about: a host that was named, else the only node whose agent is not ready."""
     named = [host for host in hosts if host]

@@ -8,7 +8,7 @@ from typing import Final
 
 from tortie.doctor.causes.cause import HINT, LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
-from tortie.doctor.causes.datastore.api_evidence import ETCD_PORTS
+from tortie.doctor.causes.datastore.api_evidence import ETCD_PORTS, agents_well
 from tortie.doctor.causes.datastore.api_trust import (
     AFTER,
     BAD_CERTIFICATE,
@@ -193,7 +193,7 @@ def expired_as_shown(seen: Seen) -> Finding | None:
     if not seen.late:
         return None
     where = seen.late[0].endpoint or seen.late[0].subject
-    strength = STRONG if seen.silent and not seen.doubt else LIKELY
+    strength = STRONG if seen.silent and not seen.doubt else POSSIBLE if agents_well(seen.picture) else LIKELY
     blamed = culprits(named("certificate", where), Culprit("program", "etcd"), Culprit("port", "2379/tcp"))
     evidence = (*seen.late[:2], *seen.silent[-1:])
     host, _, port = where.rpartition(":")

@@ -9,6 +9,7 @@ from typing import Final
 
 from tortie.doctor.causes.cause import HINT, LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
+from tortie.doctor.causes.datastore.api_evidence import agents_well
 from tortie.doctor.causes.datastore.endpoint_evidence import members
 from tortie.doctor.causes.datastore.etcd_evidence import identity, odd_reading, odd_size
 from tortie.doctor.causes.shared import TERMINATING
@@ -145,7 +146,9 @@ def conflict_without_end(seen: Seen) -> Finding | None:
     bad = seen.size.address if seen.size else ""
     evidence = (seen.size, *seen.said[:1], *seen.symptom)
     blamed = culprits(named("address", bad), seen.blamed)
-    return found(STRONG if again and both else LIKELY, blamed, evidence, subject=seen.nodes[0])
+    over = agents_well(seen.picture)  # who still had it could not start
+    strength = POSSIBLE if over else STRONG if again and both else LIKELY
+    return found(strength, blamed, evidence, subject=seen.nodes[0])
 
 
 def one_conflict(seen: Seen) -> Finding | None:

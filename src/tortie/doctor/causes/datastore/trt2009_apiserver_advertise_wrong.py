@@ -13,6 +13,7 @@ from tortie.doctor.causes.datastore.api_evidence import (
     RULE_SIGNS,
     VIP_SIGNS,
     Endpoint,
+    agents_well,
     alive_otherwise,
     answered,
     bad_node,
@@ -128,7 +129,7 @@ def _first(seen: Seen, fits: Callable[[Target], bool]) -> Target | None:
 def _wrong(target: Target, strength: float, *proof: object, holder: str = "", other: str = "") -> Finding:
     seen = target.seen
     if not seen.failing and strength < PROVEN:
-        strength = min(strength, LIKELY)
+        strength = min(strength, POSSIBLE if agents_well(seen.picture) else LIKELY)
     vip = seen.failing[0].address if seen.failing else ""
     blamed = culprits(
         named("address", target.address),

@@ -206,7 +206,7 @@ def through_a_proxy(seen: Seen) -> Finding | None:
     if not seen.connects:
         return None
     own = seen.connects[0].sign in (PROXY_CONNECT.key, TUNNEL_FAILED.key, TUNNEL_FORBIDDEN.key)
-    strength = STRONG if own or seen.bypass else LIKELY if seen.variables else HINT
+    strength = STRONG if own or seen.bypass else LIKELY if seen.variables and (seen.lacking or not seen.vip) else HINT
     if seen.variables and (seen.lacking or seen.bypass or own):
         strength = PROVEN
     return _blamed(seen, strength, say="not-excepted" if seen.lacking else "through-a-proxy")

@@ -8,7 +8,7 @@ from typing import Final
 
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
-from tortie.doctor.causes.datastore.api_evidence import TYPHA_PORT
+from tortie.doctor.causes.datastore.api_evidence import TYPHA_PORT, agents_well
 from tortie.doctor.causes.datastore.api_trust import (
     AFTER,
     BAD_CERTIFICATE,
@@ -79,6 +79,8 @@ def has_expired(seen: Seen) -> Finding | None:
         return None
     address = next((refusal.address for refusal in seen.refused if refusal.address), "")
     strength = PROVEN if seen.late and seen.refused else STRONG if seen.after else LIKELY
+    if not seen.refused and agents_well(seen.picture):
+        strength = POSSIBLE
     blamed = culprits(
         named("resource", *seen.secrets),
         SECRETS,
