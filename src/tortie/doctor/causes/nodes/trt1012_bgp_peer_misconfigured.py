@@ -25,6 +25,7 @@ from tortie.doctor.causes.nodes.bgp_evidence import (
 )
 from tortie.doctor.causes.nodes.bgp_nat import rewritten_calls, translated_calls
 from tortie.doctor.causes.nodes.peer_labels import drift, lost
+from tortie.doctor.causes.nodes.reflectors import FIELD, Gap, gap
 from tortie.doctor.causes.nodes.router_ids import IDENTIFIER, ROUTER_ID, router_ids
 from tortie.doctor.picture.facts import Session, Setting
 from tortie.doctor.picture.picture import Picture
@@ -32,6 +33,7 @@ from tortie.doctor.signs import Hit, Sign
 
 MESH_COLUMN: Final = Sign("trt1012-mesh-column", "MESHENABLED")
 BGP_PEER: Final = Culprit("resource", "BGPPeer")
+DEAD: Final = ("cross-node-dead", "network-dead", "host-pod-dead", "service-dead", "complains")
 
 
 class Seen:
@@ -139,6 +141,42 @@ def unknown_speaker(seen: Seen) -> Finding | None:
     return found(strength, who, seen.unknown[:3], strangers=few(strangers), stranger=strangers[0], node=node)
 
 
+def routes_not_passed_on(seen: Seen) -> Finding | None:
+    """Sessions may all stand: reflectors are the wrong nodes, or do not know each other."""
+    missed = gap(seen.picture)
+    if missed is None:
+        return None
+    pairs = missed.of_nodes or list(missed.pairs)
+    blamed = missed.mute or missed.hubs
+    names = [peer.name for peer in missed.peers]
+    who = culprits(
+        named("node", *blamed[:3]), named("setting", FIELD), named("peer", *names[:3]),
+        named("node", *missed.reflecting[:3]), BGP_PEER,
+    )  # fmt: skip
+    say = "not-reflecting" if missed.mute else "one-cluster" if missed.one_cluster else "apart"
+    return found(
+        _certainty(seen, missed), who, (*missed.evidence[:5], *seen.picture.sessions()[:2]), say=say,
+        hubs=few(blamed), hub=blamed[0], reflecting=few(missed.reflecting), bgppeers=few(names),
+        one=pairs[0][0], other=pairs[0][1], cluster=missed.one_cluster or _free_id(missed),
+    )  # fmt: skip
+
+
+def _certainty(seen: Seen, missed: Gap) -> float:
+    if not missed.of_nodes:
+        # Reflectors miss each other's pods only, and many have none: somebody has to name two of them.
+        texts = [one.text for one in seen.picture.said(*DEAD)]
+        felt = any(one in text and other in text for one, other in missed.pairs for text in texts)
+        return LIKELY if felt else POSSIBLE
+    if not missed.sure:
+        return LIKELY
+    return PROVEN if seen.off and seen.picture.sessions() else STRONG
+
+
+def _free_id(missed: Gap) -> str:
+    """For a reflector that has none: the one that another node was given by mistake is left alone."""
+    return "244.0.0.1" if not missed.reflecting else "244.0.0.2"
+
+
 def established(seen: Seen) -> Finding | None:
     up = seen.picture.sessions()
     return ruled_out(up[:1]) if up and settled(seen.picture) else None
@@ -175,6 +213,8 @@ def fix(picture: Picture, finding: Finding) -> Iterator[Do]:
     yield do("compare")
     if finding.rule == "same-router-id":
         yield do("not-itself", bgppeer=_defined_for(picture, finding.value("peer")))
+    elif finding.rule == "routes-not-passed-on":
+        yield do("reflect") if finding.say == "not-reflecting" else do("join-reflectors")
     elif finding.rule in ("no-peer-left", "mesh-is-off"):
         if finding.say == "no-peer-selected":
             yield do("label-reflectors")
@@ -216,6 +256,7 @@ CAUSE = Cause(
         no_peer_left,
         made_by_nat,
         unknown_speaker,
+        routes_not_passed_on,
         established,
         mesh_is_off,
         configured_peer_down,
