@@ -97,3 +97,38 @@ def test_a_stored_address_that_is_still_there_rules_it_out() -> None:
 
 def test_the_symptom_alone_is_no_claim() -> None:
     assert finding(ID, "BIRD is not ready: BGP not established with 10.33.0.4").state != "found"
+
+
+LOST_PEER = """
+$ kubectl get nodes -o wide
+NAME   STATUS   ROLES    AGE   VERSION   INTERNAL-IP   EXTERNAL-IP   OS-IMAGE   KERNEL-VERSION   CONTAINER-RUNTIME
+x-1    Ready    master   9d    v1.21.3   10.33.0.20    <none>        Debian 11  5.10.0           containerd://1.5.2
+x-2    Ready    <none>   9d    v1.21.3   10.33.0.21    <none>        Debian 11  5.10.0           containerd://1.5.2
+[root@x-1 ~]# calicoctl node status
+| PEER ADDRESS |     PEER TYPE     | STATE |  SINCE   |                      INFO                      |
+| 10.33.0.99   | node-to-node mesh | start | 11:00:00 | Connect Socket: Host is unreachable            |
+"""
+LINKS = "root@x-2:~# ip -br -4 addr\nlo   UNKNOWN   127.0.0.1/8\nens3   UP   10.33.0.21/24\n"
+
+
+def test_peers_that_still_call_the_old_address() -> None:
+    answer = finding(ID, LOST_PEER + LINKS)
+    assert (answer.rule, answer.strength) == ("peers-call-the-old", LIKELY)
+    assert answer.objects[:3] == ("10.33.0.99", "10.33.0.21", "x-2")
+    assert finding("autodetect-wrong-interface", LOST_PEER + LINKS).strength < LIKELY
+
+
+def test_an_address_of_the_nodes_own_network_may_be_an_older_one_or_a_second_links() -> None:
+    assert finding(ID, LOST_PEER).strength < LIKELY
+    assert finding("autodetect-wrong-interface", LOST_PEER).strength < LIKELY
+    second = LINKS + "ens4   UP   10.33.0.99/24\n"
+    assert finding(ID, LOST_PEER + second).strength < LIKELY
+    assert finding("autodetect-wrong-interface", LOST_PEER + second).strength >= LIKELY
+
+
+def test_the_annotation_that_grep_left_of_a_described_node() -> None:
+    described = (
+        "$ kubectl describe node x-2 | grep -i calico\nAnnotations:   projectcalico.org/IPv4Address: 10.33.0.99/24\n"
+    )
+    assert finding(ID, LOST_PEER + LINKS + described).strength >= PROVEN
+    assert finding(ID, LOST_PEER + LINKS + described.replace("0.99", "0.21")).strength < PROVEN

@@ -77,3 +77,9 @@ def test_the_fix_names_the_hosts_network_for_these_releases() -> None:
     assert cause is not None
     commands = [step.command for step in cause.fix(seen, cause.judge(seen))]
     assert any("IP_AUTODETECTION_METHOD=cidr=10.8.3.0/24" in command for command in commands)
+
+
+def test_a_link_that_somebody_quotes_carries_the_address() -> None:
+    ended = "Calico node 'egret' is already using the IPv4 address 10.8.3.0.\nTerminating\n"
+    assert finding(ID, ended).strength >= LIKELY
+    assert finding(ID, ended + "egret: inet 10.8.3.0/16 brd 10.8.255.255 scope global eth0\n").state == "ruled-out"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 from tortie.doctor.causes.nodes.bgp_evidence import (
     BIND_FAILED,
+    is_address,
     node_at,
     node_called,
     remembered,
@@ -13,7 +15,7 @@ from tortie.doctor.causes.nodes.bgp_evidence import (
 )
 from tortie.doctor.causes.shared import AUTODETECTED, AUTODETECTED_MATCHING, AUTODETECTED_REACHING
 from tortie.doctor.lazily import lazily
-from tortie.doctor.picture.facts import Interface, Registered
+from tortie.doctor.picture.facts import Interface, Node, Registered
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Place
 from tortie.doctor.signs import Sign
@@ -23,6 +25,8 @@ IN_CIDRS: Final = Sign(
     "autodetected-cidr", "Using autodetected IPv4 address <cidr> on interface <interface> matching cidrs"
 )
 ADDRESS_SIGNS: Final = (AUTODETECTED, AUTODETECTED_MATCHING, AUTODETECTED_REACHING, IN_CIDRS)
+
+ANNOTATION: Final = "projectcalico.org/IPv4Address"
 
 # Links that programs make for themselves; no network between machines ever hangs on them.
 _INNER = lazily(
@@ -79,6 +83,8 @@ def registrations(picture: Picture) -> list[Seen]:
         key = (fact.place.source, fact.place.first, fact.address)
         seen[key] = Seen(fact.place, node_called(picture, node) if node else "", fact.address, fact.length or 0,
                          fact.interface, fact.via)  # fmt: skip
+    for noted in _annotated(picture):
+        seen.setdefault((noted.place.source, noted.place.first, noted.address), noted)
     for hit in picture.hits(*ADDRESS_SIGNS):
         address, _, length = hit.value("cidr").partition("/")
         key = (hit.place.source, hit.place.first, address)
@@ -86,6 +92,15 @@ def registrations(picture: Picture) -> list[Seen]:
         node = (known.node if known else "") or node_at(picture, hit.place, hit.host)
         seen[key] = Seen(hit.place, node, address, int(length or 0), hit.value("interface").rstrip(":"), "log")
     return sorted(seen.values(), key=lambda s: (s.place.source, s.place.first))
+
+
+def _annotated(picture: Picture) -> Iterator[Seen]:
+    """What is left of a described node in front of which `grep` cut everything else away."""
+    told = {(fact.node, fact.address) for fact in picture.of(Registered)}
+    for node in picture.of(Node):
+        address, _, length = dict(node.annotations).get(ANNOTATION, "").partition("/")
+        if is_address(address) and length.isdecimal() and (node.name, address) not in told:
+            yield Seen(node.place, node_called(picture, node.name), address, int(length), "", "annotation")
 
 
 @remembered

@@ -42,7 +42,7 @@ from tortie.doctor.causes.nodes.bgp_evidence import (
     settled,
 )
 from tortie.doctor.causes.nodes.installations import restarted, uses_etcd
-from tortie.doctor.causes.nodes.wrong_addresses import is_network
+from tortie.doctor.causes.nodes.wrong_addresses import is_network, missing_node
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Interface
@@ -147,6 +147,24 @@ def still_on_a_link(seen: Seen) -> Finding | None:
     return ruled_out(kept[:1]) if kept and not seen.binds else None
 
 
+def peers_call_the_old(seen: Seen) -> Finding | None:
+    """The record itself is not shown; others still call an address that the only node left over has no more."""
+    picture = seen.picture
+    ips = picture.internal_ips()
+    for peer in missing_peers(picture):
+        node = missing_node(picture, peer.seen_from) if peer.address not in ips.values() else ""
+        if not node or link_with(picture, peer.address) or not near(peer.address, ips[node], 24):
+            continue
+        gone = gone_from_host(picture, node, peer.address)
+        strength = STRONG if gone and seen.traces else LIKELY if gone or seen.traces else POSSIBLE
+        who = culprits(named("address", peer.address, ips[node]), named("node", node), _RECORD)
+        return found(
+            strength, who, (*seen.traces[:2], peer), say="outdated-record", node=node, ended=node,
+            internal=ips[node], address=_with_length(picture, ips[node]), old=peer.address,
+        )  # fmt: skip
+    return None
+
+
 def cannot_bind(seen: Seen) -> Finding | None:
     if not seen.binds:
         return None
@@ -221,8 +239,8 @@ CAUSE = Cause(
     signs=(*SHARED_SIGNS, *ADDRESS_SIGNS, *ARP_SIGNS, NOT_ASSIGNED, CHANGED, LEASE, LEASED),
     look=Seen,
     rules=(
-        exchanged, sessions_established, calm, outdated_record, still_on_a_link, cannot_bind, on_no_link,
-        changed_between_starts, changed_and_down,
+        exchanged, sessions_established, calm, outdated_record, still_on_a_link, peers_call_the_old, cannot_bind,
+        on_no_link, changed_between_starts, changed_and_down,
     ),
     fix=fix,
     prevents={"leases": _leased, "by-network": _fixed},

@@ -18,6 +18,7 @@ from tortie.doctor.causes.nodes.wrong_addresses import is_network
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.picture.facts import Setting
 from tortie.doctor.picture.picture import Picture
+from tortie.doctor.reading.exhibit import Place
 from tortie.doctor.signs import Hit, Sign
 
 # The method finds the host's link with the InternalIP and takes its length; these releases take its network with it.
@@ -109,7 +110,15 @@ def _latest(picture: Picture) -> list[Recorded]:
 def carried(seen: Seen) -> Finding | None:
     """A host really has that address: it is none of a network."""
     links = [link for address in seen.addresses if (link := link_with(seen.picture, address))]
-    return ruled_out(links[:1], address=seen.addresses[0]) if links else None
+    shown = (*links, *_quoted(seen))
+    return ruled_out(shown[:1], address=seen.addresses[0]) if shown else None
+
+
+def _quoted(seen: Seen) -> list[Place]:
+    """The line of a link by itself, as people put it into a sentence."""
+    due = tuple(f"inet {address}/" for address in seen.addresses)
+    lines = ((exhibit, index, line) for exhibit in seen.picture.exhibits for index, line in enumerate(exhibit.lines))
+    return [exhibit.place(index) for exhibit, index, line in lines if any(part in line for part in due)] if due else []
 
 
 def other_method(seen: Seen) -> Finding | None:

@@ -128,12 +128,13 @@ def _nobodys(picture: Picture) -> Iterator[Suspect]:
         if peer.address in ips.values() or ":" in peer.address:
             continue
         link = link_with(picture, peer.address)
-        node = (node_called(picture, link.host) if link and link.host else "") or _missing_node(picture, peer.seen_from)
+        node = (node_called(picture, link.host) if link and link.host else "") or missing_node(picture, peer.seen_from)
         elsewhere = not any(near(peer.address, ip) for ip in ips.values())
         if elsewhere and (len(ips) > 1 or (link and inner_link(link.name))):
             strength = PROVEN if link and inner_link(link.name) else STRONG
         elif node and node in ips:
-            strength = STRONG
+            # In the node's own network it may as well be an address that the node had before.
+            strength = STRONG if link or not near(peer.address, ips[node], 24) else POSSIBLE
         elif len(ips) == 1 and not elsewhere:
             continue  # the other nodes are simply not shown
         else:
@@ -142,7 +143,7 @@ def _nobodys(picture: Picture) -> Iterator[Suspect]:
         yield Suspect("nobodys", strength, peer.address, name, node, ips.get(node, ""), (peer, link))
 
 
-def _missing_node(picture: Picture, seen_from: str) -> str:
+def missing_node(picture: Picture, seen_from: str) -> str:
     """The only node whose InternalIP is absent from the peers that this node shows."""
     ips = picture.internal_ips()
     if not seen_from or seen_from not in ips:
