@@ -10,13 +10,13 @@ from tortie.doctor.causes.nodes.trt1001_autodetect_wrong_interface import CAUSE
 ID = "autodetect-wrong-interface"
 
 ANNOTATION = """
-$ kubectl get nodes -o custom-columns='NAME:.metadata.name,INTERNAL:.status.addresses[0].address,CALICO:.metadata.annotations.projectcalico\\.org/IPv4Address'
+$ kubectl get nodes -o custom-columns='NAME:.metadata.name,INTERNAL:.status.addresses[0].address,CALICO:.metadata.annotations.projectcalico\\.org/IPv4Address'  # noqa: E501
 NAME     INTERNAL       CALICO
 edge-1   10.71.3.4      10.71.3.4/24
 edge-2   10.71.3.5      192.168.56.102/24
 edge-3   10.71.3.6      10.71.3.6/24
 $ kubectl -n kube-system describe pod calico-node-vvb2k | tail -1
-  Warning  Unhealthy  3s (x70 over 11m)  kubelet, edge-1  Readiness probe failed: calico/node is not ready: BIRD is not ready: BGP not established with 192.168.56.102
+  Warning  Unhealthy  3s (x70 over 11m)  kubelet, edge-1  Readiness probe failed: calico/node is not ready: BIRD is not ready: BGP not established with 192.168.56.102  # noqa: E501
 """  # noqa: E501
 
 SECOND_NIC = """
@@ -59,7 +59,7 @@ calico-node-d4e5f   0/1   Running   0   3d   10.3.0.22   st-2   <none>   <none>
 $ kubectl -n kube-system logs calico-node-a1b2c --tail 2
 bird: BGP: Unexpected connect from unknown address 10.3.0.22 (port 42811)
 $ kubectl -n kube-system describe pod calico-node-a1b2c | tail -2
-  Warning  Unhealthy  5s (x900 over 2h)  kubelet  Readiness probe failed: 2023-01-02 10:00:00.100 [INFO][99] confd/health.go 180: Number of node(s) with BGP peering established = 0
+  Warning  Unhealthy  5s (x900 over 2h)  kubelet  Readiness probe failed: 2023-01-02 10:00:00.100 [INFO][99] confd/health.go 180: Number of node(s) with BGP peering established = 0  # noqa: E501
 calico/node is not ready: BIRD is not ready: BGP not established with 100.101.7.7
 """  # noqa: E501
 
@@ -209,7 +209,7 @@ def test_a_dead_kubelets_annotation_is_an_aside() -> None:
     Conditions:
       Type    Status    LastHeartbeatTime                 LastTransitionTime                Reason              Message
       ----    ------    -----------------                 ------------------                ------              -------
-      Ready   Unknown   Wed, 20 May 2020 18:37:28 +0800   Thu, 21 May 2020 09:46:38 +0800   NodeStatusUnknown   Kubelet stopped posting node status.
+      Ready   Unknown   Wed, 20 May 2020 18:37:28 +0800   Thu, 21 May 2020 09:46:38 +0800   NodeStatusUnknown   Kubelet stopped posting node status.  # noqa: E501
     Addresses:
       InternalIP:  10.4.4.7
       Hostname:    old-7
@@ -235,3 +235,19 @@ def test_start_up_ends_over_an_address_that_every_machine_has() -> None:
     assert answer.strength >= LIKELY
     assert not answer.aside
     assert "10.0.2.15" in answer.objects
+
+
+def test_the_record_of_a_node_that_was_removed_is_no_link() -> None:
+    text = """
+    $ kubectl get nodes -o wide
+    NAME   STATUS   ROLES    AGE   VERSION   INTERNAL-IP   EXTERNAL-IP
+    k1     Ready    <none>   9d    v1.18.2   10.0.0.7      <none>
+    k2     Ready    <none>   9d    v1.18.2   10.0.0.8      <none>
+    $ calicoctl get nodes -o wide
+    NAME   ASN       IPV4           IPV6
+    k1     (64512)   10.0.0.7/24
+    k3     (64512)   10.41.7.9/24
+    Readiness probe failed: calico/node is not ready: BIRD is not ready: BGP not established with 10.41.7.9
+    """
+    assert finding(ID, text).strength < LIKELY
+    assert finding(ID, text.replace("k3 ", "k2 ")).strength >= LIKELY

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.support.doctor import finding, picture
 
-from tortie.doctor.causes.cause import LIKELY
+from tortie.doctor.causes.cause import LIKELY, STRONG
 from tortie.doctor.causes.nodes.trt1003_autodetect_method_invalid import CAUSE
 
 ID = "autodetect-method-invalid"
@@ -58,3 +58,11 @@ def test_a_method_that_finds_nothing_is_valid() -> None:
 def test_an_accepted_method_rules_it_out() -> None:
     text = "[INFO][9] startup.go 584: Using autodetected IPv4 address on interface eth0: 10.1.1.1/24"
     assert finding(ID, text).state == "ruled-out"
+
+
+def test_a_log_that_goes_on_later_has_got_over_it() -> None:
+    refused = "2022-08-30 07:12:10.188 [ERROR][9] startup/autodetection_methods.go 75: Invalid IP autodetection method: ens9\n"  # noqa: E501
+    later = "2022-08-30 07:40:10.188 [INFO][9] startup/startup.go 485: Using autodetected IPv4 address on interface ens9: 10.8.2.14/24\n"  # noqa: E501
+    assert finding(ID, refused + "Terminating\n").strength >= STRONG
+    assert finding(ID, refused + "Terminating\n" + later).strength < LIKELY
+    assert finding(ID, later + refused + "Terminating\n").strength >= STRONG

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.support.doctor import finding, picture
 
-from tortie.doctor.causes.cause import LIKELY, PROVEN
+from tortie.doctor.causes.cause import LIKELY, PROVEN, STRONG
 from tortie.doctor.causes.nodes.trt1005_duplicate_node_ip import CAUSE
 
 ID = "duplicate-node-ip"
@@ -73,3 +73,10 @@ def test_the_link_is_asked_with_names_from_the_evidence() -> None:
     steps = CAUSE.fix(seen, CAUSE.judge(seen))
     assert steps[0].command == "arping -D -c3 -I ens3 10.44.0.21"
     assert "t-3" in steps[-1].command
+
+
+def test_an_answer_for_another_address_is_none_for_this() -> None:
+    ended = "Calico node 'k-1' is already using the IPv4 address 10.0.0.7.\nTerminating\n"
+    answer = "Unicast reply from 10.0.0.7 [52:54:00:AA:10:07]  0.811ms\n"
+    assert finding(ID, ended + answer).strength >= STRONG
+    assert finding(ID, ended + answer.replace("0.7 ", "0.1 ")).strength < LIKELY

@@ -11,7 +11,7 @@ ID = "stale-node-entry"
 
 LOG = """
 time="2018-02-11T02:20:13Z" level=info msg="Building new node resource" Name="web-new"
-time="2018-02-11T02:20:13Z" level=warning msg="Calico node 'web-old' is already using the IPv4 address 10.66.1.5 -  Check the node configuration to remove the IP address conflict."
+time="2018-02-11T02:20:13Z" level=warning msg="Calico node 'web-old' is already using the IPv4 address 10.66.1.5 -  Check the node configuration to remove the IP address conflict."  # noqa: E501
 time="2018-02-11T02:20:13Z" level=warning msg=Terminating
 """  # noqa: E501
 NODES = """
@@ -44,10 +44,10 @@ def test_the_old_node_is_not_ready_with_the_same_address() -> None:
         LOG
         + """
     $ kubectl get nodes -o wide
-    NAME      STATUS     ROLES    AGE   VERSION   INTERNAL-IP   EXTERNAL-IP   OS-IMAGE   KERNEL-VERSION   CONTAINER-RUNTIME
-    ctl       Ready      master   90d   v1.19.2   10.66.1.4     <none>        CentOS 7   3.10.0           docker://18.9.2
-    web-old   NotReady   <none>   90d   v1.19.2   10.66.1.5     <none>        CentOS 7   3.10.0           docker://18.9.2
-    web-new   Ready      <none>   10m   v1.19.2   10.66.1.5     <none>        CentOS 7   3.10.0           docker://18.9.2
+    NAME      STATUS     ROLES    AGE   VERSION   INTERNAL-IP   EXTERNAL-IP   OS-IMAGE   KERNEL-VERSION   CONTAINER-RUNTIME  # noqa: E501
+    ctl       Ready      master   90d   v1.19.2   10.66.1.4     <none>        CentOS 7   3.10.0           docker://18.9.2  # noqa: E501
+    web-old   NotReady   <none>   90d   v1.19.2   10.66.1.5     <none>        CentOS 7   3.10.0           docker://18.9.2  # noqa: E501
+    web-new   Ready      <none>   10m   v1.19.2   10.66.1.5     <none>        CentOS 7   3.10.0           docker://18.9.2  # noqa: E501
     """  # noqa: E501
     )
     answer = finding(ID, text)
@@ -80,3 +80,22 @@ def test_the_old_record_is_removed_where_it_lies() -> None:
     ):
         seen = picture(text)
         assert command in [step.command for step in CAUSE.fix(seen, CAUSE.judge(seen))]
+
+
+ENDED = "Calico node '{}' is already using the IPv4 address 10.0.0.31.\nTerminating\n"
+LIST = "{}\nNAME       STATUS     ROLES    AGE   VERSION\nworker-1   Ready      <none>   9d    v1.26.2\nworker-3   NotReady   <none>   3m    v1.26.2\n"  # noqa: E501
+
+
+def test_a_list_that_was_picked_by_a_word_lacks_others() -> None:
+    picked = LIST.format("$ kubectl get nodes | grep worker").replace(
+        "NAME       STATUS     ROLES    AGE   VERSION\n", ""
+    )
+    assert finding(ID, ENDED.format("master-1") + LIST.format("$ kubectl get nodes")).strength >= LIKELY
+    assert finding(ID, ENDED.format("master-1") + picked).strength < LIKELY
+    assert finding(ID, ENDED.format("worker-9") + picked).strength >= LIKELY
+
+
+def test_a_longer_name_of_a_living_host_is_no_relic() -> None:
+    nodes = LIST.format("$ kubectl get nodes")
+    assert finding(ID, ENDED.format("worker-1.corp.local") + nodes).strength < LIKELY
+    assert finding(ID, ENDED.format("worker-3.corp.local") + nodes).strength >= LIKELY

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.support.doctor import finding, picture
 
-from tortie.doctor.causes.cause import LIKELY
+from tortie.doctor.causes.cause import LIKELY, STRONG
 from tortie.doctor.causes.nodes.trt1008_nodename_invalid import CAUSE
 
 ID = "nodename-invalid"
@@ -25,7 +25,7 @@ def test_capitals() -> None:
 def test_an_underscore_said_by_a_person() -> None:
     text = """
     主机名是 gpu_node_2，calico 启动报错：
-    Unable to set node resource configuration error=error with field Metadata.Name = 'gpu_node_2' (name must consist of lower case alphanumeric characters, '-' or '.')
+    Unable to set node resource configuration error=error with field Metadata.Name = 'gpu_node_2' (name must consist of lower case alphanumeric characters, '-' or '.')  # noqa: E501
     """  # noqa: E501
     answer = finding(ID, text)
     assert answer.strength >= LIKELY
@@ -56,3 +56,9 @@ def test_a_registered_name_rules_it_out() -> None:
 
 def test_a_node_that_is_not_found_is_something_else() -> None:
     assert finding(ID, 'error=nodes "web-03" not found').state == "cannot-tell"
+
+
+def test_the_name_of_a_policy_is_refused_in_the_same_words() -> None:
+    rule = "error with field Metadata.Name = 'Allow_DNS' (name must consist of lower case alphanumeric characters, '-' or '.'"  # noqa: E501
+    assert finding(ID, f"Unable to set node resource configuration error={rule}\n").strength >= STRONG
+    assert finding(ID, f"Failed to apply 'NetworkPolicy' resource: [{rule})]\n").state != "found"

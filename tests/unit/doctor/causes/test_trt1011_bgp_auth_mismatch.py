@@ -6,7 +6,7 @@ import pytest
 from tests.support.doctor import finding, picture
 
 from tortie.doctor.causes.catalogue import cause_named
-from tortie.doctor.causes.cause import LIKELY, STRONG
+from tortie.doctor.causes.cause import LIKELY, PROVEN, STRONG
 
 ID = "bgp-auth-mismatch"
 
@@ -151,3 +151,11 @@ bird: Node_10_128_122_176: Socket error: TCP_MD5SIG: Out of memory
     assert finding(ID, text).state == "ruled-out"
     compared = text + "$ dmesg\n[1.0] TCP: MD5 Hash failed for (10.128.122.176, 36411)->(10.128.122.2, 179)\n"
     assert finding(ID, compared).strength >= 0.9
+
+
+def test_signatures_of_other_ports_and_of_strangers_say_nothing() -> None:
+    line = "TCP: MD5 Hash NOT found for (10.4.1.9, 42211)->(10.4.1.7, 179)\n"
+    down = "| 10.4.1.9 | node-to-node mesh | start | 08:00:00 | Active Socket: Connection timed out |\n"
+    assert finding(ID, line + down).strength >= PROVEN
+    assert finding(ID, line.replace("179", "646") + down).state != "found"
+    assert finding(ID, line + down.replace("10.4.1.9 ", "10.4.1.20")).state != "found"

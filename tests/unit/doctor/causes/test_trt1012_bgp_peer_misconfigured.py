@@ -127,3 +127,9 @@ $ calicoctl node status
     assert cause is not None
     commands = [step.command for step in cause.fix(seen, cause.judge(seen))]
     assert any("patch bgppeer edge-1" in command and "10.61.255.4" in command for command in commands)
+
+
+def test_a_router_may_have_other_reasons_to_refuse_an_id() -> None:
+    assert finding(ID, "bird: Global_10_0_0_1: Received: Bad BGP identifier\n").strength < LIKELY
+    assert finding(ID, "bird: Global_10_0_0_1: Error: Bad BGP identifier\n").strength >= LIKELY
+    assert finding(ID, "bird: Mesh_10_0_0_1: Received: Bad BGP identifier\n").strength >= LIKELY

@@ -64,3 +64,10 @@ def test_the_unit_of_the_daemon_is_stopped_not_its_program() -> None:
     assert "systemctl disable --now quagga" in commands(STATUS + OWNER + shown)
     speaker = commands(STATUS + OWNER.replace("bgpd", "speaker"))
     assert not [command for command in speaker if command.startswith("systemctl")]
+
+
+def test_on_a_router_such_a_daemon_is_at_home() -> None:
+    pods = "$ kubectl -n kube-system get pods -o wide\ncalico-node-4lw9v   0/1   Running   0   2d   10.9.1.21   w1   <none>   <none>\n"  # noqa: E501
+    owner = '[root@w1 ~]# ss -lntp | grep 179\nLISTEN 0 128 0.0.0.0:179 0.0.0.0:* users:(("bgpd",pid=1433,fd=21))\n'
+    assert finding(ID, pods + owner).strength >= LIKELY
+    assert finding(ID, pods + owner.replace("@w1", "@leaf1")).state != "found"

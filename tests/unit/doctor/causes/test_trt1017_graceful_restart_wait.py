@@ -5,13 +5,13 @@ from __future__ import annotations
 from tests.support.doctor import finding, picture
 
 from tortie.doctor.causes.catalogue import cause_named
-from tortie.doctor.causes.cause import LIKELY
+from tortie.doctor.causes.cause import LIKELY, STRONG
 
 ID = "graceful-restart-wait"
 
 WAITING = """
 $ kubectl -n kube-system describe pod calico-node-g1g1g | tail -1
-  Warning  Unhealthy  4s (x9 over 84s)  kubelet, g-1  Readiness probe failed: calico/node is not ready: BIRD is not ready: graceful restart in progress
+  Warning  Unhealthy  4s (x9 over 84s)  kubelet, g-1  Readiness probe failed: calico/node is not ready: BIRD is not ready: graceful restart in progress  # noqa: E501
 """  # noqa: E501
 
 
@@ -148,3 +148,9 @@ def test_a_peer_that_an_agent_complains_about_is_more_than_a_wait() -> None:
 def test_without_a_restart_nothing_waits_for_the_missing_peer() -> None:
     table = HELD[HELD.index("$ calicoctl") :]
     assert finding(ID, table).strength < LIKELY
+
+
+def test_an_event_of_another_day_is_over() -> None:
+    event = "  Warning  Unhealthy  {}  kubelet  Readiness probe failed: calico/node is not ready: BIRD is not ready: graceful restart in progress\n"  # noqa: E501
+    assert finding(ID, event.format("20s (x3 over 1m)")).strength >= STRONG
+    assert finding(ID, event.format("3d")).state == "ruled-out"

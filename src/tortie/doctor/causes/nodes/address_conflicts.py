@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final, Literal
 
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG
 from tortie.doctor.causes.nodes.bgp_addresses import link_with, registrations
-from tortie.doctor.causes.nodes.bgp_evidence import conflicts, is_lost, node_at
+from tortie.doctor.causes.nodes.bgp_evidence import conflicts, is_lost, node_at, node_called
 from tortie.doctor.causes.nodes.wrong_addresses import is_network, suspects
+from tortie.doctor.lazily import lazily
+from tortie.doctor.picture.facts import Node
 from tortie.doctor.picture.picture import Picture
+from tortie.doctor.picture.places import exhibit_at
 from tortie.doctor.signs import Hit, Sign
 from tortie.model.tuples import NamedTuple
 
@@ -21,6 +25,8 @@ ARP_CONFLICT: Final = Sign("arp-conflict", "address conflict detected")
 # Tortie's node asks the link by itself, and tells what it heard.
 ARP_OTHER: Final = Sign("arp-other-machine", "another machine \\(<mac>\\)…answers for <ip>")
 ARP_NOBODY: Final = Sign("arp-nobody", "nobody else answers for <ip>")
+_ARPING: Final = lazily(r"\barping\b[^\n]{0,120}?\b((?:\d{1,3}\.){3}\d{1,3})", re.IGNORECASE)
+_GREP: Final = lazily(r"\bgrep\s+(?:-\S+\s+)*[\"']?([\w.-]+)")
 ARP_SIGNS: Final = (ARP_ANSWERED, ARP_ANSWERS, ARP_DUPLICATE, ARP_CONFLICT, ARP_OTHER, ARP_NOBODY)
 
 
@@ -65,13 +71,22 @@ def link_of(picture: Picture, address: str) -> str:
     return link.name if link else told[-1] if told else ""
 
 
-def arp_answers(picture: Picture) -> bool | None:
-    """Whether somebody else answered for an address; None when nobody asked."""
-    if picture.hits(ARP_ANSWERED, ARP_DUPLICATE, ARP_CONFLICT, ARP_OTHER):
+def arp_answers(picture: Picture, address: str) -> bool | None:
+    """Whether somebody else answered for an address; None when nobody asked for it."""
+    if any(_of(picture, hit, address) for hit in picture.hits(ARP_ANSWERED, ARP_DUPLICATE, ARP_CONFLICT, ARP_OTHER)):
         return True
-    counts = [hit.value("n") for hit in picture.hits(ARP_ANSWERS)]
-    counts += ["0" for _ in picture.hits(ARP_NOBODY)]
+    counts = [hit.value("n") for hit in picture.hits(ARP_ANSWERS) if _of(picture, hit, address)]
+    counts += ["0" for hit in picture.hits(ARP_NOBODY) if _of(picture, hit, address)]
     return any(count != "0" for count in counts) if counts else None
+
+
+def _of(picture: Picture, hit: Hit, address: str) -> bool:
+    """Told of this address: by the line, else by its surroundings; where those name none, it is taken for this one."""
+    if hit.value("ip"):
+        return hit.value("ip") == address
+    exhibit = exhibit_at(picture, hit.place)
+    asked = _ARPING.findall(f"{exhibit.command}\n{exhibit.text}") if exhibit else []
+    return not asked or address in asked
 
 
 def _decide(picture: Picture, address: str, other: str, node: str) -> tuple[Kind, float, tuple[object, ...]]:
@@ -83,11 +98,17 @@ def _decide(picture: Picture, address: str, other: str, node: str) -> tuple[Kind
         return "network", STRONG, tuple(recorded[-1:])
     nodes, ips = picture.nodes_now(), picture.internal_ips()
     listing = {name: fact for name, fact in nodes.items() if fact.status}
-    arp = arp_answers(picture)
+    arp = arp_answers(picture, address)
+    twin = node_called(picture, other)
+    if twin != other and twin in listing:
+        # Two names of one host: its own record of an earlier name, or that of a host that lives.
+        if node == twin or is_lost(listing[twin]):
+            return "stale", STRONG if arp is not True else LIKELY, (listing[twin],)
+        other = twin
     holder, wanter = listing.get(other), ips.get(node, "")
     holders_ip = ips.get(other, "")
     if holder is None and other not in ips:
-        if len(listing) > 1 or (node and node in listing):
+        if (len(listing) > 1 or (node and node in listing)) and _would_show(picture, listing, other):
             return "stale", PROVEN if arp is not True else LIKELY, tuple(listing.values())[:3]
         return _by_word(picture, arp)
     if is_lost(holder) and arp is not True and holders_ip in ("", address):
@@ -99,6 +120,15 @@ def _decide(picture: Picture, address: str, other: str, node: str) -> tuple[Kind
             return "open", POSSIBLE, (holder,)
         return "duplicate", PROVEN if wanter == address or arp else STRONG, (holder, nodes.get(node))
     return ("duplicate", STRONG, (holder,)) if arp else ("open", POSSIBLE, (holder,))
+
+
+def _would_show(picture: Picture, listing: dict[str, Node], name: str) -> bool:
+    """Some list of nodes is whole, or picks rows by a word that is in this name, too."""
+    exhibits = [exhibit_at(picture, node.place) for node in listing.values()]
+    commands = {exhibit.command if exhibit else "" for exhibit in exhibits}
+    picked = {command for command in commands if " -l" in command or "--selector" in command or "grep" in command}
+    words = [_GREP.findall(command) for command in picked]
+    return commands != picked or any(any(word.lower() in name.lower() for word in some) for some in words)
 
 
 def _by_word(picture: Picture, arp: bool | None) -> tuple[Kind, float, tuple[object, ...]]:

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from typing import Final
 
 from tortie.doctor.causes import ways
-from tortie.doctor.causes.cause import PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
+from tortie.doctor.causes.cause import POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import culprits, named
 from tortie.doctor.causes.methods import METHOD, method_for, plainly, release_matters
 from tortie.doctor.causes.nodes.bgp_addresses import ADDRESS_SIGNS
 from tortie.doctor.causes.nodes.bgp_evidence import NODE_BUILT, NODE_NAME, NODE_USED, node_at
-from tortie.doctor.causes.shared import TERMINATING
+from tortie.doctor.causes.shared import STARTED, TERMINATING
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Sign
@@ -48,6 +48,15 @@ class Seen:
         return said or (self.setting.value if self.setting else "") or self.hits[0].line.rpartition(": ")[2].strip()
 
     @property
+    def later(self) -> bool:
+        """A log goes on with an address after the last refusal, and nothing says that it is another node's."""
+        last = self.hits[-1]
+        node = node_at(self.picture, last.place, last.host)
+        went_on = (*self.accepted, *self.picture.hits(STARTED))
+        after = [hit for hit in went_on if hit.place.source == last.place.source and hit.place > last.place]
+        return any(not node or node_at(self.picture, hit.place, hit.host) in ("", node) for hit in after)
+
+    @property
     def unknown(self) -> str:
         """The method, where the release does not know it at all; a bad network is another matter."""
         whole = any(hit.sign in (INVALID.key, NO_KUBERNETES.key) for hit in self.hits)
@@ -72,7 +81,7 @@ def refused(seen: Seen) -> Finding | None:
     node = node_at(seen.picture, first.place, first.host)
     version = next((one.version for one in seen.picture.versions("calico")), "")
     return found(
-        PROVEN if seen.ended or seen.setting else STRONG,
+        POSSIBLE if seen.later else PROVEN if seen.ended or seen.setting else STRONG,
         culprits(named("setting", written, METHOD), named("version", version), named("node", node)),
         (seen.setting, *seen.hits[:2], *seen.ended[:1]),
         written=written,
@@ -110,7 +119,7 @@ CAUSE = Cause(
     code="TRT1003",
     severity="high",
     explains=("start-terminated", "crash-loop", "not-ready"),
-    signs=(*FAILURES, *ADDRESS_SIGNS, TERMINATING, NODE_NAME, NODE_BUILT, NODE_USED),
+    signs=(*FAILURES, *ADDRESS_SIGNS, STARTED, TERMINATING, NODE_NAME, NODE_BUILT, NODE_USED),
     look=Seen,
     rules=(accepted, accepted_later, refused),
     fix=fix,

@@ -65,7 +65,7 @@ def one_internal_ip(seen: Seen) -> Finding | None:
         return None
     names, address = [node.name for node in seen.twins], seen.twins[0].internal_ip
     return found(
-        PROVEN if seen.contests or arp_answers(seen.picture) else STRONG,
+        PROVEN if seen.contests or arp_answers(seen.picture, address) else STRONG,
         culprits(named("address", address), named("node", *names)),
         seen.twins,
         address=address,

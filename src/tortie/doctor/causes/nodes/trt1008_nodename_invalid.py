@@ -16,7 +16,7 @@ from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.surroundings import has_operator
 from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.picture import Picture
-from tortie.doctor.signs import Sign
+from tortie.doctor.signs import Hit, Sign
 from tortie.doctor.texts import Text
 
 FIELD: Final = Sign("trt1008-field", "error with field (Metadata.)?Name = '<list_name>' \\(")
@@ -24,6 +24,7 @@ RULE: Final = Sign("trt1008-rule", "name must consist of lower case alphanumeric
 SUBDOMAIN: Final = Sign("trt1008-subdomain", "a lowercase RFC 1123 subdomain must consist of")
 LINE_BREAK: Final = Sign("trt1008-line-break", 'nodes "<name>\\n" not found')
 NAMES: Final = (NODE_NAME, NODE_BUILT, NODE_USED)
+_RESOURCE: Final = lazily(r"'(\w+)' resource")
 _VALID: Final = lazily(r"[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?", re.ASCII)
 
 
@@ -33,7 +34,7 @@ class Seen:
     def __init__(self, picture: Picture) -> None:
         self.picture = picture
         self.breaks = [hit for hit in picture.hits(LINE_BREAK) if "\\n" in hit.text]
-        self.rules = picture.hits(FIELD, RULE)
+        self.rules = [hit for hit in picture.hits(FIELD, RULE) if not _of_another_kind(hit)]
         self.names = picture.hits(*NAMES)
         bad = (hit for hit in self.names if hit.value("name"))
         self.named = [hit for hit in bad if not _VALID.fullmatch(hit.value("name"))]
@@ -61,6 +62,12 @@ class Seen:
         """What Kubernetes calls this host."""
         low = name.lower()
         return next((node for node in self.picture.nodes_now() if node.lower() == low), name)
+
+
+def _of_another_kind(hit: Hit) -> bool:
+    """calicoctl refuses names of policies and pools in the same words, and says what they are of."""
+    kind = _RESOURCE.search(hit.line)
+    return kind is not None and kind[1] != "Node"
 
 
 def _fault(name: str) -> str:

@@ -10,6 +10,7 @@ from typing import Final
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.nodes.bgp_evidence import (
+    BGP_PORT,
     MD5_BIRD,
     MD5_COUNTED,
     MD5_KERNEL,
@@ -40,17 +41,32 @@ def _address() -> re.Pattern[str]:
     return re.compile(r"((?:\d{1,3}\.){3}\d{1,3})")
 
 
+@cache
+def _port() -> re.Pattern[str]:
+    return re.compile(r"(?:\d{1,3}\.){3}\d{1,3}\.?(?:,\s*|:)(\d{1,5})\b")
+
+
 class Seen:
     """What kernels, BIRD, routers and agents say of signatures and passwords."""
 
     def __init__(self, picture: Picture) -> None:
         self.picture = picture
-        kernel = [hit for hit in picture.hits(MD5_KERNEL) if "179" in hit.line or "hash" in hit.text.lower()]
+        kernel = [hit for hit in picture.hits(MD5_KERNEL) if self._concerns(hit)]
         router = [hit for hit in picture.hits(MD5_ROUTER) if "179" in hit.line or "bgp" in hit.line.lower()]
         self.kernel: list[Hit] = [*kernel, *router, *md5_counted(picture)]
         self.bird = picture.hits(MD5_BIRD)
         self.unread = picture.hits(NO_PASSWORD, NOT_HAD, NO_MESH_PASSWORD)
         self.configured = picture.hits(SECRET_REF, PASSWORD_FIELD)
+
+    def _concerns(self, hit: Hit) -> bool:
+        """Other programs sign their packets, too, and strangers from elsewhere send some to this port."""
+        ports = _port().findall(hit.line)
+        if ports and str(BGP_PORT) not in ports:
+            return False
+        named_there = set(_address().findall(hit.line))
+        down = {peer.address for peer in missing_peers(self.picture)}
+        down |= {session.peer for session in self.picture.sessions_down()}
+        return not named_there or not down or bool(named_there & down)
 
     @cached_property
     def ends(self) -> list[str]:

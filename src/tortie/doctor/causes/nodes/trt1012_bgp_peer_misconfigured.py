@@ -85,8 +85,18 @@ def same_router_id(seen: Seen) -> Finding | None:
     peers = [session.peer for session in seen.same_id]
     who = culprits(named("peer", *peers), BGP_PEER)
     # Hashes of names hardly ever meet; they rather end in a range that routers refuse.
-    strength = POSSIBLE if seen.picture.value(ROUTER_ID, "env") == "hash" else STRONG
+    hashed = seen.picture.value(ROUTER_ID, "env") == "hash"
+    strength = POSSIBLE if hashed or _only_a_routers_word(seen, said) else STRONG
     return found(strength, who, (*seen.same_id[:3], *said[:2]), peers=few(peers), peer=next(iter(peers), ""))
+
+
+def _only_a_routers_word(seen: Seen, said: list[Hit]) -> bool:
+    """BIRD refuses an id that is its own; a router may have other reasons, unless the node's id is seen to be valid."""
+    if router_ids(seen.picture):
+        return False
+    told = [(is_external(one), one.info) for one in seen.same_id]
+    told += [("Global_" in hit.line or "Node_" in hit.line, hit.line) for hit in said]
+    return all(external and "received:" in text.lower() for external, text in told)
 
 
 def labels_gone(seen: Seen) -> Finding | None:

@@ -9,7 +9,7 @@ from typing import Final
 from tortie.doctor.causes import ways
 from tortie.doctor.causes.cause import LIKELY, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
-from tortie.doctor.causes.nodes.bgp_evidence import BGP_PORT, node_at
+from tortie.doctor.causes.nodes.bgp_evidence import BGP_PORT, node_at, same_host
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.picture.facts import Listener, Session, Unit
 from tortie.doctor.picture.picture import Picture
@@ -33,10 +33,17 @@ class Seen:
     def __init__(self, picture: Picture) -> None:
         self.picture = picture
         self.listeners = [listener for listener in picture.of(Listener) if listener.port == BGP_PORT]
-        self.foreign = [one for one in self.listeners if one.program and not one.program.startswith("bird")]
+        self.foreign = [one for one in self.listeners if self._is_foreign(one)]
         self.down = [s for s in picture.sessions_down() if "no listening socket" in s.info.lower()]
         self.opened = [hit for hit in picture.hits(CANNOT_OPEN, IN_USE, BIRD_IN_USE) if "bird" in hit.line.lower()]
         self.texts = [*picture.hits(NO_SOCKET), *self.opened]
+
+    def _is_foreign(self, listener: Listener) -> bool:
+        """On a router a BGP daemon is at home."""
+        names = {*self.picture.internal_ips(), *self.picture.nodes_now(), *(pod.node for pod in self.picture.agents())}
+        known = {name for name in names if name}
+        of_a_node = not (listener.host and known) or any(same_host(listener.host, name) for name in known)
+        return bool(listener.program) and not listener.program.startswith("bird") and of_a_node
 
     @property
     def bird_listens(self) -> bool:

@@ -130,6 +130,15 @@ def over_since(seen: Seen) -> Finding | None:
     return ruled_out(seen.done[-1:], say="over-but-missing" if seen.missing else "over")
 
 
+def long_ago(seen: Seen) -> Finding | None:
+    """Only events tell of it, and the last of them is older than BIRD ever waits."""
+    events = [one for one in seen.picture.of(Event) if "graceful restart in progress" in one.message.lower()]
+    told = {(one.place.source, one.place.first) for one in events}
+    only = seen.waiting and all((hit.place.source, hit.place.first) in told for hit in seen.waiting)
+    old = only and all(one.age_s is not None and one.age_s > 2 * LONGEST_S for one in events)
+    return ruled_out(events[:1], say="over") if old else None
+
+
 def waiting(seen: Seen) -> Finding | None:
     if not seen.waiting:
         return None
@@ -164,7 +173,7 @@ CAUSE = Cause(
     explains=("bird-not-ready", "not-ready", "traffic-dead"),
     signs=(IN_PROGRESS, RECOVERY, RECOVERS, STARTED, DONE),
     look=Seen,
-    rules=(waited_long, routes_held_back, held_for_one_peer, ready_now, over, over_since, waiting),
+    rules=(waited_long, routes_held_back, held_for_one_peer, ready_now, over, over_since, long_ago, waiting),
     fix=fix,
     yields_to=(
         "peer-node-down", "bgp-port-blocked", "bgp-filtered-in-path", "bgp-as-mismatch", "bgp-auth-mismatch",

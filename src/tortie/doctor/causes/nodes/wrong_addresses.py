@@ -124,8 +124,9 @@ def _nobodys(picture: Picture) -> Iterator[Suspect]:
     ips = picture.internal_ips()
     if not ips:
         return
+    relics = _relics(picture)
     for peer in missing_peers(picture):
-        if peer.address in ips.values() or ":" in peer.address:
+        if peer.address in ips.values() or ":" in peer.address or peer.address in relics:
             continue
         link = link_with(picture, peer.address)
         node = (node_called(picture, link.host) if link and link.host else "") or missing_node(picture, peer.seen_from)
@@ -141,6 +142,14 @@ def _nobodys(picture: Picture) -> Iterator[Suspect]:
             strength = LIKELY if elsewhere and gateway_like(peer.address) else POSSIBLE
         name = link.name if link else ""
         yield Suspect("nobodys", strength, peer.address, name, node, ips.get(node, ""), (peer, link))
+
+
+def _relics(picture: Picture) -> set[str]:
+    """Addresses that only names have which Kubernetes does not list: nodes that were removed, not their links."""
+    nodes = picture.nodes_now()
+    recorded = [seen for seen in registrations(picture) if seen.node and seen.via != "log"]
+    living = {seen.address for seen in recorded if seen.node in nodes}
+    return {seen.address for seen in recorded if len(nodes) > 1 and seen.node not in nodes} - living
 
 
 def missing_node(picture: Picture, seen_from: str) -> str:
