@@ -132,3 +132,9 @@ def test_the_annotation_that_grep_left_of_a_described_node() -> None:
     )
     assert finding(ID, LOST_PEER + LINKS + described).strength >= PROVEN
     assert finding(ID, LOST_PEER + LINKS + described.replace("0.99", "0.21")).strength < PROVEN
+
+
+def test_a_contested_address_that_no_node_has_may_be_one_that_moves() -> None:
+    text = EXCHANGED.replace("10.33.0.21/24", "10.33.0.100/24").replace("address 10.33.0.21.", "address 10.33.0.100.")
+    assert finding(ID, EXCHANGED).strength >= PROVEN
+    assert finding(ID, text).strength < LIKELY

@@ -114,6 +114,8 @@ def _decide(picture: Picture, address: str, other: str, node: str) -> tuple[Kind
     if is_lost(holder) and arp is not True and holders_ip in ("", address):
         return "stale", STRONG if holders_ip else LIKELY, (holder,)
     if holders_ip and holders_ip != address:
+        if len(ips) > 1 and address not in ips.values():
+            return "open", POSSIBLE, (holder,)  # no node has it by now: rather one that moves from host to host
         return "changed", PROVEN if wanter == address else STRONG, (holder,)
     if holders_ip == address:
         if wanter and wanter != address:

@@ -22,7 +22,7 @@ ANNOTATION: Final = "projectcalico.org/RouteReflectorClusterID"
 MOST: Final = 300  # nodes
 _ID: Final = lazily(r"routeReflectorClusterID[\"']?\s*[:=]\s*[\"']?([0-9.]{1,15})", re.IGNORECASE)
 _NAME: Final = lazily(r"\s*(?:- )?name:\s*(\S+)\s*$")
-_ASKED: Final = lazily(r"\bnodes?\s+(?:-\S+\s+){0,3}([a-z0-9][a-z0-9.-]*)")
+_ASKED: Final = lazily(r"\bnodes?\s+(?:-o\s+\S+\s*|-\S+\s+){0,4}+([a-z0-9][a-z0-9.-]*)")
 _BIRD_ROUTE: Final = lazily(r"\bvia ((?:\d{1,3}\.){3}\d{1,3})\b")
 _WHOLE_LIST: Final = lazily(r"\bget\s+(?:-\S+\s+){0,3}bgppeers?(?:\.\S+)?\s*(?:$|-|\||2?>|;)", re.IGNORECASE)
 
