@@ -98,6 +98,8 @@ owl    Ready    <none>   9d    v1.24.9
         MESH_OFF + "$ calicoctl get ippool -o wide\n"
         "NAME   CIDR            NAT    IPIPMODE   VXLANMODE   DISABLED   SELECTOR\n"
         "all    10.244.0.0/16   true   Never      Always      false      all()\n",  # Felix makes the routes
+        MESH_OFF + "$ calicoctl get node -o wide\nNAME   ASN       IPV4           IPV6\n"
+        "jay    64601     10.9.0.11/24\ntit    64602     10.9.0.12/24\n",  # nodes of different AS pass routes on
         MESH_OFF + "---\nkind: BGPPeer\nmetadata:\n  name: tor\nspec:\n  peerIP: 10.9.0.1\n  asNumber: 64512\n",
     ],
 )

@@ -85,11 +85,20 @@ def _between_nodes(picture: Picture) -> list[Peer]:
 
 
 def _without_mesh(picture: Picture) -> bool:
-    """Routes come by these sessions only: no mesh, and no tunnels that know no BGP."""
+    """Routes come by these sessions only: no mesh, one AS, and no tunnels that know no BGP."""
     pools, shown = picture.of(Pool), picture.sessions()
     if pools and all(pool.vxlan.lower() in ("always", "crosssubnet") for pool in pools):
         return False
+    if len(_as_numbers(picture)) > 1:
+        return False  # between different ones every node passes routes on
     return bool(mesh_off(picture)) or (bool(shown) and all(map(is_external, shown)))
+
+
+def _as_numbers(picture: Picture) -> set[str]:
+    """Of nodes, as they or their peers are told."""
+    told = [one.asn.strip("()") for one in picture.registered()]
+    told += [one.value for one in picture.settings("asNumber")]
+    return {number for number in told if number.isdecimal() and number != "0"}
 
 
 def _labels(picture: Picture, defined: list[Peer]) -> tuple[dict[str, dict[str, str]], bool]:
