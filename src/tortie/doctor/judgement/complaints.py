@@ -41,6 +41,11 @@ _OTHERS: Final = lazily(
 _QUOTED: Final = lazily(r"[\"“「『][^\"”」』]{2,200}[\"”」』]")
 
 _CLOCKED: Final = lazily(r"\W{0,4}\d{1,2}:\d\d(?::\d\d)?(?! ?[AP]M\b)[ ，,]{1,4}(?!@?\w{1,24}[:：])")
+_AFTERWARDS: Final = lazily(
+    r"\b(?:at|from|during|after|since|before) (?:the time of )?(?:the|that|this|our) (?:\w+ )?"
+    r"(?:outage|incident|crash)\b",
+    re.IGNORECASE,
+)
 _CLAUSE: Final = lazily(r"(?<=[,，;；:：。])")
 _WORDS: Final = lazily(
     r"\b(?:logs|logged|logging|log (?:lines?|files?|messages?|is|was)|messages?|warnings?|alerts?|alarms?|"
@@ -89,8 +94,8 @@ def _repaired(complaint: Statement, picture: Picture) -> bool:
 
 
 def _in_the_past_tense(text: str) -> bool:
-    """Or as an entry of a timeline: "13:31 all peers time out"."""
-    if _CLOCKED.match(text):
+    """Or as an entry of a timeline: "13:31 all peers time out"; or as what something else came after."""
+    if _CLOCKED.match(text) or _AFTERWARDS.search(text):
         return True
     return _PAST_TENSE.search(text) is not None and _PRESENT.search(text) is None
 

@@ -31,6 +31,7 @@ _DEGRADED: Final = lazily(
     r"|^\s*(?:- )?[Mm]essage: +.*(?:\b[Uu]nable to|\b[Ff]ailed\b|\b[Ee]rror\b|\b[Ii]nvalid\b|\bunavailable\b)"
 )
 _ERROR: Final = lazily(
+    r"^[Nn]etworkPlugin cni failed |"
     r"^libbpf: (?!.*Retrying without BTF).*(?:failed|[Ee]rror)|^(?:E\d{4} \d\d:\d\d:)|^\[ERROR\] |^ERROR: "
     r"|\blevel=error\b"
     r"|^Failed to (?:apply|create|replace|patch|delete|execute|get) |Unable to connect to the server"
@@ -58,7 +59,7 @@ _NEEDLES: Final = (
     "core dumped", "Traceback", "soft lockup", "table overflow", "emory: Kill", "oom-kill", "out of memory",
     "pace left on", "open files", "allocate memory", "Resource temporarily", "shared libraries", "exec format",
     "symbol lookup", "GLIBC_", "FailedDiscovery", "False (", "Degraded", "essage: ", "libbpf: ",
-    "\n[ERROR", "\nERROR: ", "level=error", "\nFailed to ", "TIMEOUT",
+    "\n[ERROR", "etworkPlugin cni failed", "\nERROR: ", "level=error", "\nFailed to ", "TIMEOUT",
     "Unable to connect", "connection to the server", "Error from server", "RTNETLINK", "\niptables", "\nip6tables",
     "\nnft", "\nipset", "list too long", "admin prohibited", "[UFW BLOCK]", "\ncurl: ", "\nwget: ", "\nping: ",
     "\nnc: ", "\nncat: ", "\nNcat: ", "\ntelnet: ", "\n;; ", "server can't find", "\nnslookup: ", "bad address '",

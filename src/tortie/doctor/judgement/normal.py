@@ -232,6 +232,13 @@ _ENTRIES: Final = (
         about=lazily(r"169\.254\.|\bdown\b|nodelocaldns|kube-ipvs0|nameserver|link", re.IGNORECASE),
     ),
     Normal(
+        "unused-tunnel",
+        needles=("tunl0@NONE",),
+        seen=lazily(r"\btunl0@NONE\b"),
+        about=lazily(r"tunl0|\bipip\b|proto 4\b|encaps|隧道", re.IGNORECASE),
+        applies=lambda picture: not any(pool.ipip in ("Always", "CrossSubnet") for pool in picture.pools_now()),
+    ),
+    Normal(
         "openapi-models",
         needles=("error building openapi models",),
         seen=lazily(r"error building openapi models"),

@@ -51,6 +51,10 @@ class Passing:
         for event in picture.events("Scheduled"):
             if event.age_s is not None:
                 self._scheduled[event.place.source, event.object] = event.age_s
+        self._pulled: dict[tuple[str, str], float] = {}
+        for event in picture.events("Pulled"):
+            if event.age_s is not None:
+                self._pulled[event.place.source, event.object] = event.age_s
         self._starts_told: dict[str, list[float]] = {}  # by source, when a log told that a container was started
         for line in self._lines:
             if line.time is not None and line.message.startswith(_STARTED):
@@ -92,6 +96,11 @@ class Passing:
 
         A pod that waited for a node waits no more when it was scheduled later.
         """
+        if event.reason == "FailedCreate":  # whoever makes the agents has made them since
+            return self._standing.agents_well and is_agent(event.object.rpartition("/")[2])
+        if event.reason == "Failed":
+            pulled = self._pulled.get((event.place.source, event.object))
+            return pulled is not None and pulled <= age_s
         if event.reason == "FailedScheduling":
             placed = self._scheduled.get((event.place.source, event.object))
             return placed is not None and placed <= age_s

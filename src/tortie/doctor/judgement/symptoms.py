@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tortie.doctor.causes.cause import places
 from tortie.doctor.causes.nodes.bgp_evidence import Complaint, complaints, mesh_off, no_peers, session_node
+from tortie.doctor.causes.nodes.reflectors import gap
 from tortie.doctor.causes.shared import DIAL_FAILED, SYMPTOMS, TERMINATING
 from tortie.doctor.diagnosis import Symptom
 from tortie.doctor.judgement.grave_lines import HARMLESS
@@ -43,6 +45,7 @@ def symptoms(picture: Picture, standing: Standing) -> list[Symptom]:
         *_operator(picture),
         *_nodes(picture),
         *_sessions(picture, standing),
+        *_unheard(picture),
         *containers(picture, standing),
         *_events(picture, standing),
         *_logs(picture, standing),
@@ -97,6 +100,15 @@ def _sessions(picture: Picture, standing: Standing) -> Iterator[Symptom]:
         over = standing.agents_well or (bool(picture.sessions()) and all(_up_now(picture, one) for one in told_of))
         told = hits[-1].text
         yield Symptom("bgp-down", Words(told, told), few(hits), (hits[-1].value("peers"),), current=not over)
+
+
+def _unheard(picture: Picture) -> Iterator[Symptom]:
+    """Sessions that stand, and by which some nodes never hear of the others' pods."""
+    missed = gap(picture)
+    if missed is not None and missed.sure and missed.of_nodes:
+        one, other = missed.of_nodes[0]
+        text = Words(f"{one} and {other} get no routes from each other", f"{one} 与 {other} 学不到对方的路由")
+        yield Symptom("traffic-dead", text, places(missed.evidence)[:3], (one, other))
 
 
 def _up_now(picture: Picture, complaint: Complaint) -> bool:

@@ -9,7 +9,7 @@ from typing import Final
 from tortie.doctor.diagnosis import Unexplained
 from tortie.doctor.judgement.complaints import is_about_words, is_over, standing_complaints
 from tortie.doctor.judgement.components import NODE, PATH, PERSON, POD, POOLS, Owners, look_at
-from tortie.doctor.judgement.grave_lines import HARMLESS, grave_lines
+from tortie.doctor.judgement.grave_lines import HARMLESS, Grave, grave_lines
 from tortie.doctor.judgement.normal import Normals
 from tortie.doctor.judgement.passing import Passing, is_settled
 from tortie.doctor.judgement.pods import elsewhere
@@ -49,6 +49,7 @@ def unexplained(
         *_lines(picture, now, owners),
         *_errors(picture, now),
         *_ended_starts(picture, now),
+        *_flaps(picture),
         *_trials(picture),
         *slow_trials(picture),
         *_degraded(picture, owners),
@@ -94,11 +95,18 @@ def _lines(picture: Picture, now: Standing, owners: Owners) -> Iterator[Unexplai
     over = _settled_lines(picture, now)
     for grave in grave_lines(picture):
         line = logged.get(grave.place)
-        if line is not None and line.place in over:
+        if (line is not None and line.place in over) or (now.well and _served_since(grave, picture)):
             continue
         component = owners.component(grave.place, grave.text)
         look = PATH if grave.kind == "trial" else look_at(component)
         yield Unexplained(grave.kind, grave.text, grave.place, component, look)
+
+
+def _served_since(grave: Grave, picture: Picture) -> bool:
+    """kubectl was refused, and answered further below."""
+    if not grave.text.startswith(("The connection to the server", "Unable to connect to the server")):
+        return False
+    return any(pod.place.source == grave.place.source and pod.place.first > grave.place.last for pod in picture.of(Pod))
 
 
 def _errors(picture: Picture, now: Standing) -> Iterator[Unexplained]:
@@ -160,6 +168,17 @@ def _still_said(picture: Picture, grave: list[LogLine]) -> set[Place]:
         if len(lines) >= _REPEATED and max(one.place.last for one in lines) >= ends[(source, pod)] - 1
         for line in lines
     }
+
+
+def _flaps(picture: Picture) -> Iterator[Unexplained]:
+    """One peer whose session ends again and again, though it stands at this moment."""
+    lost: dict[tuple[str, str], list[LogLine]] = {}
+    for line in picture.of(LogLine):
+        if line.program.startswith("bird") and "Hold timer expired" in line.message:
+            lost.setdefault((line.place.source, line.message.partition(":")[0]), []).append(line)
+    for lines in lost.values():
+        if len(lines) > 1:
+            yield Unexplained("error", lines[-1].message, lines[-1].place, "bird", look_at("bird"), len(lines))
 
 
 def _trials(picture: Picture) -> Iterator[Unexplained]:

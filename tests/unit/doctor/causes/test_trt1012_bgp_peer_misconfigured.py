@@ -133,3 +133,24 @@ def test_a_router_may_have_other_reasons_to_refuse_an_id() -> None:
     assert finding(ID, "bird: Global_10_0_0_1: Received: Bad BGP identifier\n").strength < LIKELY
     assert finding(ID, "bird: Global_10_0_0_1: Error: Bad BGP identifier\n").strength >= LIKELY
     assert finding(ID, "bird: Mesh_10_0_0_1: Received: Bad BGP identifier\n").strength >= LIKELY
+
+
+COUNTED = """
+$ calicoctl get bgpconfig default -o yaml | grep mesh
+  nodeToNodeMeshEnabled: false
+$ calicoctl get bgppeer peer-with-rrs -o yaml | grep -A3 '^spec'
+spec:
+  nodeSelector: all()
+  peerSelector: route-reflector == 'true'
+[root@w17 ~]# calicoctl node status
+| 10.88.3.9    | node specific | up    | 06:30:12 | Established |
+$ calicoctl get node -o yaml | grep -c routeReflectorClusterID
+{count}
+"""
+
+
+def test_where_nobody_is_a_reflector_nothing_is_passed_on() -> None:
+    answer = finding("bgp-peer-misconfigured", COUNTED.format(count=0))
+    assert (answer.rule, answer.strength >= 0.9) == ("nobody-reflects", True)
+    assert "routeReflectorClusterID" in answer.objects
+    assert finding("bgp-peer-misconfigured", COUNTED.format(count=1)).strength < 0.8

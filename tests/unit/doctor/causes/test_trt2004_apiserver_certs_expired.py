@@ -175,3 +175,18 @@ def test_an_old_file_beside_what_the_server_shows() -> None:
     assert finding("apiserver-certs-expired", old).strength >= 0.9
     assert finding("apiserver-certs-expired", old + served.format(2026)).state != "found"
     assert finding("apiserver-certs-expired", old + served.format(2025)).strength >= 0.9
+
+
+RENEWED = """
+[root@m1 ~]# echo | openssl s_client -connect 10.9.1.11:6443 2>/dev/null | openssl x509 -noout -enddate
+notAfter=Jun 11 02:52:17 2035 GMT
+[root@m1 ~]# kubectl logs -n kube-system calico-node-rm9xv | grep x509
+2024-06-11 03:01:02.310 [INFO][71] felix/watchercache.go 175: Failed to perform list of current data error=Get "https://10.96.0.1:443/apis/crd.projectcalico.org/v1/ippools": x509: certificate has expired or is not yet valid: current time 2024-06-11T03:01:02Z is after 2024-06-11T01:37:12Z
+[root@m1 ~]# kubectl get pod -n kube-system -o wide | grep calico
+calico-node-rm9xv   {ready}   Running   0   361d   10.9.1.21   w1   <none>   <none>
+"""  # noqa: E501
+
+
+def test_lines_of_before_the_certificates_were_renewed_are_over() -> None:
+    assert finding("apiserver-certs-expired", RENEWED.format(ready="1/1")).state == "ruled-out"
+    assert finding("apiserver-certs-expired", RENEWED.format(ready="0/1")).strength >= 0.5

@@ -89,3 +89,23 @@ def test_networkd_that_lists_links_does_no_harm_by_that() -> None:
     pods = "$ kubectl -n kube-system get pods\ncalico-node-5k2jv   1/1   Running   0   12d\n"
     assert finding("networkmanager-interference", listed).strength >= 0.8
     assert finding("networkmanager-interference", listed + pods).strength < 0.8
+
+
+SWEPT = """
+root@ip-51-9:~# journalctl -u systemd-networkd -n 2 --no-pager
+Jul 27 06:41:12 ip-51-9 systemd[1]: Starting Network Service...
+Jul 27 06:41:12 ip-51-9 systemd[1]: Started Network Service.
+root@ip-51-9:~# ip -ts monitor route | grep cali
+[2021-07-27T06:41:12.804112] Deleted 100.96.4.17 dev cali6f0b21d7aa3 scope link
+[2021-07-27T06:41:12.804140] Deleted 100.96.4.21 dev calie91c04b7d52 scope link
+root@ip-51-9:~# networkctl list | grep cali
+ 11 cali6f0b21d7aa3 ether    degraded    unmanaged
+"""
+
+
+def test_networkd_deletes_routes_of_links_that_it_does_not_manage() -> None:
+    answer = finding("networkmanager-interference", SWEPT)
+    assert (answer.rule, "systemd-networkd" in answer.objects) == ("swept", True)
+    assert answer.strength >= 0.9
+    still = "\n".join(line for line in SWEPT.splitlines() if "Network Service" not in line)
+    assert finding("networkmanager-interference", still).state == "ruled-out"

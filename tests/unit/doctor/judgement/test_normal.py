@@ -45,6 +45,8 @@ NORMAL = {
     "meant-to-fail": "用例 2  跨租户访问    期望：不通\n"
     "# kubectl -n b exec cli -- wget -qO- -T 3 http://web.a\nwget: download timed out\n"
     "command terminated with exit code 1\n",
+    "unused-tunnel": "tunl0 is down and has no address on every node, must I fix that?\n\n"
+    "[root@hm-1 ~]# ip -br a\neth0             UP             10.3.9.11/24\ntunl0@NONE       DOWN\n",
     "metrics-off": "I would like to scrape metrics, but all targets are down:\n\n"
     "root@hm-1:~# curl http://127.0.0.1:9091/metrics\n"
     "curl: (7) Failed to connect to 127.0.0.1 port 9091: Connection refused\n",

@@ -132,3 +132,19 @@ Events:
     pods = PODS.format(restarts=0, age="30m")
     assert judge(picture(pods + waited)).verdict == "healthy"
     assert judge(picture(pods + waited.replace("Scheduled         29m", "Pulled            29m"))).verdict != "healthy"
+
+
+OLD = {
+    "an agent that could not be made": "12m   Warning   FailedCreate   daemonset/calico-node   Error creating: pods "
+    '"calico-node-" is forbidden: error looking up service account kube-system/calico-node: not found',
+    "kubectl that was refused": "The connection to the server 10.2.0.10:6443 was refused - did you specify the right "
+    "host or port?",
+}
+
+
+@pytest.mark.parametrize("what", OLD)
+def test_what_was_done_since_is_over(what: str) -> None:
+    pods = PODS.format(restarts=0, age="11m")
+    assert judge(picture(f"$ kubectl get events -A\n{OLD[what]}\n{pods}")).verdict == "healthy"
+    unready = pods.replace("1/1", "0/1")
+    assert judge(picture(f"$ kubectl get events -A\n{OLD[what]}\n{unready}")).verdict != "healthy"

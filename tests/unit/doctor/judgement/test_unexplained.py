@@ -103,3 +103,14 @@ Calico node failed to start
     first = judged(sick + log).unexplained[0]
     assert (first.kind, first.component) == ("fatal", "startup")
     assert "frobnicator" in first.text
+
+
+FLAPS = "$ kubectl logs -n kube-system calico-node-6fjt4 | grep bird\n" + "".join(
+    f"2024-05-01 0{hour}:30:12.220 bird: Mesh_10_3_9_12: Error: Hold timer expired\n" for hour in (1, 2, 3)
+)
+
+
+def test_a_session_that_ends_again_and_again_is_not_well_because_it_stands_now() -> None:
+    assert judged(WELL + FLAPS).verdict == "undetermined"
+    once = "\n".join(FLAPS.splitlines()[:2]) + "\n"
+    assert judged(WELL + once).verdict == "healthy"

@@ -128,6 +128,14 @@ def not_yet_valid(seen: Seen) -> Finding | None:
     return ruled_out((before[0].hit,)) if before else None
 
 
+def renewed_since(seen: Seen) -> Finding | None:
+    """The servers show valid certificates now, and every agent is ready: the lines are of the time before."""
+    served = [cert for cert in seen.valid if _served(seen.picture, cert)]
+    agents = seen.picture.agents_now()
+    well = bool(agents) and all(pod.all_ready for pod in agents)
+    return ruled_out(served[:2]) if served and well and not seen.late and not seen.stale else None
+
+
 def has_expired(seen: Seen) -> Finding | None:
     if not seen.late and not seen.refused:
         return None
@@ -198,7 +206,7 @@ CAUSE = Cause(
     ),
     signs=(*VIP_SIGNS, AFTER, BEFORE, EXPIRED, *CLOCK_SIGNS),
     look=Seen,
-    rules=(not_yet_valid, has_expired, another_certificate, valid),
+    rules=(not_yet_valid, renewed_since, has_expired, another_certificate, valid),
     fix=fix,
     yields_to=("clock-skew",),
 )  # fmt: skip

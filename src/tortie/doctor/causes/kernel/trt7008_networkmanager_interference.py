@@ -46,6 +46,7 @@ _OTHERS = (
     "NetworkManager",
     "audit",
 )
+_STARTED = "Network Service"  # Starting Network Service..., Stopped Network Service.
 _DOWN = r"\b(?:tak|bring|shut|put|sett?)(?:e|ing)?s?\b[^.]{0,40}\bdown\b|\bifdown\b"
 
 
@@ -87,6 +88,15 @@ class Seen:
         about = [line for line in lines if compiled(_DEVICE).search(line.message)]
         return [line for line in about if compiled(_DOWN).search(line.message)]
 
+    @cached_property
+    def restarted(self) -> list[LogLine]:
+        """networkd's own words, or systemd's about it, that it has just begun."""
+        return [
+            line
+            for line in self.picture.of(LogLine)
+            if ("networkd" in line.program or line.program == "systemd") and _STARTED in line.message
+        ]
+
     @property
     def culprits(self) -> tuple[Culprit, ...]:
         files = [row["file"] for row in rows(self.picture, _FILE, "networkctl", needle="Network File")]
@@ -121,6 +131,15 @@ def other_service(seen: Seen) -> Finding | None:
     evidence = (*seen.taken_down[:2], *down[:1])
     strength = PROVEN if down else STRONG
     return found(strength, who, evidence, manager=line.program, devices=devices[:2], node=line.host)
+
+
+def swept(seen: Seen) -> Finding | None:
+    """When networkd starts, it deletes routes that it did not make, whoever manages the links."""
+    if not seen.deleted or not seen.restarted:
+        return None
+    who = culprits(Culprit("program", "systemd-networkd"), Culprit("setting", "ManageForeignRoutes"),
+                   named("node", seen.restarted[0].host))  # fmt: skip
+    return found(STRONG, who, (*seen.restarted[:1], *seen.deleted[:2]), node=seen.restarted[0].host)
 
 
 def unmanaged(seen: Seen) -> Finding | None:
@@ -160,6 +179,10 @@ def fix(_picture: Picture, finding: Finding) -> Iterator[Do]:
     if finding.rule == "other-service":
         yield do("other-service")
         return
+    if finding.rule == "swept":
+        yield do("foreign-routes")
+        yield do("networkd-restart")
+        return
     if finding.value("manager") == "systemd-networkd":
         yield do("networkd")
         yield do("networkd-reload")
@@ -178,6 +201,6 @@ CAUSE = Cause(
     explains=("traffic-dead", "service-dead", "log-errors", "restarts"),
     signs=(CONNECTING, STATE_CHANGE, ROUTE_DELETED, ROUTE_REFUSED),
     look=Seen,
-    rules=(managed, other_service, unmanaged, routes_deleted),
+    rules=(managed, other_service, swept, unmanaged, routes_deleted),
     fix=fix,
 )

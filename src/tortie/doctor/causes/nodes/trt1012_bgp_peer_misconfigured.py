@@ -27,6 +27,7 @@ from tortie.doctor.causes.nodes.bgp_nat import rewritten_calls, translated_calls
 from tortie.doctor.causes.nodes.peer_labels import drift, lost
 from tortie.doctor.causes.nodes.reflectors import FIELD, Gap, gap
 from tortie.doctor.causes.nodes.router_ids import IDENTIFIER, ROUTER_ID, router_ids
+from tortie.doctor.causes.underlay.traffic_evidence import rows
 from tortie.doctor.picture.facts import Session, Setting
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Hit, Sign
@@ -171,6 +172,17 @@ def routes_not_passed_on(seen: Seen) -> Finding | None:
     )  # fmt: skip
 
 
+def nobody_reflects(seen: Seen) -> Finding | None:
+    """Counted: no node has a cluster id, or BIRD no client, where a selector makes some node everybody's peer."""
+    counted = [n for word in (FIELD, "rr client") for n in seen.picture.numbers(word)]
+    chosen = list(rows(seen.picture, r"^\s*peerSelector:\s*\S", needle="peerSelector"))
+    if not seen.off or not chosen or not counted or any(number.value for number in counted):
+        return None
+    who = culprits(named("setting", FIELD), named("peer", *seen.names[:3]), BGP_PEER)
+    return found(STRONG, who, (*counted[:2], *chosen[:1], *seen.off[:1]), bgppeers=few(seen.names), hub="",
+                 cluster="244.0.0.1")  # fmt: skip
+
+
 def _certainty(seen: Seen, missed: Gap) -> float:
     if not missed.of_nodes:
         # Reflectors miss each other's pods only, and many have none: somebody has to name two of them.
@@ -223,8 +235,9 @@ def fix(picture: Picture, finding: Finding) -> Iterator[Do]:
     yield do("compare")
     if finding.rule == "same-router-id":
         yield do("not-itself", bgppeer=_defined_for(picture, finding.value("peer")))
-    elif finding.rule == "routes-not-passed-on":
-        yield do("reflect") if finding.say == "not-reflecting" else do("join-reflectors")
+    elif finding.rule in ("routes-not-passed-on", "nobody-reflects"):
+        mute = finding.say == "not-reflecting" or finding.rule == "nobody-reflects"
+        yield do("reflect") if mute else do("join-reflectors")
     elif finding.rule in ("no-peer-left", "mesh-is-off"):
         if finding.say == "no-peer-selected":
             yield do("label-reflectors")
@@ -267,6 +280,7 @@ CAUSE = Cause(
         made_by_nat,
         unknown_speaker,
         routes_not_passed_on,
+        nobody_reflects,
         established,
         mesh_is_off,
         configured_peer_down,

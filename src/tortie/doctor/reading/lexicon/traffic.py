@@ -24,7 +24,7 @@ RULES: Final = (
     ),
     Rule(
         "cross-node-dead",
-        "node|节点|host|跨|machine|主机",
+        "node|节点|host|跨|machine|主机|worker",
         r"(?:pods?|containers?|traffic|connections?|communication|networking)~(?:different|other|another|"
         r"across|between)~(?:nodes?|hosts?|machines?)~(?:(?:can ?not|can't|could not|couldn't|unable to|"
         r"fails? to|do(?:es)? not|doesn't|don't|never|nothing)|fails?\b|is dead|are dead|broken|"
@@ -35,7 +35,9 @@ RULES: Final = (
         r"not work|does not|doesn't|unreachable|times? out|cannot)|pods?~(?:on|of) (?:node|host|machine|worker|vm) ?\w+"
         r"~(?:can ?not|can't|could not|couldn't|unable to|do(?:es)? not|doesn't|don't|never)~(?:reach|talk|ping|"
         r"connect|communicate|access)~pods?~(?:on|of) (?:node|host|machine|worker|vm)|nothing outside (?:its|"
-        r"their) own (?:node|host) answers|跨(?:节点|主机|机器|node)[^。；，]{0,12}[，,]? ?~(?:不通|不了|失败|超时|"
+        r"their) own (?:node|host) answers|"
+        r"(?:节点|node|worker) ?之间[^。；，]{0,8}(?:不通|ping ?不通|无法(?:访问|通信|互通))|"
+        r"跨(?:节点|主机|机器|机房|机架|网段|子网|可用区|node)[^。；，]{0,12}[，,]? ?~(?:不通|不了|失败|超时|"
         r"不能|无法|"
         r"ping ?不通|不可达|访问不|有问题)|(?:不同|其[他它]|别的|另一)(?:个|台)?(?:节点|主机|机器|"
         r"node)~(?:(?:pods?|containers?|容器|服务)|之间)?~(?:不通|无法(?:互相)?(?:访问|通信|通讯|ping)|"
