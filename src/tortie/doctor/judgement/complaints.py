@@ -114,6 +114,8 @@ def _is_back(mended: Statement, good: set[str], picture: Picture) -> bool:
 
 def _denied(complaint: Statement, picture: Picture) -> bool:
     """Somebody else's words, in quotes, and the author's own are that all is well."""
+    if complaint.text.startswith("> ") and _later(complaint, picture.said("says-well", "mended")):
+        return True  # an alarm, or a mail, that is quoted as a whole
     quotes = [match.start() for match in _QUOTED.finditer(complaint.text)]
     speaker = _OTHERS.search(complaint.text)
     if not quotes or speaker is None or speaker.start() > quotes[-1]:

@@ -16,7 +16,7 @@ from tortie.doctor.judgement.pods import elsewhere
 from tortie.doctor.judgement.slow_trials import slow_trials
 from tortie.doctor.judgement.standing import Standing, live, ready
 from tortie.doctor.lazily import lazily
-from tortie.doctor.picture.facts import Event, LogLine, Ping, Pod, PortTest, Setting
+from tortie.doctor.picture.facts import Document, Event, LogLine, Ping, Pod, PortTest, Setting
 from tortie.doctor.picture.picture import Picture, is_agent
 from tortie.doctor.reading.exhibit import Exhibit, Place
 from tortie.doctor.words import Words
@@ -240,7 +240,10 @@ def _restless(picture: Picture) -> Iterator[Unexplained]:
 
 def _addresses(picture: Picture) -> Iterator[Unexplained]:
     """Pods whose address is from nowhere that Calico gives addresses from."""
-    pools = [pool for cidr in picture.pools_now() if (pool := _network(cidr.cidr)) is not None]
+    others = _not_for_pods(picture)
+    pools = [
+        net for pool in picture.pools_now() if pool.cidr not in others and (net := _network(pool.cidr)) is not None
+    ]
     if not pools:
         return
     hosts = {*picture.internal_ips().values(), *(pod.host_ip for pod in picture.pods_now())}
@@ -254,6 +257,13 @@ def _addresses(picture: Picture) -> Iterator[Unexplained]:
         told = ", ".join(f"{pod.name} {pod.ip}" for pod in strange[:4]) + (" …" if len(strange) > 4 else "")
         ranges = ", ".join(str(pool) for pool in pools)
         yield Unexplained("address", f"{told} ∉ {ranges}", strange[0].place, "cni", POOLS, len(strange))
+
+
+def _not_for_pods(picture: Picture) -> set[str]:
+    """Ranges of pools for tunnels or for services alone."""
+    specs = [document.body.get("spec") for document in picture.of(Document) if document.kind == "IPPool"]
+    uses = [(spec.get("cidr"), spec.get("allowedUses")) for spec in specs if isinstance(spec, dict)]
+    return {str(cidr) for cidr, use in uses if isinstance(use, list) and use and "Workload" not in use}
 
 
 def _on_host(pod: Pod) -> bool:

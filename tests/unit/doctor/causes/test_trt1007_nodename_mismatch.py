@@ -130,3 +130,17 @@ web-7f6c5d7b9c-zp4rl   1/1     Running   0          18m   192.168.77.133    mast
     assert {"master-node", "node-1"} <= set(answer.objects)
     own = text.replace("root@node-1", "root@master-node")
     assert finding(ID, own).strength < LIKELY
+
+
+def test_a_node_that_calico_would_have_to_make_has_another_name() -> None:
+    text = """
+$ kubectl get nodes
+NAME                                         STATUS     ROLES    AGE    VERSION
+ip-10-31-7-18.eu-west-1.compute.internal     Ready      master   211d   v1.20.15
+ip-10-31-8-142.eu-west-1.compute.internal    NotReady   master   23m    v1.20.15
+$ kubectl -n kube-system logs calico-node-gq8n5
+2022-03-11 13:13:41.874 [ERROR][10] startup/startup.go 192: Unable to set node resource configuration error=operation Create is not supported on Node(ip-10-31-8-142)
+"""  # noqa: E501
+    answer = finding(ID, text)
+    assert answer.strength >= 0.9
+    assert "ip-10-31-8-142" in answer.objects

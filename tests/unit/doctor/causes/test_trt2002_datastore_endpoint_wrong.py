@@ -168,3 +168,20 @@ def test_one_of_several_members_is_down() -> None:
     assert (moved.state, moved.strength >= 0.8) == ("found", True)
     member = finding("datastore-endpoint-wrong", asked("https://10.50.1.13:2379,https://10.50.1.14:2379"))
     assert member.strength < 0.8
+
+
+def test_a_template_that_nobody_filled_in() -> None:
+    text = """
+Apr 18 15:52:10 w2 kubelet[1744]: E0418 15:52:10.388251    1744 cni.go:257] Error adding network: client: etcd cluster is unavailable or misconfigured; error #0: unsupported protocol scheme ""
+core@w2 ~ $ cat /etc/kubernetes/cni/net.d/10-calico.conf
+{
+    "name": "calico",
+    "type": "calico",
+    "etcd_endpoints": "#ETCD_ENDPOINTS#",
+    "ipam": { "type": "host-local", "subnet": "usePodCidr" }
+}
+"""  # noqa: E501
+    answer = finding("datastore-endpoint-wrong", text)
+    assert (answer.rule, answer.strength >= 0.9) == ("placeholder", True)
+    quiet = "\n".join(line for line in text.splitlines() if "unsupported" not in line)
+    assert finding("datastore-endpoint-wrong", quiet).strength < 0.8

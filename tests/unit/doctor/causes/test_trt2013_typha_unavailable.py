@@ -143,3 +143,12 @@ def test_none_of_those_that_are_wanted() -> None:
     assert (answer.rule, answer.strength >= 0.9) == ("none-of-those-wanted", True)
     some = f"{agents}{rows}calico-typha   1/2     2            1           14m\n"
     assert finding("typha-unavailable", some).strength < 0.8
+
+
+def test_typhas_that_run_and_are_not_ready_may_wait_for_the_same_as_the_agents() -> None:
+    pods = """
+calico-node-5qmdn               0/1     Running   0          31m
+calico-typha-6d5b7bdbd6-2lk7c   0/1     {status}   0          31m
+"""
+    assert finding("typha-unavailable", pods.format(status="Running")).strength < 0.8
+    assert finding("typha-unavailable", pods.format(status="Pending")).strength >= 0.9

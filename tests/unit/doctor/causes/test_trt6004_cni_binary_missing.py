@@ -72,3 +72,14 @@ def test_a_binary_that_is_gone_from_the_right_directory_is_written_again() -> No
 def test_a_directory_that_differs_is_compared_first() -> None:
     commands = fixes("cni-binary-missing", f"$ kubectl describe pod a-1\n{event('calico', '/usr/lib/cni')}")
     assert "ls -l /opt/cni/bin/calico /usr/lib/cni/calico" in commands[0]
+
+
+def test_pods_that_run_since_have_found_their_plugin() -> None:
+    text = """
+$ kubectl get events
+38m   Warning   FailedCreatePodSandBox   pod/web-7d9fbd5bb-4xq6n   Failed to create pod sandbox: rpc error: code = Unknown desc = failed to setup network for sandbox "0bee": failed to find plugin "calico" in path [/home/kubernetes/bin]
+$ kubectl get pods -o wide
+web-7d9fbd5bb-4xq6n   {ready}   38m   10.220.41.6    w9
+"""  # noqa: E501
+    assert finding("cni-binary-missing", text.format(ready="2/2   Running             0")).state == "ruled-out"
+    assert finding("cni-binary-missing", text.format(ready="0/2   ContainerCreating   0")).strength >= 0.8

@@ -59,3 +59,18 @@ def test_a_time_out_alone() -> None:
 def test_nodes_without_a_typha_that_do_not_complain_about_it() -> None:
     answer = finding("typha-port-blocked", table("1/1").replace(TIMEOUT, ""))
     assert answer.strength < 0.8
+
+
+def test_the_address_of_the_service_says_nothing_of_the_port() -> None:
+    """On the way there kube-proxy comes first."""
+    text = """
+2019-11-28 06:51:48.973 [FATAL][90] client.go 165: Failed to connect to Typha error=dial tcp 100.67.253.90:5473: i/o timeout
+
+(100.67.253.90 is the {what} of calico-typha)
+
+$ kubectl -n kube-system get po
+calico-typha-7c4c7b6d57-p2cgg   1/1     Running   0          27d
+calico-node-6k2pd               0/1     Running   3          27d
+"""  # noqa: E501
+    assert finding("typha-port-blocked", text.format(what="service address")).strength < 0.8
+    assert finding("typha-port-blocked", text.format(what="only node")).strength >= 0.9

@@ -26,6 +26,8 @@ def served_since(picture: Picture, hits: Sequence[Hit]) -> list[Pod]:
 
     None where one waits, where the list is a part only, or where a pod that is not in it failed a moment ago.
     """
+    if those := _recovered(picture, hits):
+        return those
     listed, pods = _listed(picture)
     quoting = {hit.place.first for hit in hits}
     if any(one.place.first not in quoting for one in picture.said("complains")):
@@ -33,6 +35,16 @@ def served_since(picture: Picture, hits: Sequence[Hit]) -> list[Pod]:
     if not hits or not pods or not any(_after(place, hits) for place in listed):
         return []
     return [] if _fails_now(picture, pods) else pods
+
+
+def _recovered(picture: Picture, hits: Sequence[Hit]) -> list[Pod]:
+    """The very pods that events say it of, if each of them runs now, and nothing else says it."""
+    events = {(event.place.source, event.place.first): event for event in sandbox_events(picture)}
+    told = [events.get((hit.place.source, hit.place.first)) for hit in hits]
+    names = {event.object.rpartition("/")[2] for event in told if event is not None}
+    pods = [pod for pod in picture.pods_now() if pod.name in names and pod.all_ready]
+    whole = bool(names) and "" not in names and len(pods) == len(names) and None not in told
+    return pods if whole else []
 
 
 def all_served(picture: Picture) -> list[Pod]:

@@ -36,6 +36,7 @@ NO_ACCESS: Final = Sign("trt2002-no-access", "Unable to access datastore to quer
 PLAIN_SERVER: Final = Sign("trt2002-plain-server", "server gave HTTP response to HTTPS client")
 PLAIN_RECORD: Final = Sign("trt2002-plain-record", "first record does not look like a TLS handshake")
 TLS_SERVER: Final = Sign("trt2002-tls-server", "malformed HTTP response")
+_UNFILLED: Final = ("#ETCD_ENDPOINTS#", "__ETCD_ENDPOINTS__", "{{", "${")
 MISSING_SCHEME: Final = Sign("trt2002-missing-scheme", "unsupported protocol scheme")
 SETTING: Final = Culprit("setting", "etcd_endpoints")
 _SCHEMES: Final = {PLAIN_SERVER.key: "http", TLS_SERVER.key: "https"}  # what the server speaks
@@ -94,8 +95,9 @@ def no_scheme(seen: Seen) -> Finding | None:
 
 
 def placeholder(seen: Seen) -> Finding | None:
-    """An address is left out for privacy, a port never."""
-    template = [setting for setting in seen.settings if "<ETCD_PORT>" in value_of(setting)]
+    """An address is left out for privacy, a port never; whoever complains about the scheme has read the template."""
+    marks = ("<ETCD_PORT>", *(_UNFILLED if seen.picture.hits(MISSING_SCHEME) else ()))
+    template = [setting for setting in seen.settings if any(mark in value_of(setting) for mark in marks)]
     if not template:
         return None
     value = value_of(template[0])
@@ -241,7 +243,10 @@ CAUSE = Cause(
     id="datastore-endpoint-wrong",
     code="TRT2002",
     severity="high",
-    explains=("datastore-error", "start-terminated", "crash-loop", "api-unreachable", "controllers-failing"),
+    explains=(
+        "datastore-error", "start-terminated", "crash-loop", "api-unreachable", "controllers-failing",
+        "sandbox-failed", "pod-pending", "log-errors",
+    ),
     signs=(*VIP_SIGNS, NO_ACCESS, HEALTHY, PLAIN_SERVER, PLAIN_RECORD, TLS_SERVER, MISSING_SCHEME, ENDPOINTS),
     look=Seen,
     rules=(

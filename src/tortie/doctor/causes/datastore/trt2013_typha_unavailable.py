@@ -122,7 +122,9 @@ class Seen:
     def strength(self) -> float:
         if self.without_api:
             return POSSIBLE
-        felix = self.symptom or any(not pod.all_ready for pod in self.picture.agents_now())
+        # Pods that run and are not ready may wait for the same as the agents do.
+        waits = any(pod.status != "Running" for pod in self.sick) or self.empty or self.lacking or self.asleep
+        felix = self.symptom or (waits and any(not pod.all_ready for pod in self.picture.agents_now()))
         shown = self.sick or self.empty or self.lacking
         return PROVEN if self.symptom and shown else STRONG if felix else POSSIBLE
 

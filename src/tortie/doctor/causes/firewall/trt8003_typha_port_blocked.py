@@ -13,7 +13,7 @@ from tortie.doctor.causes.datastore.api_trust import AFTER, EXPIRED, refusals
 from tortie.doctor.causes.datastore.trt2013_typha_unavailable import CONNECT, typha_troubles, typhas, typhas_ready
 from tortie.doctor.causes.firewall.security_groups import let_in
 from tortie.doctor.causes.steps import Step
-from tortie.doctor.picture.facts import Listener, PortTest
+from tortie.doctor.picture.facts import Listener, PortTest, Setting
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Sign
 
@@ -54,12 +54,22 @@ class Seen:
     def listening(self) -> list[Listener]:
         return [listener for listener in self.picture.of(Listener) if listener.port == TYPHA_PORT]
 
+    @cached_property
+    def through_service(self) -> bool:
+        """Whether what was dialled is the service's address, as its table or a person says."""
+        known = {one.value for one in self.picture.of(Setting) if one.scope == "service"}
+        lines = [line.lower() for one in self.picture.exhibits if one.prose for line in one.lines]
+        told = {address for address in self.addresses for line in lines if address in line and "service" in line}
+        return bool(self.addresses) and all(address in known | told for address in self.addresses)
+
     @property
     def strength(self) -> float:
         tried = any(trouble.tried for trouble in self.dropped) and bool(self.others)
         runs = bool(self.ready or self.listening)
         if runs and (tried or self.alone):
             return PROVEN
+        if self.through_service and not (self.alone or tried):
+            return POSSIBLE  # on the way there kube-proxy comes first
         if runs or self.alone or tried:
             return STRONG
         return LIKELY if self.picture.hits(FOUND_READY) else POSSIBLE

@@ -90,7 +90,9 @@ def _pool_ranges(picture: Picture) -> Iterator[Range]:
     """Of the pools themselves; where they are not read as such, whatever their list shows."""
     pools = [pool for pool in picture.of(Pool) if pool.disabled is not True and _network(pool.cidr)]
     yield from (Range(n, pool.place, pool.name) for pool in pools if (n := _network(pool.cidr)))
-    for exhibit in [] if pools else picture.commands("ippool"):
+    # Felix keeps the ranges of all pools in a set of the kernel's.
+    listed = [*picture.commands("ippool"), *picture.commands("all-ipam-pools")]
+    for exhibit in [] if pools else listed:
         for index, line in enumerate(exhibit.lines[:100]):
             match = _CIDR.search(line)
             if match and (network := _network(match[0])):

@@ -26,6 +26,7 @@ from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Sign
 
 NO_NODE: Final = Sign("trt1007-no-node", "failed to get node for host <rest>")
+NOT_MADE: Final = Sign("trt1007-node-not-made", "operation Create is not supported on Node\\(<name>\\)")
 NOT_THERE: Final = Sign("trt1007-node-not-there", "resource does not exist: Node\\(<name>\\) with error")
 
 
@@ -54,7 +55,7 @@ class Seen:
 
     def _looked_up(self) -> list[Called]:
         """Names under which the datastore was asked for a node that it does not have."""
-        hits = [hit for hit in self.picture.hits(NOT_THERE) if "\\n" not in hit.value("name")]
+        hits = [hit for hit in self.picture.hits(NOT_THERE, NOT_MADE) if "\\n" not in hit.value("name")]
         return [Called(hit.value("name"), "lookup", "", hit) for hit in hits]
 
     def _differs(self, call: Called) -> bool:
@@ -167,7 +168,7 @@ CAUSE = Cause(
     code="TRT1007",
     severity="high",
     explains=("traffic-dead", "others-failing", "service-dead", "sandbox-failed", "crash-loop", "no-address"),
-    signs=(*SHARED_SIGNS, *NAME_SIGNS, NO_NODE, NOT_THERE),
+    signs=(*SHARED_SIGNS, *NAME_SIGNS, NO_NODE, NOT_THERE, NOT_MADE),
     look=Seen,
     rules=(address_conflict, two_names, looked_up, same_names, cni_has_nodes_name),
     fix=fix,

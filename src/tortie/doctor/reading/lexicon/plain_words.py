@@ -35,7 +35,7 @@ RULES: Final = (
         r"(?:nobody|no one|none of (?:us|them|the \w+)|nothing) (?:\w+ )?(?:can|"
         r"could|works?|gets?|reach|arriv|respond|answer|"
         r"comes?|loads?)|(?:never|n't|not|no longer) (?:come back|return|load|log ?in|open|arrive|show up|go through|"
-        r"get through|see|deliver|render|serve)\b",
+        r"get through|see (?:each|one another|their)|deliver|render|serve)\b",
         False,
     ),
     Rule(

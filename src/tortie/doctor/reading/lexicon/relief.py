@@ -12,7 +12,7 @@ RULES: Final = (
     Rule(
         "mended",
         "fix|solv|repair|mend|recover|went away|gone|back to normal|修|恢复|解决|处理|好了|正常了",
-        r"(?:it|that|this|which|problem|issue|trouble|outage|all|everything|we|i|they|he|she|has|have|had|is|was|are|"
+        r"(?:it|that|this|which|problem|issue|trouble|outage|alert|alarm|incident|all|everything|we|i|they|he|she|has|have|had|is|was|are|"
         r"were|been|got|since|now) (?:\w+ly |already |now |since |been |all |"
         r"then )?(?:fixed|solved|resolved|repaired|mended|"
         r"recovered|cured)\b|after (?:the|that|our|this) (?:fix|repair|recovery)\b|(?:problem|issue|trouble|error)s? "
