@@ -228,7 +228,7 @@ class Registered(NamedTuple):
     node: str  # empty when nothing says whose
     address: str  # without prefix length
     length: int | None = None
-    via: str = ""  # annotation, calicoctl, log
+    via: str = ""  # annotation, calicoctl, log, tunnel
     interface: str = ""
     asn: str = ""
 

@@ -251,3 +251,21 @@ def test_the_record_of_a_node_that_was_removed_is_no_link() -> None:
     """
     assert finding(ID, text).strength < LIKELY
     assert finding(ID, text.replace("k3 ", "k2 ")).strength >= LIKELY
+
+
+def test_a_tunnel_on_another_link_shows_the_address_that_was_chosen() -> None:
+    text = """
+$ kubectl get nodes -o wide | awk '{print $1,$2,$5,$6}'
+NAME STATUS VERSION INTERNAL-IP
+agent1 Ready v1.31.5 10.20.0.12
+agent3 Ready v1.31.5 10.20.0.14
+agent3# ip -d link show dev vxlan.calico | tail -1
+    vxlan id 4096 local 10.30.3.14 dev enX2 srcport 0 0 dstport 4789 nolearning ttl auto ageing 300
+agent3# ip -br -4 addr
+enX1             UP             10.20.0.14/24
+enX2             UP             10.30.3.14/24
+"""
+    answer = finding(ID, text)
+    assert answer.strength >= 0.8
+    assert "enX2" in answer.objects
+    assert finding(ID, text.replace("local 10.30.3.14 dev enX2", "local 10.20.0.14 dev enX1")).strength < 0.8

@@ -144,3 +144,15 @@ $ kubectl -n kube-system logs calico-node-gq8n5
     answer = finding(ID, text)
     assert answer.strength >= 0.9
     assert "ip-10-31-8-142" in answer.objects
+
+
+def test_two_full_names_of_one_host_differ_by_their_domains() -> None:
+    text = """
+2020-10-01 17:20:53.161 [ERROR][2840] startup/startup.go 158: Unable to set node resource configuration error=operation Create is not supported on Node(ip-10-12-40-102.saas.int)
+$ kubectl get nodes
+NAME                                         STATUS   ROLES    AGE    VERSION
+ip-10-12-40-102.us-west-2.compute.internal   Ready    <none>   2d     v1.17.9
+"""  # noqa: E501
+    answer = finding(ID, text)
+    assert answer.strength >= 0.9
+    assert {"ip-10-12-40-102.saas.int", "ip-10-12-40-102.us-west-2.compute.internal"} <= set(answer.objects)

@@ -65,6 +65,10 @@ class Seen:
         names = [*self.known, *(other.name for other in self.agent), *self.recorded]
         if any(name != call.name and same_host(name, call.name) for name in names):
             return True
+        # Two full names of one host differ by their domains.
+        first = call.name.lower().partition(".")[0]
+        if call.by == "lookup" and any(name.lower().partition(".")[0] == first for name in self.known):
+            return True
         of_a_node = bool(call.host) and any(same_host(call.host, name) for name in names)
         return of_a_node and not same_host(call.host, call.name)
 
@@ -78,7 +82,10 @@ class Seen:
         """The wrong one, and the node's own; that is empty where nothing says it."""
         if self.pinned:
             wrong, host = self.pinned[0].name, self.pinned[0].host
+            first = wrong.lower().partition(".")[0]
+            alike = [name for name in self.known if name.lower().partition(".")[0] == first]
             right = next((name for name in self.known if same_host(name, wrong) or same_host(name, host)), "")
+            right = right or next(iter(alike), "")
             return wrong, right or next((long for short, long in self.twice if short == wrong), host)
         short, long = self.twice[0]
         return (long, short) if short in self.known and long not in self.known else (short, long)

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from tortie.doctor.lazily import lazily
-from tortie.doctor.picture.facts import Fact, Interface, Setting
+from tortie.doctor.picture.facts import Fact, Interface, Registered, Setting
 from tortie.doctor.reading.exhibit import Exhibit
 from tortie.doctor.reading.readers.host_commands import IP, LONG, ran, rows, segments, words_after
 from tortie.doctor.reading.readers.host_routes import routes_and_rules
@@ -30,6 +30,7 @@ _BRIEF: Final = lazily(r"^([\w.:-]+?)(?:@[\w.-]+)?\s+(UP|DOWN|UNKNOWN|LOWERLAYER
 _MAC: Final = lazily(r"^(?:[0-9a-f]{2}:){5}[0-9a-f]{2}$", re.I)
 _KINDS: Final = ("vxlan", "ipip", "bridge", "veth", "bond", "vlan", "wireguard", "dummy", "tun", "ipvlan", "macvlan")
 _DETAIL: Final = lazily(r"\b(id|dstport|local|dev) (\S+)")
+_TUNNEL: Final = lazily(rf"\bvxlan id 4096 local ({IP}) dev (\S+)")  # Calico's own VNI
 _IFCONFIG: Final = lazily(r"^([\w.:-]+?):? +(?:flags=\d+<([^>]*)>|Link encap:(\S+))")
 _NETMASK: Final = lazily(r"\binet (?:addr:)?(\d+\.\d+\.\d+\.\d+)\s.*?(?:netmask |Mask:)(\d+\.\d+\.\d+\.\d+)")
 _SYS: Final = lazily(r"/sys/class/net/([\w.-]+)/mtu(?:\s*:\s*|\s+)(\d+)$")
@@ -51,11 +52,20 @@ def read(exhibit: Exhibit) -> Iterator[Fact]:
         yield from _mtus(exhibit)
     if " dev " in text:
         yield from _neighbours(exhibit)
+    if "vxlan id 4096 local " in text and exhibit.host:
+        yield from _tunnel_ends(exhibit)
     if "does not exist" in text or "Cannot find device" in text or "error fetching" in text:
         yield from _missing(exhibit)
     if ran(exhibit, "ethtool"):
         yield from _ethtool(exhibit)
     yield from routes_and_rules(exhibit)
+
+
+def _tunnel_ends(exhibit: Exhibit) -> Iterator[Fact]:
+    """Felix makes vxlan.calico on the link with the address that the node has registered."""
+    for index, line in rows(exhibit):
+        if end := _TUNNEL.search(line):
+            yield Registered(exhibit.place(index), exhibit.host, end[1], None, "tunnel", end[2])
 
 
 class _Link:
