@@ -13,6 +13,12 @@ def escaped(text: str) -> str:
     return _html(plain(text))
 
 
+def ticked(text: str) -> str:
+    """A sentence of our own, in which names of settings stand between backticks."""
+    parts = escaped(text).split("`")
+    return "".join(f"<code>{part}</code>" if number % 2 else part for number, part in enumerate(parts))
+
+
 def _html(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
 

@@ -10,7 +10,7 @@ from tortie import __version__
 from tortie.doctor.answer import outline, records
 from tortie.doctor.answer.holes import holes_of
 from tortie.doctor.answer.labels import label, since_label, since_words, sure_label
-from tortie.doctor.answer.markup import command, escaped, listed, quoted, section, table
+from tortie.doctor.answer.markup import command, escaped, listed, quoted, section, table, ticked
 from tortie.doctor.answer.pictures import draw_topology, draw_window
 from tortie.doctor.causes.cause import Cause
 from tortie.doctor.causes.steps import Step
@@ -47,14 +47,16 @@ class Page:
         diagnosis, language = self._diagnosis, self._language
         yield self._verdict()
         if not self._found:
+            yield self._unexplained()
             yield self._next()
         for number, answer in enumerate(diagnosis.causes):
             yield from self._cause(answer, number)
         yield self._window()
         yield self._topology()
         yield self._symptoms()
-        yield section(self.say("checked"), listed(escaped(one.text.to(language)) for one in diagnosis.checked))
-        yield section(self.say("normal"), listed(escaped(one.text.to(language)) for one in diagnosis.normal))
+        checked = listed(escaped(one.text.to(language)) for one in diagnosis.checked)
+        yield section(self.say("checked"), checked + self._breadth())
+        yield section(self.say("normal"), listed(ticked(one.text.to(language)) for one in diagnosis.normal))
         yield self._ruled_out()
         yield self._unrelated()
         if self._found:
@@ -82,6 +84,29 @@ class Page:
             rows.append(f"<h1>{escaped(self.headline())}</h1>")
         rows.append(f'<p class="soft">{escaped(self._made())}</p>')
         return f'<header class="verdict {verdict}">\n' + "\n".join(filter(None, rows)) + "\n</header>"
+
+    def _unexplained(self) -> str:
+        """What keeps a cluster from being called healthy, and where to look."""
+        rows = (
+            f'{quoted(item.text)}<p class="soft">{escaped(str(item.place))} · {escaped(self.say("look"))}'
+            f"{escaped(self.say('colon'))}{escaped(item.phase.to(self._language))}</p>"
+            for item in self._diagnosis.unexplained
+        )
+        return section(self.say("unexplained"), listed(rows, "proof"))
+
+    def _breadth(self) -> str:
+        """What a verdict of healthy speaks of, and what it does not."""
+        if self._diagnosis.verdict != "healthy":
+            return ""
+        parts = (("covers", self._diagnosis.covers), ("not-shown", self._diagnosis.not_shown))
+        told = (
+            (self.say(key), self.say("comma").join(area.text.to(self._language) for area in areas))
+            for key, areas in parts
+            if areas
+        )
+        return "".join(
+            f'<p class="soft">{escaped(name)}{escaped(self.say("colon"))}{escaped(text)}</p>' for name, text in told
+        )
 
     def _made(self) -> str:
         """By which version, when, from how much."""

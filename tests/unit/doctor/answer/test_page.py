@@ -165,3 +165,21 @@ def test_every_line_of_the_proof_is_in_the_chain_once() -> None:
     diagnosis = judge(seen)
     why = part(forms.form("html")(diagnosis, seen, "en", colour=False), "Why")
     assert sorted(re.findall(r'<a class="place soft" href="#(e\d+)"', why)) == sorted(diagnosis.causes[0].because)
+
+
+def test_a_healthy_page_says_what_it_covers_and_what_is_normal() -> None:
+    html = page(
+        f"{HEALTHY}\nnode$ curl http://127.0.0.1:9091/metrics\ncurl: (7) Failed to connect: Connection refused\n"
+    )
+    checked = part(html, "Checked")
+    assert "This covers: calico-node on every node shown" in checked
+    assert "Not shown, so nothing is said of it:" in checked
+    assert "<code>prometheusMetricsEnabled</code>" in part(html, "Looks odd, is normal")
+
+
+def test_a_page_without_a_cause_quotes_what_is_unexplained() -> None:
+    told = part(
+        page(f"{HEALTHY}\n$ kubectl logs -n kube-system x\nfatal error: concurrent map <writes>\n"),
+        "Unexplained, the worst first",
+    )
+    assert "fatal error: concurrent map &lt;writes&gt;" in told
