@@ -31,6 +31,10 @@ DECIDED_BY_PROSE = {
     "node-overloaded-d": "the load of the node is only told",
     "000": "the load of the two nodes is only told",
     "bgp-peer-misconfigured-x": "that the routes are missing is only told",
+    "conntrack-full-a": "the kernel's lines are of some day; that anybody suffers is only told",
+    "ipip-blocked-by-cloud-x": "a security group alone is no proof; that pods do not reach each other is only told",
+    "leftover-iptables-a": "relics may harm nobody; that somebody suffers is only told",
+    "leftover-iptables-x": "relics may harm nobody; that somebody suffers is only told",
 }
 # Here even what is wrong is only told: all that is shown is well, and may be called so.
 TROUBLE_ONLY_TOLD = {

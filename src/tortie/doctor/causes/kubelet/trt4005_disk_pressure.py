@@ -34,7 +34,7 @@ NOT_DISKS: Final = (
 IRRELEVANT: Final = ("/snap", "/boot", "/mnt", "/media", "/run", "/sys", "/dev/shm", "/proc")
 NOT_OURS: Final = ("/mnt", "/media", "/sys", "/dev/shm", "/proc")  # what is written there is nothing of kubelet's
 
-_PATH: Final = lazily(r"(/[\w./-]+)'?: no space left", re.I)
+_PATH: Final = lazily(r"(?<![\w./-])(/[\w./-]{1,300}+)'?: no space left", re.I)
 
 
 class Seen:

@@ -126,8 +126,9 @@ def _mixed(images: list[tuple[str, str, object]]) -> list[str]:
 
 def _typed(picture: Picture, hit: Hit) -> bool:
     """The person gave the flag, to whatever program; no manifest did."""
-    flag = re.compile(rf"(?<![\w-])--?{re.escape(hit.value('flag').strip('-'))}(?![\w-])")
-    return any(flag.search(exhibit.command) for exhibit in picture.exhibits if exhibit.command)
+    flag = hit.value("flag").strip("-")
+    words = (word for exhibit in picture.exhibits for word in exhibit.command.split() if word.startswith("-"))
+    return any(word.lstrip("-").partition("=")[0] == flag for word in words)
 
 
 def _container(picture: Picture) -> str:
