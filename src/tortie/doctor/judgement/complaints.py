@@ -16,7 +16,7 @@ from typing import Final
 from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Statement
 from tortie.doctor.picture.picture import Picture
-from tortie.doctor.reading.hearsay import of_the_past, returns
+from tortie.doctor.reading.hearsay import asks_inside, of_the_past, returns
 from tortie.doctor.reading.readers.statements import Sentence, sentences
 from tortie.doctor.reading.readers.statements import said as stated
 
@@ -118,6 +118,9 @@ def _denied(complaint: Statement, picture: Picture) -> bool:
         return True  # an alarm, or a mail, that is quoted as a whole
     quotes = [match.start() for match in _QUOTED.finditer(complaint.text)]
     speaker = _OTHERS.search(complaint.text)
+    asked = complaint.text.rstrip().endswith(("?", "？")) or asks_inside(complaint.text)
+    if speaker is not None and asked and _later(complaint, picture.said("says-well")):
+        return True  # "a colleague says that … is slow, shall we …?"
     if not quotes or speaker is None or speaker.start() > quotes[-1]:
         return False
     own = list(stated(Sentence(_QUOTED.sub("", complaint.text), complaint.place.first, complaint.place.last)))

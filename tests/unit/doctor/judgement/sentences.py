@@ -121,6 +121,7 @@ NO_COMPLAINTS = (
     "Everything looked broken right after the start. Do I have to do anything about that?",
     "昨晚割接期间有几分钟的 NotReady，割接完成后恢复，今天观察了一天没有异常。",
     "业务没有任何投诉，跨节点、DNS、NodePort 都正常。",
+    "同事说是 calico 的 list 把 apiserver 拖慢了，要不要给 calico 加 Typha？业务没有任何报错。",
     # What is meant to fail.
     "A default-deny policy is in place: curl from another namespace times out as it should. Apps are fine.",
     "跨租户访问，期望：不通",

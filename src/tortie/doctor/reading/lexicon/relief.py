@@ -50,7 +50,7 @@ RULES: Final = (
     ),
     Rule(
         "says-well",
-        "nothing|no |nobody|none|close|没|无|关单|关工单|影响",
+        "nothing|no |nobody|none|close|没|无|关单|关工单|影响|报错|异常|感知",
         r"(?:i|we) (?:see|find|think|believe|found)~(?:nothing (?:is )?(?:wrong|broken|strange)|no (?:problem|trouble|"
         r"fault)s?)\b|"
         r"(?:nobody|no one|none of (?:the |our )?(?:users?|teams?|customers?))(?: has| have)? (?:complain(?:s|ed)|"
@@ -59,7 +59,7 @@ RULES: Final = (
         r"impact|trouble|outage)s?\b|no (?:\w+ )?(?:impact|effect) (?:on|for|to) (?:\w+ )?(?:users?|workloads?|traffic|"
         r"applications?|apps|services?|pods|production|customers?)\b|"
         r"没(?:有)?人(?:反馈|抱怨|投诉|叫)|无(?:人)?投诉|(?:业务|应用|服务|使用|用户|"
-        r"线上)[^，。；]{0,6}(?:没有?|未|不|无)(?:受到?|有)?(?:任何)?影响|"
+        r"线上)[^，。；]{0,6}(?:没有?|未|不|无)(?:受到?|有)?(?:任何)?(?:影响|报错|异常|感知)|"
         r"(?:can|will|would|going to|want to|let me) close (?:the|this|that) (?:ticket|issue|case)|"
         r"我(?:个人)?(?:觉得|认为|看|感觉|判断|查了|看了)[^。；]{0,20}?(?:没事|没(?:什么|啥)?问题|没毛病)|"
         r"(?:现在|目前|当前)"
