@@ -185,3 +185,18 @@ core@w2 ~ $ cat /etc/kubernetes/cni/net.d/10-calico.conf
     assert (answer.rule, answer.strength >= 0.9) == ("placeholder", True)
     quiet = "\n".join(line for line in text.splitlines() if "unsupported" not in line)
     assert finding("datastore-endpoint-wrong", quiet).strength < 0.8
+
+
+def test_who_waits_for_members_that_were_moved() -> None:
+    text = """
+$ kubectl -n kube-system get cm calico-config -o yaml | grep etcd_endpoints
+  etcd_endpoints: https://10.50.1.11:2379,https://10.50.1.12:2379
+$ etcdctl member list
+1c70f9bbb41018f4, started, e1, https://10.50.1.17:2380, https://10.50.1.17:2379, false
+6f9e2a3c1d6c8e11, started, e2, https://10.50.1.18:2380, https://10.50.1.18:2379, false
+$ kubectl -n kube-system logs calico-kube-controllers-6c7d8f4b7d-gq5xk
+[FATAL][1] main.go 147: Failed to initialize Calico datastore error=context deadline exceeded
+"""
+    moved = finding("datastore-endpoint-wrong", "We moved etcd to new hardware.\n" + text)
+    assert (moved.rule, moved.strength >= 0.9) == ("retired-members", True)
+    assert finding("datastore-endpoint-wrong", text).strength < 0.8

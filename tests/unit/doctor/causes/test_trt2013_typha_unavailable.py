@@ -152,3 +152,16 @@ calico-typha-6d5b7bdbd6-2lk7c   0/1     {status}   0          31m
 """
     assert finding("typha-unavailable", pods.format(status="Running")).strength < 0.8
     assert finding("typha-unavailable", pods.format(status="Pending")).strength >= 0.9
+
+
+def test_only_the_events_show_that_the_agents_wait() -> None:
+    endpoints = "$ kubectl -n calico-system get ep calico-typha\nNAME   ENDPOINTS   AGE\ncalico-typha   <none>   22m\n"
+    events = """
+$ kubectl -n calico-system get events
+LAST SEEN   TYPE      REASON      OBJECT                  MESSAGE
+35s         Warning   Unhealthy   pod/calico-node-d4sxh   Readiness probe failed: calico/node is not ready: {}
+"""
+    felix = "felix is not ready: readiness probe reporting 503"
+    bird = "BIRD is not ready: BGP not established with 10.9.0.4"
+    assert finding("typha-unavailable", endpoints + events.format(felix)).strength >= 0.9
+    assert finding("typha-unavailable", endpoints + events.format(bird)).strength < 0.8

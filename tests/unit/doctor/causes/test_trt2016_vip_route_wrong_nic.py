@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.support.doctor import finding, picture
 
 from tortie.doctor.causes.catalogue import cause_named
-from tortie.doctor.causes.cause import LIKELY, PROVEN
+from tortie.doctor.causes.cause import LIKELY, PROVEN, STRONG
 
 ID = "vip-route-wrong-nic"
 NODES = """\
@@ -86,3 +86,12 @@ def test_an_answer_to_another_source_address_is_no_answer_to_the_node() -> None:
     seen = NODES + LOG + GET + LINKS + RULES + DIRECT
     assert finding(ID, seen + pinned.format("--interface 192.168.61.12 ")).strength >= PROVEN
     assert finding(ID, seen + pinned.format("")).state == "ruled-out"
+
+
+def test_a_virtual_machines_nat_tells_without_any_list_of_cards() -> None:
+    end = "root@oak2:~# kubectl get ep kubernetes\nNAME         ENDPOINTS            AGE\nkubernetes   {}:6443   1h\n"
+    seen = LOG + GET + RULES + DIRECT
+    assert finding(ID, seen + end.format("192.168.61.11")).strength >= STRONG
+    assert finding(ID, LOG + GET + end.format("192.168.61.11")).state != "found"
+    real = GET.replace("10.0.2.2 ", "10.9.2.1 ").replace("10.0.2.15", "10.9.2.15")
+    assert finding(ID, LOG + real + RULES + DIRECT + end.format("192.168.61.11")).state != "found"

@@ -117,3 +117,15 @@ def test_a_pod_beside_it_answers() -> None:
     other = "[root@os-a ~]# ping -c2 10.120.4.71\n2 packets transmitted, 2 received, 0% packet loss, time 1021ms\n"
     assert finding("ipip-blocked-by-cloud", cloud).strength >= 0.8
     assert finding("ipip-blocked-by-cloud", cloud + other).state == "ruled-out"
+
+
+def test_captures_under_a_persons_own_labels() -> None:
+    sent = "IP 10.6.0.11 > 10.6.0.12: IP 10.120.1.0 > 10.120.4.70: ICMP echo request, id 1, seq 1, length 64"
+    text = f"""
+node1: tcpdump -ni ens3 proto 4
+11:00:00.100000 {sent} (ipip-proto-4)
+node2: tcpdump -ni ens3 proto 4
+listening on ens3, link-type EN10MB (Ethernet), capture size 262144 bytes
+"""
+    assert finding("ipip-blocked-by-cloud", ROUTES + text + "0 packets captured\n").strength >= 0.95
+    assert finding("ipip-blocked-by-cloud", ROUTES + text + f"11:00:00.200000 {sent}\n").state == "ruled-out"

@@ -99,3 +99,14 @@ def test_pairs_that_let_the_pods_pass() -> None:
 
 def test_a_check_that_nobody_feels() -> None:
     assert finding("cloud-src-dst-check", PORT.format("10.77.0.0/16")).strength < 0.8
+
+
+def test_routes_of_one_protocol_do_not_repeat_its_name() -> None:
+    text = """
+[ec2-user@a1 ~]$ ip route show proto {}
+10.130.9.0/26 via 10.0.3.22 dev eth0 onlink
+[ec2-user@a1 ~]$ aws ec2 describe-instance-attribute --instance-id i-0fedcba9876543210 --attribute sourceDestCheck
+    "SourceDestCheck": {{ "Value": true }}
+"""
+    assert finding("cloud-src-dst-check", text.format("80")).strength >= 0.9
+    assert finding("cloud-src-dst-check", text.format("static")).strength < 0.8

@@ -37,6 +37,8 @@ PLAIN_SERVER: Final = Sign("trt2002-plain-server", "server gave HTTP response to
 PLAIN_RECORD: Final = Sign("trt2002-plain-record", "first record does not look like a TLS handshake")
 TLS_SERVER: Final = Sign("trt2002-tls-server", "malformed HTTP response")
 _UNFILLED: Final = ("#ETCD_ENDPOINTS#", "__ETCD_ENDPOINTS__", "{{", "${")
+RETRY: Final = Sign("trt2002-retry", "Hit error connecting to datastore - retry")
+INITIALISE: Final = Sign("trt2002-initialise", "Failed to initialize Calico datastore")
 MISSING_SCHEME: Final = Sign("trt2002-missing-scheme", "unsupported protocol scheme")
 SETTING: Final = Culprit("setting", "etcd_endpoints")
 _SCHEMES: Final = {PLAIN_SERVER.key: "http", TLS_SERVER.key: "https"}  # what the server speaks
@@ -177,9 +179,11 @@ def healthy_elsewhere(seen: Seen) -> Finding | None:
 def retired_members(seen: Seen) -> Finding | None:
     """A single address may be a balancer before the members; a whole list is one of members that were."""
     apart = elsewhere(seen.picture)
-    if not seen.symptoms or not (len(apart) > 1 or (apart and seen.moved)):
+    # Whoever only waits in vain may as well ask an etcd of its own that is down, beside the one that was listed.
+    waits = seen.symptoms or (seen.picture.hits(RETRY, INITIALISE) if seen.moved else [])
+    if not waits or not (len(apart) > 1 or (apart and seen.moved)):
         return None
-    evidence = (*seen.settings[:1], seen.members[seen.living[0]], *seen.tail)
+    evidence = (*seen.settings[:1], seen.members[seen.living[0]], *seen.moved[:1], *waits[:1], *seen.tail)
     return found(
         STRONG,
         culprits(SETTING, seen.told),
@@ -247,7 +251,10 @@ CAUSE = Cause(
         "datastore-error", "start-terminated", "crash-loop", "api-unreachable", "controllers-failing",
         "sandbox-failed", "pod-pending", "log-errors",
     ),
-    signs=(*VIP_SIGNS, NO_ACCESS, HEALTHY, PLAIN_SERVER, PLAIN_RECORD, TLS_SERVER, MISSING_SCHEME, ENDPOINTS),
+    signs=(
+        *VIP_SIGNS, NO_ACCESS, HEALTHY, PLAIN_SERVER, PLAIN_RECORD, TLS_SERVER, MISSING_SCHEME, ENDPOINTS, RETRY,
+        INITIALISE,
+    ),
     look=Seen,
     rules=(
         no_scheme, placeholder, no_member, other_endpoint, other_protocol, outdated_hosts_file, healthy_elsewhere,

@@ -29,6 +29,7 @@ CONNECTED: Final = Sign("trt2013-connected", "Connected to Typha.")
 NAMES: Final = ("FELIX_TYPHAK8SNAMESPACE", "FELIX_TYPHAK8SSERVICENAME")
 _REFUSED: Final = ("Unauthorized", "is forbidden", "https://", "x509", "dial tcp: lookup")
 _TYPHAS_LOG: Final = lazily(r"\blogs\b.{0,200}typha")
+_FELIX_WAITS: Final = "felix is not ready"
 _LINES: Final = 60  # of one listing
 _TOLD: Final = 120  # letters of the scheduler's reason
 _SHOWN: Final = 3
@@ -119,12 +120,20 @@ class Seen:
         return (*self.sick[:_SHOWN], self.empty, *installed, *self.symptom)
 
     @property
+    def agents_wait(self) -> bool:
+        """As their rows show it; where none is shown, as the events of their probes do."""
+        agents = self.picture.agents_now()
+        if agents:
+            return any(not pod.all_ready for pod in agents)
+        return any(_FELIX_WAITS in event.message for event in self.picture.of(Event))
+
+    @property
     def strength(self) -> float:
         if self.without_api:
             return POSSIBLE
         # Pods that run and are not ready may wait for the same as the agents do.
         waits = any(pod.status != "Running" for pod in self.sick) or self.empty or self.lacking or self.asleep
-        felix = self.symptom or (waits and any(not pod.all_ready for pod in self.picture.agents_now()))
+        felix = self.symptom or (waits and self.agents_wait)
         shown = self.sick or self.empty or self.lacking
         return PROVEN if self.symptom and shown else STRONG if felix else POSSIBLE
 
@@ -217,7 +226,7 @@ def asks_the_api(seen: Seen) -> Finding | None:
 
 
 def felix_not_ready(seen: Seen) -> Finding | None:
-    waits = any("felix is not ready" in event.message for event in seen.picture.of(Event))
+    waits = any(_FELIX_WAITS in event.message for event in seen.picture.of(Event))
     return found(HINT, seen.culprits, seen.pods[:1]) if waits and seen.pods else None
 
 

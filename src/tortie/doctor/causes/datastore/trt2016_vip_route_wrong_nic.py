@@ -30,6 +30,7 @@ from tortie.doctor.picture.picture import Picture
 
 _SOURCE: Final = lazily(r"\bsrc ((?:\d{1,3}\.){3}\d{1,3})\b")
 _SILENT: Final = ("timeout", "deadline")  # whose answer is lost waits; who is refused got one
+VM_NAT: Final = "10.0.2.2"  # the gateway of VirtualBox and QEMU: behind it is a NAT of this one machine
 _RANGES: Final = ("serviceSubnet", "service-cluster-ip-range", "--service-cluster-ip-range", "serviceCIDR")
 _TUNNELS: Final = ("tunl", "vxlan", "cali", "docker", "lo", "kube-ipvs", "nodelocaldns", "flannel", "cni", "wireguard")
 
@@ -98,7 +99,8 @@ class Seen:
             return False
         own, source, right = self.own(route.host), self.source(route), self.right(route.host)
         others = (own and source and own != source) or (right is not None and right.name != route.device)
-        return bool(others) and not any(_near(end, source) for end in self.ends)
+        behind_nat = route.via == VM_NAT and bool(self.ends)
+        return bool(others or behind_nat) and not any(_near(end, source) for end in self.ends)
 
     @cached_property
     def by_default(self) -> Route | None:
@@ -179,7 +181,11 @@ def own_address(seen: Seen) -> Finding | None:
 def other_card(seen: Seen) -> Finding | None:
     if seen.wrong is None or not seen.troubles:
         return None
-    proven = seen.rules and direct_answers(seen.picture) and seen.own(seen.wrong.host)
+    answers = seen.rules and direct_answers(seen.picture)
+    by_gateway = not seen.own(seen.wrong.host) and seen.right(seen.wrong.host) is None
+    if by_gateway and not answers:
+        return None
+    proven = answers and seen.own(seen.wrong.host)
     return seen.found(PROVEN if proven else STRONG, seen.wrong)
 
 

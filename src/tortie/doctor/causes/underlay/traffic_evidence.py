@@ -47,6 +47,7 @@ class Capture(NamedTuple):
     kinds: frozenset[str]  # ipip, vxlan, plain; empty: nothing was captured
     sources: frozenset[str]  # outer source addresses
     targets: frozenset[str]
+    labelled: bool = False  # the host is a person's name for it, which need not be the one that prompts show
 
 
 @cache
@@ -103,8 +104,34 @@ _INNER_IP = r"IP6? (?P<a>[\w.:]+) > (?P<b>[\w.:]+): (?:IP6? |\(ipip)"
 _OUTER = r"(?P<a>\d+\.\d+\.\d+\.\d+)(?:\.\d+)? > (?P<b>\d+\.\d+\.\d+\.\d+)(?:\.\d+)?:"
 
 
+# A person's own label instead of a prompt: `node1: tcpdump -ni eth0 …`.
+_LABEL = r"^\W{0,4}(?:on |在)?(?P<host>[a-z][\w.-]{0,62}) ?[:：] ?(?:[$#] )?(?P<command>(?:sudo )?tcpdump +-.+)$"
+
+
 def captures(picture: Picture) -> list[Capture]:
-    return [capture for exhibit in picture.exhibits if (capture := _capture(exhibit)) is not None]
+    prompted = [capture for exhibit in picture.exhibits if (capture := _capture(exhibit)) is not None]
+    labelled = [capture for exhibit in _labelled(picture) if (capture := _capture(exhibit)) is not None]
+    return [*prompted, *(capture._replace(labelled=True) for capture in labelled)]
+
+
+def _labelled(picture: Picture) -> list[Exhibit]:
+    """What follows such a label, up to the next one or to a command; nothing at all proves nothing here."""
+    parts: list[tuple[re.Match[str], str, list[str], list[int]]] = []
+    going = False
+    for exhibit in picture.exhibits if "tcpdump -" in _whole(picture) else ():
+        going = going and not exhibit.command and exhibit.source == parts[-1][1]
+        for index, line in enumerate(exhibit.lines):
+            if label := compiled(_LABEL).match(line):
+                parts.append((label, exhibit.source, [], []))
+                going = True
+            elif going:
+                parts[-1][2].append(line)
+                parts[-1][3].append(exhibit.number(index))
+    return [
+        Exhibit(source, numbers[0], tuple(lines), label["host"], label["command"], numbers=tuple(numbers))
+        for label, source, lines, numbers in parts
+        if lines
+    ]
 
 
 def _capture(exhibit: Exhibit) -> Capture | None:
@@ -147,16 +174,21 @@ def lost_on_the_way(picture: Picture, kind: str) -> tuple[Capture, Capture] | No
     for sent in shown:
         for missed in silent:
             elsewhere = sent.host != missed.host if sent.host and missed.host else uplink(missed.device)
-            if elsewhere:  # without hosts, a silent tunnel may be on the machine where the packets arrive
+            if (
+                elsewhere and sent.labelled == missed.labelled
+            ):  # without hosts, a silent tunnel may be on the machine where the packets arrive
                 return sent, missed
     return None
 
 
 def arrived(picture: Picture, kind: str) -> Capture | None:
     """Such packets seen on two hosts: the path lets them through."""
-    hosts = {capture.host: capture for capture in captures(picture) if kind in capture.kinds and capture.host}
-    if len(hosts) > 1:
-        return list(hosts.values())[-1]
+    taken = [capture for capture in captures(picture) if kind in capture.kinds and capture.host]
+    labels = {capture.host: capture for capture in taken if capture.labelled}
+    hosts = {capture.host: capture for capture in taken if not capture.labelled}
+    for named in (hosts, labels):
+        if len(named) > 1:
+            return list(named.values())[-1]
     # On one host only: what another one routes to that very address arrives there.
     routes = remote_routes(picture, kind)
     met = (one for host, one in hosts.items() if _meets(one, [r for r in routes if r.host and r.host != host]))

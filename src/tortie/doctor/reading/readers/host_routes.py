@@ -15,6 +15,10 @@ _ROUTE: Final = lazily(
     rf"^(?:(blackhole|unreachable|prohibit|throw|local|broadcast|multicast|anycast|unicast) )?(default|{IP}(?:/\d+)?)"
     r"(?= |$)(.*)$"
 )
+# Asked for one protocol's routes only, ip does not repeat its name in every row.
+_ASKED: Final = lazily(
+    r"\bip (?:-\S{1,30} ){0,8}r(?:o|oute)? (?:s(?:how)?|l(?:s|ist)?) (?:\S{1,60} ){0,8}?proto (\w{1,20})"
+)
 _RULE: Final = lazily(r"^(\d+):\s++(.*?)(?<=\S)\s{1,40}lookup (\S+)")
 _NEIGHBOUR: Final = ("REACHABLE", "STALE", "DELAY", "PROBE", "FAILED", "INCOMPLETE", "PERMANENT", "NOARP")
 _REFUSALS: Final = ("Network is unreachable", "No route to host", "Host is unreachable", "Invalid argument")
@@ -37,6 +41,7 @@ def _squeezed(command: str) -> str:
 
 
 def _routes(exhibit: Exhibit) -> Iterator[Fact]:
+    asked = _ASKED.search(exhibit.command)
     for index, line in rows(exhibit):
         if " dev " not in line and not line.startswith(("blackhole", "unreachable", "prohibit", "throw")):
             continue
@@ -52,7 +57,7 @@ def _routes(exhibit: Exhibit) -> Iterator[Fact]:
             exhibit.host,
             _after(words, "via"),
             _after(words, "dev"),
-            _after(words, "proto"),
+            _after(words, "proto") or (asked[1] if asked else ""),
             match[1] or "",
             _after(words, "table"),
             line,
