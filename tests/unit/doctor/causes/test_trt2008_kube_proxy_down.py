@@ -304,3 +304,14 @@ def test_ipvs_and_nftables_have_no_rules_of_iptables() -> None:
     assert finding("kube-proxy-down", none).strength >= 0.8
     assert finding("kube-proxy-down", none + ipvs).state == "ruled-out"
     assert finding("kube-proxy-down", none + nft).state == "ruled-out"
+
+
+def test_a_table_of_ipvs_without_its_command() -> None:
+    log = 'Get "https://10.96.0.1:443/api/v1/nodes/n1": dial tcp 10.96.0.1:443: i/o timeout\n\n'
+    head = """IP Virtual Server version 1.2.1 (size=4096)
+Prot LocalAddress:Port Scheduler Flags
+  -> RemoteAddress:Port           Forward Weight ActiveConn InActConn
+"""
+    row = "TCP  10.96.0.1:443 rr\n  -> 10.1.0.4:6443                Masq    1      0          0\n"
+    assert finding("kube-proxy-down", log + head).strength >= 0.8
+    assert finding("kube-proxy-down", log + head + row).state == "ruled-out"

@@ -210,7 +210,7 @@ def vip_rules(picture: Picture) -> Rules | None:
     if rules := [hit for hit in picture.hits(VIP_RULE) if "no endpoints" not in hit.value("rest")]:
         found = (match[1] for hit in rules for match in _SOCKET.finditer(_after_to(hit.value("rest"))))
         return Rules(True, rules[0].place, tuple(dict.fromkeys(found)))
-    by_ipvs = list(filter(None, map(_by_ipvs, picture.commands("ipvsadm"))))
+    by_ipvs = [rules for exhibit in picture.exhibits if (rules := _by_ipvs(exhibit))]
     if there := next((rules for rules in by_ipvs if rules.present), None):
         return there  # such nodes have no rules of iptables to count
     if nft := picture.hit(NFT_RULE):
@@ -226,7 +226,13 @@ def vip_rules(picture: Picture) -> Rules | None:
 
 
 def _by_ipvs(exhibit: Exhibit) -> Rules | None:
-    sockets = [match for line in exhibit.lines[:_LINES_READ] if (match := _SOCKET.search(line))]
+    """Of the command, or a table that is known by its head; beside that one other lines may name sockets."""
+    lines = exhibit.lines[:_LINES_READ]
+    if "ipvsadm" not in exhibit.command:
+        if exhibit.command or not any(line.startswith("IP Virtual Server version") for line in lines):
+            return None
+        lines = tuple(line for line in lines if line.lstrip().startswith(("TCP ", "UDP ", "-> ")))
+    sockets = [match for line in lines if (match := _SOCKET.search(line))]
     shown = exhibit.place(0, len(exhibit.lines))
     if any(match[2] == "443" for match in sockets):
         real = tuple(dict.fromkeys(m[1] for m in sockets if m[2] in ("6443", "8443", "16443")))
