@@ -182,3 +182,14 @@ def test_a_member_that_refuses_beside_living_ones_is_to_be_started() -> None:
         commands.append([step.command for step in cause.fix(shown, cause.judge(shown))])
     assert not any("restart" in command for command in commands[0])  # it may only be slow
     assert "ssh 10.31.0.7 'systemctl restart etcd'" in commands[1]
+
+
+def test_the_api_servers_health_check_misses_etcd() -> None:
+    disk = "etcdserver/raft.go:416 leader failed to send out heartbeat on time; took too long, leader is overloaded "
+    disk += "likely from slow disk\n"
+    event = (
+        "Warning  Unhealthy  2m (x390 over 21d)  kubelet  Readiness probe failed: Error reaching apiserver: an error "
+    )
+    event += 'on the server ("[+]ping ok [{}]etcd {}") has prevented the request from succeeding\n'
+    assert finding("etcd-slow", disk + event.format("-", "failed: reason withheld")).strength >= 0.8
+    assert finding("etcd-slow", disk + event.format("+", "ok")).strength < 0.8

@@ -150,3 +150,19 @@ def test_an_address_that_nobody_suffers_from() -> None:
     ready = "\ncalico-node-zz5tb   1/1   Running   2   9d   192.168.61.12   box2   <none>   <none>\n"
     assert finding("apiserver-advertise-wrong", text).strength >= 0.8
     assert finding("apiserver-advertise-wrong", text + ready).strength < 0.8
+
+
+def test_two_nodes_with_the_endpoints_address_of_whatever_type() -> None:
+    text = """
+$ kubectl get ep kubernetes
+NAME         ENDPOINTS        AGE
+kubernetes   10.0.2.15:6443   1h
+$ kubectl get nodes -o custom-columns=N:.metadata.name,IP:.status.addresses[0].address
+N         IP
+master    10.0.2.15
+worker1   {}
+$ kubectl -n kube-system logs calico-node-mz2mz
+Get "https://10.96.0.1:443/api/v1/nodes/foo": dial tcp 10.96.0.1:443: connect: connection refused
+"""
+    assert finding("apiserver-advertise-wrong", text.format("10.0.2.15")).rule == "shared-by-nodes"
+    assert finding("apiserver-advertise-wrong", text.format("10.0.2.16")).strength < 0.8

@@ -210,7 +210,7 @@ def vip_rules(picture: Picture) -> Rules | None:
     if rules := [hit for hit in picture.hits(VIP_RULE) if "no endpoints" not in hit.value("rest")]:
         found = (match[1] for hit in rules for match in _SOCKET.finditer(_after_to(hit.value("rest"))))
         return Rules(True, rules[0].place, tuple(dict.fromkeys(found)))
-    by_ipvs = [rules for exhibit in picture.exhibits if (rules := _by_ipvs(exhibit))]
+    by_ipvs = [table for exhibit in picture.exhibits if (table := _by_ipvs(exhibit))]
     if there := next((rules for rules in by_ipvs if rules.present), None):
         return there  # such nodes have no rules of iptables to count
     if nft := picture.hit(NFT_RULE):

@@ -33,6 +33,7 @@ SLOW_COMMIT: Final = Sign("trt2006-slow-commit", "waiting for ReadIndex response
 VERIFYING: Final = Sign("trt2006-verifying", "Error verifying datastore: <rest>")
 VERIFY: Final = Sign("trt2006-verify", "Failed to verify datastore")
 REACH: Final = Sign("trt2006-reach", "Failed to reach apiserver")
+CHECK: Final = Sign("trt2006-check", "[-]etcd failed")  # how the API server's own health check says it
 ELECTED: Final = Sign("trt2006-elected", "elected leader <leader> at term <n>")
 OWN: Final = (TIMED_OUT, LEADER_CHANGED)
 DISK: Final = (SLOW_DISK, SLOW_SYNC, TOO_LONG, HEARTBEAT, SLOW_COMMIT)
@@ -49,7 +50,7 @@ class Seen:
     def __init__(self, picture: Picture) -> None:
         self.picture = picture
         self.own, self.disk = picture.hits(*OWN), picture.hits(*DISK)
-        self.context, self.deadline = picture.hits(VERIFYING, VERIFY, REACH), picture.hits(API_DEADLINE)
+        self.context, self.deadline = picture.hits(VERIFYING, VERIFY, REACH, CHECK), picture.hits(API_DEADLINE)
         self.members = picture.pods_now("etcd-")
         self.said = picture.said("etcd-disk-slow")
         control = picture.pods_now("kube-controller-manager", "kube-scheduler", "etcd-", "kube-apiserver")
@@ -221,7 +222,7 @@ CAUSE = Cause(
     code="TRT2006",
     severity="medium",
     explains=("datastore-error", "controllers-failing", "others-failing", "restarts", "not-ready", "log-errors"),
-    signs=(*OWN, *DISK, ELECTED, VERIFYING, VERIFY, REACH, API_DEADLINE),
+    signs=(*OWN, *DISK, ELECTED, VERIFYING, VERIFY, REACH, CHECK, API_DEADLINE),
     look=Seen,
     rules=(
         now_and_then, without_success, slow_by_its_own_words, one_leader_after_the_other, busy_disk, slow_without_harm,

@@ -49,6 +49,12 @@ class Seen:
     def targets(self) -> list[Target]:
         return [Target(self, endpoint) for endpoint in self.endpoints]
 
+    def having(self, address: str) -> set[str]:
+        """Nodes with this address, of whatever type: two machines of one address are two ends of no path."""
+        listed = self.picture.nodes_now().items()
+        nodes = {name for name, node in listed if any(each == address for _, each in node.addresses)}
+        return nodes | {name for name, ip in self.own.items() if ip == address}
+
     @cached_property
     def silent_peers(self) -> set[str]:
         """Endpoints that were asked in vain."""
@@ -159,7 +165,7 @@ def held_by_another(seen: Seen) -> Finding | None:
 
 
 def shared_by_nodes(seen: Seen) -> Finding | None:
-    target = _first(seen, lambda one: [*seen.own.values()].count(one.address) > 1)
+    target = _first(seen, lambda one: len(seen.having(one.address)) > 1)
     return _wrong(target, STRONG) if target else None
 
 
