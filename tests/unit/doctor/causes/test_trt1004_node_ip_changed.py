@@ -138,3 +138,29 @@ def test_a_contested_address_that_no_node_has_may_be_one_that_moves() -> None:
     text = EXCHANGED.replace("10.33.0.21/24", "10.33.0.100/24").replace("address 10.33.0.21.", "address 10.33.0.100.")
     assert finding(ID, EXCHANGED).strength >= PROVEN
     assert finding(ID, text).strength < LIKELY
+
+
+MOVED = """
+$ calicoctl get nodes -o wide
+NAME   ASN       IPV4              IPV6
+x-1    (64512)   192.168.7.20/24
+x-2    (64512)   192.168.7.21/24
+$ kubectl get nodes -o wide
+NAME   STATUS   ROLES    AGE   VERSION   INTERNAL-IP   EXTERNAL-IP
+x-1    Ready    master   9d    v1.21.3   10.33.0.20    <none>
+x-2    Ready    <none>   9d    v1.21.3   10.33.0.21    <none>
+Readiness probe failed: calico/node is not ready: BIRD is not ready: BGP not established with 192.168.7.21
+"""
+
+
+def test_a_whole_network_that_people_say_is_the_old_one() -> None:
+    for told in (
+        "机房搬迁，网段从 192.168.7.x 变成 10.33.0.x，所有节点都改了 IP。\n",
+        "The IP addresses of all nodes changed from 192.168.7.0/24 to 10.33.0.0/24.\n",
+    ):
+        assert finding(ID, told + MOVED).strength >= LIKELY
+        assert finding("autodetect-wrong-interface", told + MOVED).strength < LIKELY
+    # Without such a word a second link is likelier; and the new network is not the old one.
+    assert finding("autodetect-wrong-interface", MOVED).strength >= LIKELY
+    back = "The IP addresses of all nodes changed from 10.33.0.0/24 to 192.168.7.0/24.\n"
+    assert finding("autodetect-wrong-interface", back + MOVED).strength >= LIKELY

@@ -76,3 +76,14 @@ def test_a_dead_machine_is_not_drained() -> None:
     commands = [step.command for step in cause.fix(seen, cause.judge(seen))]
     assert "kubectl delete node c-3" in commands
     assert not [command for command in commands if "drain" in command]
+
+
+def test_nobody_answers_for_its_address_on_the_link() -> None:
+    asked = (
+        "[root@c-1 ~]# arping -c 2 -I eth0 10.50.0.3\nARPING 10.50.0.3 from 10.50.0.1 eth0\n"
+        "Sent 2 probes (2 broadcast(s))\nReceived 0 response(s)\n"
+    )
+    assert finding(ID, NODES + EVENTS + asked).strength >= PROVEN
+    # From another network arping never gets an answer.
+    apart = NODES.replace("10.50.0.1 ", "10.51.0.1 ").replace("10.50.0.2 ", "10.52.0.2 ")
+    assert finding(ID, apart + EVENTS + asked).strength < LIKELY

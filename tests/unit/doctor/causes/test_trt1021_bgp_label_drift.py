@@ -88,3 +88,28 @@ def test_the_fix_gives_the_label_back() -> None:
     assert cause is not None
     commands = [step.command for step in cause.fix(seen, cause.judge(seen))]
     assert "kubectl label node wren route-reflector=true --overwrite" in commands
+
+
+COLUMN = """
+$ kubectl get no -L route-reflector
+NAME    STATUS   ROLES           AGE   VERSION   ROUTE-REFLECTOR
+wren    Ready    control-plane   41d   v1.27.4   old
+finch   Ready    <none>          41d   v1.27.4
+"""
+GONE = "bird: Removing protocol Node_10_33_0_1\n"
+
+
+def test_a_column_of_the_label_shows_that_no_node_has_it() -> None:
+    assert finding(ID, PEER + COLUMN + GONE).strength >= PROVEN
+    assert finding(ID, PEER + COLUMN.replace("   old", "   true") + GONE).state != "found"
+    # Rows that somebody picked, and columns of other labels, tell nothing of the rest.
+    assert finding(ID, PEER + COLUMN.replace("-L route-reflector", "-L route-reflector -l a=b") + GONE).state != "found"
+    assert finding(ID, PEER + COLUMN.replace("-L route-reflector", "-L rack") + GONE).state != "found"
+
+
+def test_a_label_that_was_written_over() -> None:
+    over = "$ kubectl label node wren route-reflector=old --overwrite\nnode/wren labeled\n"
+    answer = finding(ID, over + PEER + COLUMN + NONE)
+    assert (answer.strength, answer.value("node")) == (PROVEN, "wren")
+    given = over.replace("=old", "=true")  # what the selector asks for
+    assert finding(ID, given + PEER + COLUMN + NONE).strength < LIKELY

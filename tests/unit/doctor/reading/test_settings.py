@@ -271,3 +271,38 @@ $ grep -ri proxy /etc/sysconfig /etc/environment
         ("HTTP_PROXY", "http://10.0.0.3:3128/", "environment"),
     ]
     assert seen.value("EnvironmentFile", "unit") == "/etc/sysconfig/containerd"
+
+
+def test_addresses_that_jq_selects_by_their_type() -> None:
+    command = (
+        "kubectl get nodes -o json | jq -r '.items[] | [.metadata.name, "
+        '(.status.addresses[]|select(.type=="InternalIP").address), '
+        '.metadata.annotations["projectcalico.org/IPv4Address"]] | @tsv\''
+    )
+    text = "a-1\t10.20.4.11\t10.20.4.11/24\na-2\t10.20.4.13\t192.168.122.1/24"
+    assert [(n.name, n.internal_ip) for n in facts(Node, text, command)] == [
+        ("a-1", "10.20.4.11"),
+        ("a-2", "10.20.4.13"),
+    ]
+    assert [(r.node, r.address) for r in facts(Registered, text, command)][-1] == ("a-2", "192.168.122.1")
+    piped = command.replace('"InternalIP").address)', '"InternalIP") | .address)')
+    assert [n.internal_ip for n in facts(Node, text, piped)] == ["10.20.4.11", "10.20.4.13"]
+    outer = command.replace("InternalIP", "ExternalIP")
+    assert [n.internal_ip for n in facts(Node, text, outer)] == ["", ""]
+
+
+def test_addresses_of_calicos_nodes_that_grep_left() -> None:
+    text = """
+            name: kube-a
+              ipv4Address: 10.10.10.5/24
+            name: kube-b
+              ipv4Address: 172.20.0.1/16
+              ipv4Address: 10.10.10.7/24
+    """
+    found = facts(Registered, text, "calicoctl get node -o yaml | grep -E 'name:|ipv4Address'")
+    assert [(one.node, one.address) for one in found] == [
+        ("kube-a", "10.10.10.5"),
+        ("kube-b", "172.20.0.1"),
+        ("", "10.10.10.7"),
+    ]
+    assert not facts(Registered, text, "cat notes.yaml")

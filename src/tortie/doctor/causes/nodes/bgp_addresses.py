@@ -15,7 +15,7 @@ from tortie.doctor.causes.nodes.bgp_evidence import (
 )
 from tortie.doctor.causes.shared import AUTODETECTED, AUTODETECTED_MATCHING, AUTODETECTED_REACHING
 from tortie.doctor.lazily import lazily
-from tortie.doctor.picture.facts import Interface, Node, Registered
+from tortie.doctor.picture.facts import Interface, Node, Registered, Statement
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Place
 from tortie.doctor.signs import Sign
@@ -38,6 +38,7 @@ _SESSION = lazily(r"(tun\d|tap\d|ppp\d|wg\d|wg-|utun|tailscale|zt[0-9a-z]{6}|ips
 _GATEWAY = lazily(
     r"(172\.(1[7-9]|2\d|3[01])\.0\.1|192\.168\.122\.1|10\.88\.0\.1|10\.0\.2\.15|192\.168\.(16|32|48|64|80|96)\.1)"
 )
+_NETWORK = lazily(r"(?<![\d.])((?:\d{1,3}\.){2}\d{1,3})\.(?:\d|[xX*])")
 
 
 class Seen(NamedTuple):
@@ -72,6 +73,18 @@ def near(one: str, other: str, length: int = 16) -> bool:
     if first[:whole] != second[:whole]:
         return False
     return rest == 0 or int(first[whole]) >> (8 - rest) == int(second[whole]) >> (8 - rest)
+
+
+def told_old(picture: Picture, address: str) -> list[Statement]:
+    """Where people say that addresses changed, and name this one or its network as it was before."""
+    network = address.rpartition(".")[0]
+    return [one for one in picture.said("ip-changed") if network and _names_first(one.text, network)]
+
+
+def _names_first(text: str, network: str) -> bool:
+    """Of a change from one network to another the old one comes first."""
+    named = _NETWORK.findall(text)
+    return len(set(named)) > 1 and named[0] == network
 
 
 @remembered

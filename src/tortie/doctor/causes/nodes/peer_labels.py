@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache
+from itertools import takewhile
 from typing import Final
 
 from tortie.doctor.causes.nodes.bgp_evidence import remembered
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Action
 from tortie.doctor.picture.peers import Peer, choosing_nobody, labels_shown, peers
 from tortie.doctor.picture.picture import Picture
@@ -26,6 +28,9 @@ RENAMED: Final = {
     "beta.kubernetes.io/arch": "kubernetes.io/arch",
     "beta.kubernetes.io/instance-type": "node.kubernetes.io/instance-type",
 }
+_COLUMN: Final = lazily(r"\s(?:-L|--label-columns)[ =]?([\w./,-]+)")
+_PART: Final = lazily(r"\||\s(?:-l|--selector)\b")  # rows that were picked
+_ROW: Final = lazily(r"[a-z0-9][\w.-]* +(?:Not)?Ready")
 
 
 class Lost(NamedTuple):
@@ -66,7 +71,7 @@ def lost(picture: Picture) -> list[Lost]:
     for peer in peers(picture):
         for field, selector in (("nodeSelector", peer.node_selector), ("peerSelector", peer.peer_selector)):
             keys = keys_of(selector)
-            asked = _asked(picture, keys) if "!" not in selector else []
+            asked = [*_asked(picture, keys), *_columns(picture, keys, selector)] if "!" not in selector else []
             if (peer.name, selector) in by_labels or (asked and len(keys) == 1):
                 found.append(Lost(peer, field, selector, keys, (*peer.evidence[:2], *asked[:1])))
     return found
@@ -86,6 +91,38 @@ def _unanswered(picture: Picture) -> Iterator[Exhibit]:
             yield exhibit
 
 
+def _columns(picture: Picture, keys: tuple[str, ...], selector: str) -> list[Place]:
+    """`kubectl get nodes -L key` of all nodes, where no value of a selector's only label is one that it takes."""
+    from tortie.model.selector import SelectorError, parse  # only when there is one
+
+    try:
+        tree = parse(selector) if len(keys) == 1 else None
+    except SelectorError:
+        return []
+    tables = [(exhibit, _values(exhibit, keys[0])) for exhibit in picture.exhibits] if tree else []
+    return [
+        exhibit.place(0)
+        for exhibit, values in tables
+        if tree and values and not any(tree.matches({keys[0]: value} if value else {}) for value in values)
+    ]
+
+
+def _values(exhibit: Exhibit, key: str) -> list[str]:
+    """What the column of one label holds, row by row; nothing of a table that leaves nodes out."""
+    words = exhibit.command.split()
+    asks = "get" in words and {"no", "node", "nodes"} & set(words)
+    column = _COLUMN.search(exhibit.command)
+    if not asks or not column or key not in column[1].split(",") or _PART.search(exhibit.command):
+        return []
+    head = exhibit.lines[0]
+    heading = re.search(rf"(?<!\S){re.escape(key.rpartition('/')[2].upper())}(?!\S)", head)
+    if not head.startswith("NAME ") or not heading:
+        return []
+    at = heading.start()
+    rows = takewhile(lambda line: len(line.split()) > 3 and _ROW.match(line), exhibit.lines[1:])
+    return [line[at:].split(" ")[0] for line in rows]
+
+
 @remembered
 def drift(picture: Picture) -> Drift | None:
     """Not every selector without nodes has lost them: some never fitted."""
@@ -94,7 +131,7 @@ def drift(picture: Picture) -> Drift | None:
         return None
     keys = [key for one in gone for key in one.keys]
     for action in picture.of(Action):
-        if action.verb == "label" and not action.failed and (key := _taken(action, keys)):
+        if action.verb == "label" and not action.failed and (key := _taken(action, gone)):
             return Drift((action,), _node_in(action, key))
     labels = labels_shown(picture)
     for key in keys:
@@ -105,12 +142,19 @@ def drift(picture: Picture) -> Drift | None:
     return Drift(tuple(told)) if told else None
 
 
-def _taken(action: Action, keys: list[str]) -> str:
+def _taken(action: Action, gone: list[Lost]) -> str:
+    """The key that a command took from nodes, or wrote over with a value that the selector does not take."""
     words = action.object.split()
-    return next((key for key in keys if f"{key}-" in words), "")
+    for one in gone:
+        for key in one.keys:
+            values = [word.removeprefix(f"{key}=") for word in words if word.startswith(f"{key}=")]
+            other = values and "--overwrite" in words and "has(" not in one.selector
+            if f"{key}-" in words or (other and not any(value in one.selector for value in values)):
+                return key
+    return ""
 
 
 def _node_in(action: Action, key: str) -> str:
-    words = [word for word in action.object.split() if not word.startswith("-") and word != f"{key}-"]
+    words = [word for word in action.object.split() if not word.startswith(("-", f"{key}-", f"{key}="))]
     names = [word.removeprefix("node/").removeprefix("nodes/") for word in words if word not in ("node", "nodes", "no")]
     return names[0] if names else ""

@@ -31,6 +31,7 @@ from tortie.doctor.causes.nodes.bgp_addresses import (
     links_shown,
     near,
     registrations,
+    told_old,
 )
 from tortie.doctor.causes.nodes.bgp_addresses import Seen as Address
 from tortie.doctor.causes.nodes.bgp_evidence import (
@@ -79,8 +80,8 @@ class Seen:
             return False
         if link_with(self.picture, stored.address, stored.node) or inner_link(stored.interface):
             return False
-        gone = gone_from_host(self.picture, stored.node, stored.address)
-        return gone or near(stored.address, internal, stored.length or 24)
+        gone = gone_from_host(self.picture, stored.node, stored.address) or told_old(self.picture, stored.address)
+        return bool(gone) or near(stored.address, internal, stored.length or 24)
 
 
 def _with_length(picture: Picture, address: str, length: int = 0) -> str:
@@ -128,7 +129,8 @@ def outdated_record(seen: Seen) -> Finding | None:
     internal = seen.picture.internal_ips()[stored.node]
     links = links_shown(seen.picture, stored.node)
     shown = [link for link in links if any(address.startswith(internal) for address in link.addresses)]
-    strength = PROVEN if shown or seen.binds else LIKELY if seen.traces else POSSIBLE
+    told = told_old(seen.picture, stored.address)
+    strength = PROVEN if shown or seen.binds else STRONG if told else LIKELY if seen.traces else POSSIBLE
     return found(
         strength,
         culprits(named("address", stored.address, internal), named("node", stored.node), _RECORD),

@@ -22,6 +22,7 @@ from tortie.doctor.causes.cause import (
 )
 from tortie.doctor.causes.culprits import culprits, named
 from tortie.doctor.causes.nodes import bgp_evidence
+from tortie.doctor.causes.nodes.bgp_addresses import near
 from tortie.doctor.causes.nodes.bgp_evidence import (
     SHARED_SIGNS,
     answers,
@@ -81,7 +82,7 @@ class Machine:
         self.lost = is_lost(self.node)
         self.peers = [peer for peer in seen.peers if peer.address == address]
         self.neighbours = _unresolved(picture, address)
-        self.dead: list[object] = [*silent(picture, address), *self.neighbours]
+        self.dead: list[object] = [*silent(picture, address), *self.neighbours, *_unheard(picture, address)]
         self.said = _told(picture, self.name, address, lost=self.lost)
         self.alive = bool(answers(picture, address)) or _spoke(picture, self.name)
         ips = picture.internal_ips().values()
@@ -188,6 +189,13 @@ def _unresolved(picture: Picture, address: str) -> list[object]:
         for index, line in enumerate(table.lines)
         if address in line.replace("(", " ").replace(")", " ").split() and any(word in line for word in NO_NEIGHBOUR)
     ]
+
+
+def _unheard(picture: Picture, address: str) -> list[object]:
+    """Nobody answers for it on its link; arping reaches no further than that, so a neighbour must be there to ask."""
+    beside = any(near(address, ip, 24) for ip in picture.internal_ips().values() if ip != address)
+    asked = picture.settings(address, "arping") if beside else []
+    return list(asked) if asked and all(setting.value == "none" for setting in asked) else []
 
 
 def _spoke(picture: Picture, name: str) -> bool:

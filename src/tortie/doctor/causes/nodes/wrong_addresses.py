@@ -17,6 +17,7 @@ from tortie.doctor.causes.nodes.bgp_addresses import (
     near,
     registrations,
     session_link,
+    told_old,
 )
 from tortie.doctor.causes.nodes.bgp_evidence import (
     complaints,
@@ -71,7 +72,8 @@ def suspects(picture: Picture) -> list[Suspect]:
         _moved,
         _odd_one,
     )
-    found = [suspect for ground in grounds for suspect in ground(picture)]
+    every = (suspect for ground in grounds for suspect in ground(picture))
+    found = [suspect for suspect in every if not told_old(picture, suspect.address)]
     return sorted(found, key=lambda suspect: -suspect.strength)
 
 

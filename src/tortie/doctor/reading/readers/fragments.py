@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from tortie.doctor.lazily import lazily
-from tortie.doctor.picture.facts import Fact, Pool, Probe, Setting
+from tortie.doctor.picture.facts import Fact, Pool, Probe, Registered, Setting
 from tortie.doctor.reading.exhibit import Exhibit
 from tortie.doctor.reading.readers.bounds import bounded
 from tortie.doctor.reading.readers.described import annotated
@@ -108,6 +108,7 @@ def read_lines(exhibit: Exhibit, start: int, stop: int) -> Iterator[Fact]:
     owner = owner_of(exhibit.command)
     asked = re.search(r"\b(?:get|describe)\s+no(?:des?)?[ /]+([a-z0-9][\w.-]*)", exhibit.command)
     node = asked[1] if asked else ""
+    calico = "calicoctl" in exhibit.command and re.search(r"\bget\s+(?:-\S+\s+)*no(?:des?)?\b", exhibit.command)
     pool_asked = re.search(r"\bippools?(?:\.[a-z.]+)?(?:[ /]+([a-z0-9][\w.-]*))?", exhibit.command)
     for index in range(start, stop):
         line = lines[index]
@@ -119,6 +120,8 @@ def read_lines(exhibit: Exhibit, start: int, stop: int) -> Iterator[Fact]:
             yield _probe(exhibit, index, stop, match)
         if "projectcalico.org/IPv4Address" in line:
             yield from annotated(exhibit.place(index), line, node or _name_near(lines, index))
+        elif "ipv4Address" in line and calico:
+            yield from _recorded(exhibit, index, node)
         elif (pair := PAIR.match(line)) and pair[2]:
             name, value = pair[1], pair[2].strip()
             scope = _SCOPES.get(name, "")
@@ -126,6 +129,22 @@ def read_lines(exhibit: Exhibit, start: int, stop: int) -> Iterator[Fact]:
                 yield Setting(exhibit.place(index), scope, name, value, owner)
                 if name == "cidr" and pool_asked:
                     yield _pool(exhibit, index, value, pool_asked[1] or "")
+
+
+def _recorded(exhibit: Exhibit, index: int, node: str) -> Iterator[Fact]:
+    """`ipv4Address` of Calico's own nodes: the metadata, with the name, come before it."""
+    match = re.match(
+        r"\s*[\"']?ipv4Address[\"']?:\s*[\"']?(\d+(?:\.\d+){3})(?:/(\d+))?[\"']?,?\s*$", exhibit.lines[index]
+    )
+    if not match:
+        return
+    for line in reversed(exhibit.lines[max(0, index - 8) : index] if not node else ()):
+        if "ipv4Address" in line:
+            break
+        if named := re.match(r"\s*[\"']?name[\"']?:\s*[\"']?([a-z0-9][\w.-]*)[\"']?,?\s*$", line):
+            node = named[1]
+            break
+    yield Registered(exhibit.place(index), node, match[1], int(match[2]) if match[2] else None, "calicoctl")
 
 
 def _pool(exhibit: Exhibit, index: int, cidr: str, name: str) -> Pool:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Final
 
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Condition, Event, Fact, Node, Pod, Pool, Registered, Setting, Version
 from tortie.doctor.reading.exhibit import Exhibit, Place
 from tortie.doctor.reading.readers.kubectl_rows import INTERNAL
@@ -28,6 +29,11 @@ _SCOPES: Final = {
 _ANNOTATION: Final = "projectcalico.org/IPv4Address"
 _CALLED: Final = "#internal"  # behind the path of a column whose heading calls it so
 _MAX_LINES: Final = 5_000
+# jq's way to pick one address or condition by its type, which jsonpath writes as a filter.
+_SELECTED: Final = lazily(
+    r"(\.status\.(?:addresses|conditions))\[\]\s*\|\s*select\(\s*\.type\s*==\s*\\?\"(\w{1,40})\\?\"\s*\)"
+    r"[\s)]*\|?\s*\.(address|status)\b"
+)
 
 
 def answers(exhibit: Exhibit) -> Iterator[Fact]:
@@ -98,7 +104,7 @@ def _asked(command: str) -> tuple[list[list[str]], bool]:
         return [group for group in groups if group], many
     if "jq " in command:
         match = re.search(r"jq\s+(?:-\w+\s+)*('[^']*'|\"[^\"]*\"|\S+)", command)
-        expression = match[1].strip("'\"") if match else ""
+        expression = _SELECTED.sub(r'\1[?(@.type=="\2")].\3', match[1].strip("'\"")) if match else ""
         if not expression or "length" in expression or "select" in expression or "{" in expression:
             return [], False
         paths = re.findall(r"(?:\.[A-Za-z_]\w*(?:\[\"?[^\]]*\"?\])*|\.\"[^\"]+\"|\[\"[^\"]+\"\])+", expression)
