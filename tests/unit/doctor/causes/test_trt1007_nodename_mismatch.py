@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.support.doctor import finding, picture
 
-from tortie.doctor.causes.cause import LIKELY, PROVEN
+from tortie.doctor.causes.cause import LIKELY, PROVEN, STRONG
 from tortie.doctor.causes.nodes.trt1007_nodename_mismatch import CAUSE
 
 ID = "nodename-mismatch"
@@ -156,3 +156,13 @@ ip-10-12-40-102.us-west-2.compute.internal   Ready    <none>   2d     v1.17.9
     answer = finding(ID, text)
     assert answer.strength >= 0.9
     assert {"ip-10-12-40-102.saas.int", "ip-10-12-40-102.us-west-2.compute.internal"} <= set(answer.objects)
+
+
+def test_endpoints_under_a_name_that_no_node_has() -> None:
+    nodes = "$ kubectl get nodes\nNAME          STATUS   ROLES    AGE   VERSION\n10.21.3.101   Ready    master   60d   v1.15.3\n10.21.3.102   Ready    <none>   60d   v1.15.3\n"  # noqa: E501
+    conf = '$ cat /etc/cni/net.d/10-calico.conf\n{\n  "type": "calico",\n  "nodename": "host-102"\n}\n'
+    wep = "$ calicoctl get workloadendpoint -a\nNAMESPACE   WORKLOAD   NODE       NETWORKS            INTERFACE\ndefault     web-0      host-102   10.200.155.66/32    cali6f1c7a\n"  # noqa: E501
+    assert finding("nodename-mismatch", nodes + conf + wep).strength >= STRONG
+    # Without endpoints under it the file may be one that nobody reads any more.
+    assert finding("nodename-mismatch", nodes + conf).state != "found"
+    assert finding("nodename-mismatch", nodes + conf + wep.replace("host-102  ", "10.21.3.102")).state != "found"

@@ -87,3 +87,14 @@ def test_nobody_answers_for_its_address_on_the_link() -> None:
     # From another network arping never gets an answer.
     apart = NODES.replace("10.50.0.1 ", "10.51.0.1 ").replace("10.50.0.2 ", "10.52.0.2 ")
     assert finding(ID, apart + EVENTS + asked).strength < LIKELY
+
+
+def test_the_machine_has_no_power() -> None:
+    chassis = "$ ipmitool -H c-3-bmc power status\nChassis Power is off\n"
+    guests = (
+        "$ virsh list --all\n Id   Name   State\n----------------------\n 4    c-2    running\n -    c-3    shut off\n"
+    )
+    for off in (chassis, guests):
+        assert finding(ID, NODES + EVENTS + off).strength >= PROVEN
+        assert finding(ID, NODES + EVENTS + off.replace("c-3", "c-9")).strength < LIKELY  # another machine
+    assert finding(ID, NODES + EVENTS + chassis.replace("is off", "is on")).strength < LIKELY

@@ -113,3 +113,17 @@ def test_a_label_that_was_written_over() -> None:
     assert (answer.strength, answer.value("node")) == (PROVEN, "wren")
     given = over.replace("=old", "=true")  # what the selector asks for
     assert finding(ID, given + PEER + COLUMN + NONE).strength < LIKELY
+
+
+def test_roles_tell_of_the_labels_they_come_from() -> None:
+    selector = PEER.replace("route-reflector == 'true'", "has(node-role.kubernetes.io/master)")
+    roles = (
+        "$ kubectl get nodes\nNAME    STATUS   ROLES           AGE   VERSION\n"
+        "wren    Ready    control-plane   41d   v1.24.3\nfinch   Ready    <none>          41d   v1.24.3\n"
+    )
+    answer = finding(ID, selector + roles + NONE)
+    assert answer.strength >= PROVEN
+    assert answer.value("renamed_to") == "node-role.kubernetes.io/control-plane"
+    both = roles.replace("control-plane  ", "control-plane,master")
+    assert finding(ID, selector + both + NONE).state != "found"
+    assert finding(ID, PEER + roles + NONE).state != "found"  # a label that is no role

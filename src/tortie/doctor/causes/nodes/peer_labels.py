@@ -28,6 +28,7 @@ RENAMED: Final = {
     "beta.kubernetes.io/arch": "kubernetes.io/arch",
     "beta.kubernetes.io/instance-type": "node.kubernetes.io/instance-type",
 }
+_ROLE: Final = "node-role.kubernetes.io/"
 _COLUMN: Final = lazily(r"\s(?:-L|--label-columns)[ =]?([\w./,-]+)")
 _PART: Final = lazily(r"\||\s(?:-l|--selector)\b")  # rows that were picked
 _ROW: Final = lazily(r"[a-z0-9][\w.-]* +(?:Not)?Ready")
@@ -71,10 +72,24 @@ def lost(picture: Picture) -> list[Lost]:
     for peer in peers(picture):
         for field, selector in (("nodeSelector", peer.node_selector), ("peerSelector", peer.peer_selector)):
             keys = keys_of(selector)
-            asked = [*_asked(picture, keys), *_columns(picture, keys, selector)] if "!" not in selector else []
+            asked = _shown(picture, keys, selector) if "!" not in selector else []
             if (peer.name, selector) in by_labels or (asked and len(keys) == 1):
                 found.append(Lost(peer, field, selector, keys, (*peer.evidence[:2], *asked[:1])))
     return found
+
+
+def _shown(picture: Picture, keys: tuple[str, ...], selector: str) -> list[object]:
+    """Tables and questions by which no node has a selector's only label."""
+    by_roles = _by_roles(picture, keys[0]) if len(keys) == 1 else []
+    return [*_asked(picture, keys), *_columns(picture, keys, selector), *by_roles]
+
+
+def _by_roles(picture: Picture, key: str) -> list[object]:
+    """The column ROLES has the rest of every label that begins so; no node has this one."""
+    role = key.removeprefix(_ROLE)
+    listed = [node for node in picture.nodes_now().values() if node.status]
+    roles = {one for node in listed for one in node.roles.split(",") if one}
+    return list(listed[:2]) if role != key and roles and role not in roles else []
 
 
 def _asked(picture: Picture, keys: tuple[str, ...]) -> list[Place]:
@@ -137,6 +152,10 @@ def drift(picture: Picture) -> Drift | None:
     for key in keys:
         if key in RENAMED and any(RENAMED[key] in held for held in labels.values()):
             shown = [node for node in picture.nodes_now().values() if RENAMED[key] in dict(node.labels)]
+            return Drift(tuple(shown[:1]), renamed_to=RENAMED[key])
+        renamed = RENAMED.get(key, "").removeprefix(_ROLE)
+        shown = [n for n in picture.nodes_now().values() if renamed and renamed in n.roles.split(",")]
+        if shown and key.startswith(_ROLE):
             return Drift(tuple(shown[:1]), renamed_to=RENAMED[key])
     told = [*picture.hits(REMOVED)[:2], *picture.said("labels-lost")[:1]]
     return Drift(tuple(told)) if told else None

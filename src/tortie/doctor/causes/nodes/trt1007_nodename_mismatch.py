@@ -69,8 +69,17 @@ class Seen:
         first = call.name.lower().partition(".")[0]
         if call.by == "lookup" and any(name.lower().partition(".")[0] == first for name in self.known):
             return True
+        if self._is_nobodys(call):
+            return True
         of_a_node = bool(call.host) and any(same_host(call.host, name) for name in names)
         return of_a_node and not same_host(call.host, call.name)
+
+    def _is_nobodys(self, call: Called) -> bool:
+        """Endpoints are stored under a name of the CNI configuration that no node of Kubernetes has."""
+        if call.by != "cni" or len(self.known) < 2:
+            return False
+        tables = [*self.picture.commands("workloadendpoint"), *self.picture.commands("get wep")]
+        return any(call.name in line.split() for exhibit in tables for line in exhibit.lines[1:])
 
     def _is_anothers(self, call: Called) -> bool:
         """A configuration that was copied from one node to another has the first one's name."""

@@ -83,6 +83,7 @@ class Machine:
         self.peers = [peer for peer in seen.peers if peer.address == address]
         self.neighbours = _unresolved(picture, address)
         self.dead: list[object] = [*silent(picture, address), *self.neighbours, *_unheard(picture, address)]
+        self.dead += _switched_off(picture, self.name) if self.lost else []
         self.said = _told(picture, self.name, address, lost=self.lost)
         self.alive = bool(answers(picture, address)) or _spoke(picture, self.name)
         ips = picture.internal_ips().values()
@@ -196,6 +197,23 @@ def _unheard(picture: Picture, address: str) -> list[object]:
     beside = any(near(address, ip, 24) for ip in picture.internal_ips().values() if ip != address)
     asked = picture.settings(address, "arping") if beside else []
     return list(asked) if asked and all(setting.value == "none" for setting in asked) else []
+
+
+def _switched_off(picture: Picture, name: str) -> list[object]:
+    """The machine's own controller or its hypervisor says that it has no power."""
+    chassis = [
+        exhibit.place(index)
+        for exhibit in picture.exhibits
+        for index, line in enumerate(exhibit.lines)
+        if "Chassis Power is off" in line and any(name in part for part in (exhibit.command, *exhibit.lines))
+    ]
+    guests = [
+        exhibit.place(index)
+        for exhibit in picture.exhibits
+        for index, line in enumerate(exhibit.lines)
+        if line.rstrip().endswith("shut off") and line.split()[1:2] == [name]
+    ]
+    return [*chassis, *guests]
 
 
 def _spoke(picture: Picture, name: str) -> bool:
