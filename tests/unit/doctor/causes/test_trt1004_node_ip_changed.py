@@ -164,3 +164,15 @@ def test_a_whole_network_that_people_say_is_the_old_one() -> None:
     assert finding("autodetect-wrong-interface", MOVED).strength >= LIKELY
     back = "The IP addresses of all nodes changed from 10.33.0.0/24 to 192.168.7.0/24.\n"
     assert finding("autodetect-wrong-interface", back + MOVED).strength >= LIKELY
+
+
+def test_all_addresses_of_the_host_in_one_line() -> None:
+    record = (
+        "$ kubectl describe node x-2 | grep -E 'IPv4Address|InternalIP'\n"
+        "                    projectcalico.org/IPv4Address: 192.168.124.131/24\n  InternalIP:  192.168.124.140\n"
+        "BIRD is not ready: BGP not established with 192.168.124.130\n"
+    )
+    own = "[root@x-2 ~]# hostname -I\n192.168.124.140 172.17.0.1 10.244.104.0\n"
+    assert finding(ID, record + own).strength >= PROVEN
+    assert finding(ID, record + own.replace("172.17.0.1", "192.168.124.131")).state != "found"  # still there
+    assert finding(ID, record + own.replace("x-2", "x-9")).strength < LIKELY  # another host's

@@ -99,3 +99,10 @@ def test_a_longer_name_of_a_living_host_is_no_relic() -> None:
     nodes = LIST.format("$ kubectl get nodes")
     assert finding(ID, ENDED.format("worker-1.corp.local") + nodes).strength < LIKELY
     assert finding(ID, ENDED.format("worker-3.corp.local") + nodes).strength >= LIKELY
+
+
+def test_the_record_of_a_node_that_has_none_under_its_own_name() -> None:
+    log = "Calico node 'web-new.localdomain' is already using the IPv4 address 10.66.1.5.\nTerminating\n"
+    recorded = "$ calicoctl get nodes\nNAME\nctl\nweb-new.localdomain\n"
+    assert finding(ID, log + NODES + recorded).strength >= LIKELY
+    assert finding(ID, log + NODES + recorded + "web-new\n").strength < LIKELY  # it has one: another host starts

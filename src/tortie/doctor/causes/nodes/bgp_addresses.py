@@ -142,4 +142,15 @@ def gone_from_host(picture: Picture, node: str, address: str) -> bool:
         return False
     internal = picture.internal_ips().get(node, "")
     shown = [a.split("/")[0] for link in links_shown(picture, node) for a in link.addresses]
+    own = all_addresses(picture, node)
+    if address in own:
+        return False
+    shown += own
     return bool(picture.hits(BIND_FAILED)) or bool(internal and internal in shown)
+
+
+def all_addresses(picture: Picture, node: str) -> list[str]:
+    """`hostname -I`: every address of a host but those of its loopback."""
+    asked = [one for word in ("hostname -I", "hostname --all-ip-addresses") for one in picture.commands(word)]
+    answers = [one.lines[0] for one in asked if one.host and node_called(picture, one.host) == node and one.lines]
+    return [word for line in answers for word in line.split() if is_address(word)]

@@ -25,6 +25,7 @@ from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.nodes.address_conflicts import ARP_SIGNS, contest
 from tortie.doctor.causes.nodes.bgp_addresses import (
     ADDRESS_SIGNS,
+    all_addresses,
     gone_from_host,
     inner_link,
     link_with,
@@ -80,6 +81,8 @@ class Seen:
             return False
         if link_with(self.picture, stored.address, stored.node) or inner_link(stored.interface):
             return False
+        if stored.address in all_addresses(self.picture, stored.node):
+            return False
         gone = gone_from_host(self.picture, stored.node, stored.address) or told_old(self.picture, stored.address)
         return bool(gone) or near(stored.address, internal, stored.length or 24)
 
@@ -130,7 +133,8 @@ def outdated_record(seen: Seen) -> Finding | None:
     links = links_shown(seen.picture, stored.node)
     shown = [link for link in links if any(address.startswith(internal) for address in link.addresses)]
     told = told_old(seen.picture, stored.address)
-    strength = PROVEN if shown or seen.binds else STRONG if told else LIKELY if seen.traces else POSSIBLE
+    gone = shown or gone_from_host(seen.picture, stored.node, stored.address)
+    strength = PROVEN if gone or seen.binds else STRONG if told else LIKELY if seen.traces else POSSIBLE
     return found(
         strength,
         culprits(named("address", stored.address, internal), named("node", stored.node), _RECORD),
