@@ -102,8 +102,8 @@ def _decide(picture: Picture, address: str, other: str, node: str) -> tuple[Kind
     twin = node_called(picture, other)
     if twin != other and twin in listing:
         # Two names of one host: its own record of an earlier name, or that of a host that lives.
-        recorded = picture.calico_nodes()
-        unrecorded = not node and other in recorded and twin not in recorded  # so it is this one that starts
+        listed = picture.calico_nodes()
+        unrecorded = not node and other in listed and twin not in listed  # so it is this one that starts
         if node == twin or unrecorded or is_lost(listing[twin]):
             return "stale", STRONG if arp is not True else LIKELY, (listing[twin],)
         other = twin
