@@ -146,3 +146,45 @@ calico-node-7xk2p   1/1     Running   0          9d
     trial = "$ kubectl exec dbg -- ping -c1 {}\n1 packets transmitted, 0 packets received, 100% packet loss\n"
     assert not finding("cidr-overlap", shown + trial.format("192.168.7.11")).aside
     assert finding("cidr-overlap", shown + trial.format("8.8.8.8")).aside
+
+
+BLOCKS = """
+        $ ip r | grep 10.244
+        10.244.7.0/24 dev ens18 proto kernel scope link src 10.244.7.11
+        blackhole 10.244.7.0/26 proto bird
+"""
+
+
+def test_a_nodes_address_in_a_block_and_somebody_suffers() -> None:
+    answer = finding("cidr-overlap", "Pods on pve2 cannot be reached.\n" + NODES + pool("10.244.0.0/16") + BLOCKS)
+    assert answer.strength >= 0.8
+    assert not answer.aside
+
+
+def test_a_nodes_address_in_a_block_and_nobody_complains() -> None:
+    assert finding("cidr-overlap", NODES + pool("10.244.0.0/16") + BLOCKS).aside
+
+
+INIT = """
+        I started it with `kubeadm init --pod-network-cidr=10.244.0.0/16`.
+"""
+
+
+def test_the_range_that_kubeadm_was_started_with() -> None:
+    assert finding("cidr-overlap", INIT + CONTROLLERS + NODES).strength >= 0.8
+    typed = "$ kubeadm init --pod-network-cidr 10.244.0.0/16\n[init] Using Kubernetes version: v1.27.3\n"
+    assert finding("cidr-overlap", typed + CONTROLLERS + NODES).strength >= 0.8
+
+
+def test_a_range_of_kubeadms_that_was_changed_since() -> None:
+    again = "Then again with --pod-network-cidr=172.20.0.0/16.\n"
+    assert finding("cidr-overlap", INIT + again + CONTROLLERS + NODES).state != "found"
+    assert finding("cidr-overlap", INIT + CONTROLLERS + NODES + pool("172.20.0.0/16")).state == "ruled-out"
+
+
+def test_pods_that_have_their_addresses_elsewhere() -> None:
+    pods = """
+        NAMESPACE   NAME    READY   STATUS    RESTARTS   AGE   IP            NODE
+        shop        web-0   1/1     Running   0          3h    172.20.4.9    pve2
+"""
+    assert finding("cidr-overlap", INIT + CONTROLLERS + NODES + pods).state != "found"

@@ -94,3 +94,22 @@ def test_an_agent_that_crashes_suffers_from_something_else() -> None:
     )
     pod = "$ kubectl get pods -A\nkube-system   calico-node-2f5rk   0/1   CrashLoopBackOff   7   20m\n"
     assert finding("ipam-inconsistent", line + pod).strength < 0.8
+
+
+ONE_NODE = """
+        $ kubectl get pod -A -o wide | grep 10.88.3.71
+        shop   cart-0   1/1   Running   0   3d    10.88.3.71   k2   <none>   <none>
+        shop   cart-1   1/1   Running   0   61m   10.88.3.71   k2   <none>   <none>
+        $ calicoctl ipam check | tail -2
+"""
+
+
+def test_two_pods_on_one_node_that_ipam_knows_nothing_of() -> None:
+    check = "Found 1 in-use IPs that are in active IP pools but have no corresponding IPAM allocation.\n"
+    answer = finding("ipam-inconsistent", f"{ONE_NODE}        {check}        Check complete; found 1 problems.\n")
+    assert answer.strength >= 0.9
+    assert "10.88.3.71" in answer.objects
+
+
+def test_two_pods_on_one_node_may_be_on_its_own_network() -> None:
+    assert finding("ipam-inconsistent", f"{ONE_NODE}        Check complete; found 0 problems.\n").strength < 0.8

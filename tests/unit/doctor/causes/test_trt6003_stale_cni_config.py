@@ -165,3 +165,27 @@ def test_calico_itself_may_be_what_was_left_behind() -> None:
 def test_calico_that_runs_was_not_left_behind() -> None:
     running = "calico-node-8tbgd   1/1   Running   0   38m   10.50.3.41   kw1\n"
     assert finding("stale-cni-config", LEFT.replace("web-5c9b", f"{running}web-5c9b", 1)).strength < 0.8
+
+
+BRIDGED = """
+$ kubectl get pods -o wide
+NAME    READY   STATUS    RESTARTS   AGE   IP            NODE
+web-1   1/1     Running   0          12m   10.244.3.17   n3
+{other}
+$ calicoctl get ippool
+NAME                  CIDR           SELECTOR
+default-ipv4-ippool   10.48.0.0/16   all()
+[root@n3 ~]# ip -br a
+cni0             UP             10.244.3.1/24
+"""
+
+
+def test_one_pod_on_a_bridge_and_another_one_in_the_pool() -> None:
+    answer = finding("stale-cni-config", BRIDGED.format(other="web-0   1/1     Running   0   12m   10.48.133.5   n1"))
+    assert answer.strength >= 0.9
+    assert "cni0" in answer.objects
+
+
+def test_a_bridge_where_nothing_shows_calico_at_work() -> None:
+    answer = finding("stale-cni-config", BRIDGED.format(other="web-0   1/1     Running   0   12m   10.244.1.5   n1"))
+    assert answer.strength < 0.8

@@ -88,6 +88,12 @@ def test_pools_and_their_use() -> None:
     ]
 
 
+def test_the_use_of_pools_in_a_quoted_table() -> None:
+    (use,) = facts("> | IP Pool  | 10.50.0.0/16 | 65536 | 5 (0%) | 65531 (100%) |")
+    assert isinstance(use, PoolUse)
+    assert (use.grouping, use.cidr, use.used) == ("IP Pool", "10.50.0.0/16", 5)
+
+
 def test_resources_become_settings_named_like_their_fields() -> None:
     found = facts("NAME      LOGSEVERITY   MESHENABLED   ASNUMBER\ndefault   Info   false   64700\n")
     values = {fact.name: fact.value for fact in found if isinstance(fact, Setting) and fact.scope == "bgpconfig"}

@@ -95,10 +95,13 @@ class Seen:
         pools = [network for pool in self.picture.pools_now() if (network := _network(pool.cidr))]
         bridges = [link for link in self.picture.of(Interface) if link.name.startswith(("cni", "weave", "kube-bridge"))]
         networks = [(link, network) for link in bridges for one in link.addresses if (network := _network(one))]
-        if not pools or not self.picture.agents_now() or self.picture.pods_now("canal", "rke2-canal", "kube-flannel"):
+        if not pools or self.picture.pods_now("canal", "rke2-canal", "kube-flannel"):
             return None
         addresses = [(pod, address) for pod in self.picture.pods_now() if (address := _network(pod.ip))]
         strange = [one for one in addresses if not any(_within(one[1], pool) for pool in pools)]
+        # Calico is at work: its agents are shown, or a pod has an address of its pools.
+        if not self.picture.agents_now() and len(strange) == len(addresses):
+            return None
         pairs = ((pod, link) for pod, address in strange for link, network in networks if _within(address, network))
         return next(pairs, None)
 

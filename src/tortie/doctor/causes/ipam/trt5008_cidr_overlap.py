@@ -16,7 +16,7 @@ from tortie.doctor.causes.shared import DNS_FAILED
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.ways import set_agent_env
 from tortie.doctor.lazily import lazily
-from tortie.doctor.picture.facts import Interface, Ping, Pod, Pool, Route, Session
+from tortie.doctor.picture.facts import Interface, Ping, Pod, Pool, Route, Session, Statement
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Place
 from tortie.doctor.signs import Sign
@@ -35,6 +35,8 @@ VIRTUAL: Final = lazily(
     r"^(lo|cali|tunl|vxlan|docker|br-|veth|kube-ipvs|nodelocaldns|flannel|cni|dummy|virbr|wireguard|ipvl|kube-bridge|weave)"
 )
 _CIDR: Final = lazily(r"(?<![\d.])(?:\d{1,3}\.){3}\d{1,3}/\d{1,2}(?!\d)")
+_INIT: Final = lazily(r"--pod-network-cidr[= ]{1,2}[\"']?((?:\d{1,3}\.){3}\d{1,3}/\d{1,2})(?!\d)")
+_SHORT: Final = 400  # lines; a longer exhibit is a log
 _NEAR: Final = (
     "kube",
     "k8s",
@@ -99,8 +101,26 @@ def _pool_ranges(picture: Picture) -> Iterator[Range]:
                 yield Range(network, exhibit.place(index))
 
 
+def _init_ranges(picture: Picture) -> list[Range]:
+    """What kubeadm was started with, typed or told: one range only, and no pod that has its address elsewhere."""
+    rows = [
+        (line, exhibit.place(max(at, 0)))
+        for exhibit in picture.exhibits
+        if len(exhibit.lines) <= _SHORT
+        for at, line in [(-1, exhibit.command), *enumerate(exhibit.lines)]
+        if "--pod-network-cidr" in line
+    ]
+    told = [Range(n, place) for line, place in rows for m in _INIT.finditer(line[:1000]) if (n := _network(m[1]))]
+    hosts = {address for address, _, _ in _host_addresses(picture)}
+    pods = [pod.ip for pod in picture.pods_now() if pod.ip and pod.ip not in hosts]
+    one = len({item.network for item in told}) == 1
+    fits = one and (not pods or any(_inside(address, told[0].network) for address in pods))
+    return told[:1] if fits else []
+
+
 def pod_ranges(picture: Picture) -> list[Range]:
     ranges = [*_pool_ranges(picture), *_ranges(picture, POOL_NAMES, POD_SUBNET, CLUSTER_FLAG)]
+    ranges = ranges or _init_ranges(picture)
     return list({r.network: r for r in reversed(ranges)}.values())
 
 
@@ -208,6 +228,11 @@ class Seen:
         down = any(session.state != "up" for session in self.picture.of(Session))
         return (bool(self.agents) and not self.healthy) or down
 
+    @property
+    def suffered(self) -> list[Statement]:
+        """People say that something is not reached."""
+        return self.picture.said("suffers", "network-dead", "cross-node-dead", "host-pod-dead", "service-dead")
+
     @cached_property
     def claimed(self) -> list[Route]:
         """Blocks that nodes own, or have learned, with a node's address in them: packets for it end there."""
@@ -281,9 +306,11 @@ def name_server_silent(seen: Seen) -> Finding | None:
 
 
 def address_in_block(seen: Seen) -> Finding | None:
-    if not seen.clashes or seen.clash.kind != "pods-nodes" or not seen.unwell or not seen.claimed:
+    if not seen.clashes or seen.clash.kind != "pods-nodes" or not seen.claimed:
         return None
-    return _overlap(seen, PROVEN if seen.avoided else STRONG)
+    if not seen.unwell and not seen.suffered:
+        return None
+    return _overlap(seen, PROVEN if seen.avoided else STRONG if seen.unwell else LIKELY)
 
 
 def address_avoided(seen: Seen) -> Finding | None:

@@ -129,9 +129,11 @@ def two_pods(seen: Seen) -> Finding | None:
         return None
     first, second = pair
     blamed = culprits(named("address", first.ip), named("pod", first.name, second.name))
+    # On one node both may be on the host's network, unless the check says that pods hold what nobody gave them.
+    unallocated = [hit for hit in seen.odd if hit.sign == CHECK_UNALLOCATED.key]
     return found(
-        PROVEN if first.node != second.node else POSSIBLE,  # on one node both may be on the host's network
-        blamed, pair, ip=first.ip, other=first.name, pod=second.name, pod_namespace=second.namespace,
+        PROVEN if first.node != second.node or unallocated else POSSIBLE, blamed, (*pair, *unallocated[:1]),
+        ip=first.ip, other=first.name, pod=second.name, pod_namespace=second.namespace,
     )  # fmt: skip
 
 

@@ -155,7 +155,8 @@ def _count(cell: str) -> int | None:
 
 
 def _pool_use(exhibit: Exhibit) -> Iterator[Fact]:
-    for first, last, cells in wrapped_rows(enumerate(exhibit.lines)):
+    unquoted = (line.lstrip("> ") for line in exhibit.lines)  # a table in an answer to a post
+    for first, last, cells in wrapped_rows(enumerate(unquoted)):
         if len(cells) < 5 or cells[0] not in ("IP Pool", "Block"):
             continue
         total, used, free = _count(cells[2]), _count(cells[3]), _count(cells[-1])
