@@ -159,3 +159,29 @@ def test_with_strict_affinity_nobody_borrows_from_the_only_block() -> None:
     assert (
         finding("ippool-blocks-exhausted", text.replace("2 (3%)     | 62 (97%)", "64 (100%)  | 0 (0%) ")).strength < 0.9
     )
+
+
+def _nodes_without_their_command(many: int) -> str:
+    blocks = "\n".join(f"| Block    | 10.70.{i}.0/24   | 256 | 40 (16%) | 216 (84%) |" for i in range(8))
+    nodes = "\n".join(f"n{i}       Ready    <none>   90d   v1.22.1" for i in range(many))
+    return f"""
+pods on n8: failed to request 1 IPv4 addresses. IPAM allocated only 0
+
+NAME     STATUS   ROLES    AGE   VERSION
+{nodes}
+
++----------+----------------+-----------+------------+-------------+
+| GROUPING |      CIDR      | IPS TOTAL | IPS IN USE |  IPS FREE   |
++----------+----------------+-----------+------------+-------------+
+| IP Pool  | 10.70.0.0/21   |      2048 | 320 (15%)  | 1728 (85%)  |
+{blocks}
++----------+----------------+-----------+------------+-------------+
+"""
+
+
+def test_more_nodes_than_blocks_in_a_table_without_its_command() -> None:
+    assert finding("ippool-blocks-exhausted", _nodes_without_their_command(9)).strength >= 0.9
+
+
+def test_few_nodes_in_a_table_without_its_command_may_be_a_part() -> None:
+    assert finding("ippool-blocks-exhausted", _nodes_without_their_command(3)).strength < 0.8

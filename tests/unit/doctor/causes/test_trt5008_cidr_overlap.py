@@ -188,3 +188,21 @@ def test_pods_that_have_their_addresses_elsewhere() -> None:
         shop        web-0   1/1     Running   0          3h    172.20.4.9    pve2
 """
     assert finding("cidr-overlap", INIT + CONTROLLERS + NODES + pods).state != "found"
+
+
+def trial(address: str) -> str:
+    return f"""
+        $ kubectl exec -it shell -- nc -vz -w 4 {address} 2049
+        nc: connect to {address} port 2049 (tcp) timed out: Operation now in progress
+        command terminated with exit code 1
+"""
+
+
+def test_a_machine_beside_the_nodes_inside_of_the_pool() -> None:
+    answer = finding("cidr-overlap", NODES + pool("10.244.0.0/16") + trial("10.244.7.60"))
+    assert answer.strength >= 0.8
+    assert not answer.aside
+
+
+def test_a_machine_elsewhere_is_not_in_the_way() -> None:
+    assert finding("cidr-overlap", NODES + pool("10.244.0.0/16") + trial("172.31.7.60")).aside

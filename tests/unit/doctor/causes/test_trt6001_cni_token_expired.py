@@ -166,3 +166,20 @@ $ kubectl -n kube-system get ds calico-node -o yaml | grep -A1 CALICO_MANAGE_CNI
           value: "false"
 """
     assert any("CALICO_MANAGE_CNI" in command and "true" in command for command in fixes("cni-token-expired", evidence))
+
+
+def _log(wrote: str) -> str:
+    return f"""
+$ kubectl -n kube-system logs calico-node-58wxz | grep token_watch | tail -1
+{wrote} [INFO][66] cni-config-monitor/token_watch.go 281: Wrote updated CNI kubeconfig file. path="/host/etc/cni/net.d/calico-kubeconfig"
+$ journalctl -u containerd -o cat | tail -1
+time="2024-09-22T09:03:44.101Z" level=error msg="RunPodSandbox for &PodSandboxMetadata{{Name:dep-7,}} failed, error" error="failed to setup network for sandbox \\"2e4\\": plugin type=\\"calico\\" failed (add): error getting ClusterInformation: connection is unauthorized: Unauthorized"
+"""
+
+
+def test_refused_weeks_after_the_file_was_written() -> None:
+    assert finding("cni-token-expired", _log("2024-07-27 01:44:12.412")).strength >= 0.8
+
+
+def test_refused_an_hour_after_the_file_was_written() -> None:
+    assert finding("cni-token-expired", _log("2024-09-22 08:01:12.412")).strength < 0.8

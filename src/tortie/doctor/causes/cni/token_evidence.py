@@ -11,7 +11,7 @@ from tortie.doctor.causes.cni.file_times import written_at
 from tortie.doctor.picture.facts import Clock, HostFile, LogLine, Process, Setting
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Exhibit, Place
-from tortie.doctor.signs import Sign
+from tortie.doctor.signs import Hit, Sign
 from tortie.model.tuples import NamedTuple
 
 WROTE: Final = Sign("cni-token-wrote", "Wrote updated CNI kubeconfig file")
@@ -55,6 +55,13 @@ def now(picture: Picture) -> Moment | None:
                 if _compiled(r"\d{10}$").match(line.strip()):
                     return Moment(float(line.strip()), exhibit.place(index))
     return None
+
+
+def refused_at(picture: Picture, refused: list[Hit]) -> Moment | None:
+    """When a token was last refused, as the log has it that says so."""
+    places = {hit.place.first for hit in refused}
+    times = [Moment(line.time, line.place) for line in picture.of(LogLine) if line.time and line.place.first in places]
+    return max(times, key=lambda moment: moment.at, default=None)
 
 
 def files_written(picture: Picture) -> list[Moment]:

@@ -28,6 +28,7 @@ from tortie.doctor.causes.cni.token_evidence import (
     key_replaced,
     last_wrote,
     now,
+    refused_at,
     unmanaged,
     unmonitored,
 )
@@ -62,6 +63,8 @@ class Seen:
         self.forbidden = [hit for hit in picture.hits(FORBIDDEN_USER) if "kubeadm-config" not in hit.line]
         self.expiry, self.clock = expiry(picture), now(picture)
         known = self.expiry is not None and self.clock is not None
+        # Without a clock it is at least as late as the last refusal; whether a token is good now that does not say.
+        self.clock = self.clock or refused_at(picture, self.refused)
         self.late = self.expiry is not None and self.clock is not None and self.clock.at > self.expiry.at
         self.valid = known and not self.late
         self.node = node_of(self.refused, picture)

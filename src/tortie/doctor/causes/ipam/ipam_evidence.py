@@ -248,7 +248,20 @@ def _nodes(picture: Picture) -> Count | None:
     names = {node.name: node for node in picture.of(Node)}
     if names and _all_nodes_listed(picture):
         return Count(len(names), next(iter(names.values())).place)
-    return said(picture, r"(\d[\d,]{0,8})\s*(?:个|台)?\s*(?:live |running |worker )?(?:nodes\b|节点|机器)")
+    told = said(picture, r"(\d[\d,]{0,8})\s*(?:个|台)?\s*(?:live |running |worker )?(?:nodes\b|节点|机器)")
+    return told or _at_least(picture)
+
+
+def _at_least(picture: Picture) -> Count | None:
+    """Nodes of a table whose command was left out: with its header it was not searched, but it may be cut."""
+    headed = [
+        exhibit
+        for exhibit in picture.exhibits
+        if not exhibit.prose and not _compiled(r"get (?:nodes?|no)\b").search(exhibit.command)
+        if any(_compiled(r"\s*NAME\s+STATUS\s+ROLES\s+AGE\s+VERSION").match(line) for line in exhibit.lines[:400])
+    ]
+    names = {node.name: node for node in picture.of(Node) if node.age and node.version}
+    return Count(len(names), next(iter(names.values())).place) if headed and names else None
 
 
 def _all_nodes_listed(picture: Picture) -> bool:

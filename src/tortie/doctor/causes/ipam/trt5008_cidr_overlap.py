@@ -16,7 +16,7 @@ from tortie.doctor.causes.shared import DNS_FAILED
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.ways import set_agent_env
 from tortie.doctor.lazily import lazily
-from tortie.doctor.picture.facts import Interface, Ping, Pod, Pool, Route, Session, Statement
+from tortie.doctor.picture.facts import Interface, Ping, Pod, Pool, PortTest, Route, Session, Statement
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Place
 from tortie.doctor.signs import Sign
@@ -256,6 +256,17 @@ class Seen:
         return [*(ping for ping in self.picture.of(Ping) if not ping.ok and not _far(ping.address)), *silent]
 
     @cached_property
+    def beside_nodes(self) -> list[object]:
+        """Pods' trials of machines beside the nodes, inside of a pool: what is in one leaves without NAT."""
+        addresses = [clash.other for clash in self.clashes if clash.kind == "pods-nodes"]
+        near = [network for address in addresses if (network := _network(f"{address}/24"))]
+        pods = {pod.ip for pod in self.picture.of(Pod)}
+        pings = [ping for ping in self.picture.of(Ping) if ping.pod and not ping.ok]
+        tests = [test for test in self.picture.of(PortTest) if test.pod and test.result == "timeout"]
+        tried = [one for one in (*pings, *tests) if one.address not in pods]
+        return [one for one in tried if any(_inside(one.address, network) for network in near)]
+
+    @cached_property
     def unanswered(self) -> list[object]:
         """Trials of the address from pods, or from nobody knows where."""
         asked = [hit for hit in self.picture.hits(UPSTREAM) if hit.value("ip_server") == self.clash.other]
@@ -273,7 +284,7 @@ class Seen:
             *self.from_pods[:2],
             *self.failing[:1],
         )
-        return (*shown, *self.tried[:1], *self.stuck[:2])
+        return (*shown, *(self.tried or self.beside_nodes)[:1], *self.stuck[:2])
 
     @property
     def culprits(self) -> tuple[Culprit, ...]:
@@ -330,7 +341,8 @@ def traffic_fails(seen: Seen) -> Finding | None:
     broken = seen.picture.said("pods-cidr-overlap", "cross-node-dead", "service-dead", "host-pod-dead")
     unserved = seen.clash.kind in ("services-pods", "pods-service") and seen.picture.hits(DNS_FAILED)
     waiting = seen.stuck and (seen.healthy or not seen.agents)
-    return _overlap(seen, LIKELY) if waiting or broken or unserved or (seen.healthy and seen.tried) else None
+    dead = (seen.healthy and seen.tried) or seen.beside_nodes
+    return _overlap(seen, LIKELY) if waiting or broken or unserved or dead else None
 
 
 def nothing_fails(seen: Seen) -> Finding | None:
