@@ -105,3 +105,25 @@ pool-a   10.0.0.0/16   false   Always     Never       false      all()
     assert finding("nat-outgoing-off", pool + node + pod).strength < 0.8
     reached = node.replace("0 received, 100%", "1 received, 0%")
     assert finding("nat-outgoing-off", pool + reached + pod).strength >= 0.95
+
+
+def _masqueraded(entries: int) -> str:
+    return f"""
+$ kubectl exec box -- ping -c2 8.8.8.8
+PING 8.8.8.8 (8.8.8.8): 56 data bytes
+--- 8.8.8.8 ping statistics ---
+2 packets transmitted, 0 packets received, 100% packet loss
+# ipset list cali40masq-ipam-pools
+Name: cali40masq-ipam-pools
+Type: hash:net
+Number of entries: {entries}
+Members:
+"""
+
+
+def test_felix_masquerades_no_pool() -> None:
+    assert finding("nat-outgoing-off", _masqueraded(0)).strength >= 0.8
+
+
+def test_felix_masquerades_a_pool() -> None:
+    assert finding("nat-outgoing-off", _masqueraded(1)).state != "found"

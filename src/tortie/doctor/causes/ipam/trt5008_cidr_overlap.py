@@ -261,9 +261,9 @@ class Seen:
         addresses = [clash.other for clash in self.clashes if clash.kind == "pods-nodes"]
         near = [network for address in addresses if (network := _network(f"{address}/24"))]
         pods = {pod.ip for pod in self.picture.of(Pod)}
-        pings = [ping for ping in self.picture.of(Ping) if ping.pod and not ping.ok]
-        tests = [test for test in self.picture.of(PortTest) if test.pod and test.result == "timeout"]
-        tried = [one for one in (*pings, *tests) if one.address not in pods]
+        trials: list[Ping | PortTest] = [ping for ping in self.picture.of(Ping) if ping.pod and not ping.ok]
+        trials += [test for test in self.picture.of(PortTest) if test.pod and test.result == "timeout"]
+        tried = [one for one in trials if one.address not in pods]
         return [one for one in tried if any(_inside(one.address, network) for network in near)]
 
     @cached_property

@@ -26,7 +26,8 @@ from tortie.doctor.signs import Sign
 UPSTREAM: Final = Sign("nat-upstream", "read udp <ip_pod>:<port_pod>-><ip_server>:53: i/o timeout")
 FIELD: Final = "natOutgoing"
 _NAMES: Final = (FIELD, "CALICO_IPV4POOL_NAT_OUTGOING", "nat-outgoing")
-_OFF: Final = ("false", "disabled")
+_OFF: Final = ("false", "disabled", "0")
+_MASQUERADED: Final = "cali40masq-ipam-pools"
 _OUTSIDE: Final = lazily(
     r"internet|outside|external (?:hosts?|networks?|address|ips?|services?|world)|egress"
     r"|外网|公网|互联网|集群外|出网|上网",
@@ -72,7 +73,9 @@ class Seen:
         if any(pool.nat is not None for pool in self.pools):
             return None
         shown = [setting for name in _NAMES for setting in self.picture.settings(name)]
-        return shown[-1] if shown else None
+        # Felix keeps the pools with NAT in a set of the kernel's: an empty one says that there is none.
+        empty = [setting for setting in self.picture.settings(_MASQUERADED, "ipset") if setting.value == "0"]
+        return shown[-1] if shown else empty[-1] if empty else None
 
     @property
     def setting_off(self) -> bool:
