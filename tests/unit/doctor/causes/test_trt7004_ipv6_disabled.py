@@ -6,7 +6,7 @@ from tests.support.doctor import finding
 
 SAVE_6 = (
     "2020-07-15 08:33:10.410 [WARNING][52] table.go 636: ip6tables-save command failed error=exit status 3 "
-    'ipVersion=0x6 stderr="" table="raw"'
+    'ipVersion=0x6 stderr=""'
 )
 
 
@@ -49,3 +49,12 @@ def test_any_program_misses_an_address_family() -> None:
 def test_an_agent_that_is_ready_has_its_tables() -> None:
     pods = "$ kubectl -n kube-system get pods\ncalico-node-5k2jv   1/1   Running   1   12d\n"
     assert finding("ipv6-disabled", f"{SAVE_6}\n{pods}").state == "ruled-out"
+
+
+def test_felix_tells_what_its_tool_answered() -> None:
+    line = (
+        "2023-02-01 09:14:20.001 [ERROR][90] felix/table.go 860: save failed error=exit status 1 ipVersion={} stderr="
+        '"ip6tables-legacy-save v1.8.4 (legacy): Cannot initialize: Address family not supported by protocol"'
+    )
+    assert finding("ipv6-disabled", line.format("0x6")).strength >= 0.9
+    assert finding("ipv6-disabled", line.format("0x4")).strength < 0.8

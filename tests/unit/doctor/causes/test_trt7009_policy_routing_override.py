@@ -96,3 +96,29 @@ def test_the_vpn_alone_is_no_fault() -> None:
     )
     assert finding("policy-routing-override", rules).state == "ruled-out"
     assert finding("policy-routing-override", rules + elsewhere).strength < 0.8
+
+
+TO_PODS = """
+    [root@dual-1 ~]# ip rule
+    0:      from all lookup local
+    100:    from all to 10.42.0.0/16 lookup 200
+    32766:  from all lookup main
+    32767:  from all lookup default
+    [root@dual-1 ~]# ip route show table 200
+    default via 192.168.50.1 dev eth1
+    [root@dual-1 ~]# ip route
+    10.42.7.0/26 via 10.42.7.0 dev vxlan.calico onlink
+    [root@dual-1 ~]# ping -c1 10.42.7.12
+    1 packets transmitted, 0 received, 100% packet loss, time 0ms
+"""
+
+
+def test_a_rule_that_leads_pods_of_other_nodes_to_an_uplink() -> None:
+    assert finding("policy-routing-override", TO_PODS).strength >= 0.8
+
+
+def test_a_rule_for_another_network_or_a_table_with_the_tunnel_is_no_fault() -> None:
+    other = TO_PODS.replace("to 10.42.0.0/16", "to 172.20.0.0/16")
+    tunnel = TO_PODS.replace("default via 192.168.50.1 dev eth1", "10.42.7.0/26 via 10.42.7.0 dev vxlan.calico onlink")
+    assert finding("policy-routing-override", other).state == "ruled-out"
+    assert finding("policy-routing-override", tunnel).state == "ruled-out"

@@ -85,3 +85,16 @@ def test_felix_does_without_the_tool() -> None:
     )
     assert 0 < finding("wireguard-missing", ON + tool).strength < 0.8
     assert finding("wireguard-missing", ON + tool + link).state == "ruled-out"
+
+
+PATCHED = """
+$ calicoctl patch felixconfiguration default --type='merge' -p '{"spec":{"wireguardEnabled":true}}'
+Successfully patched 1 'FelixConfiguration' resource
+$ ip link add wgtest type wireguard
+RTNETLINK answers: Operation not supported
+"""
+
+
+def test_it_was_switched_on_by_a_patch() -> None:
+    assert finding("wireguard-missing", PATCHED).strength >= 0.9
+    assert finding("wireguard-missing", PATCHED.replace("true", "false")).strength < 0.8

@@ -72,3 +72,18 @@ def test_the_fix_names_the_master_and_its_port() -> None:
     )
     assert any(command.startswith("ssh 172.20.3.8 ") and "8443" in command for command in commands)
     assert "ufw allow 8443/tcp" in commands
+
+
+REJECTED = """
+E0101 kubelet: Unable to register node: Post "https://172.20.1.5:6443/api/v1/nodes": dial tcp 172.20.1.5:6443: connect: no route to host
+[root@edge-3 ~]# ping -c1 172.20.1.5
+1 packets transmitted, 1 received, 0% packet loss, time 0ms
+"""  # noqa: E501
+
+
+def test_no_route_to_a_machine_that_answers_pings_is_a_reject() -> None:
+    assert finding("apiserver-port-blocked", REJECTED).strength >= 0.9
+    away = REJECTED.replace("1 received, 0%", "0 received, 100%")
+    assert finding("apiserver-port-blocked", away).strength < 0.8
+    slow = REJECTED.replace("connect: no route to host", "i/o timeout")
+    assert finding("apiserver-port-blocked", slow).strength < 0.8

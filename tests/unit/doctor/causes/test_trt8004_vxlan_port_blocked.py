@@ -142,3 +142,17 @@ def test_none_is_any_protocol_to_openstack() -> None:
     out = "    | a2 | None        | IPv4      | 0.0.0.0/0 |           | egress    |\n"
     assert finding("vxlan-port-blocked", rules + out + ROUTES + LOST).strength >= 0.9
     assert finding("vxlan-port-blocked", rules + within + ROUTES + LOST).strength < 0.8
+
+
+OWN_PORT = """
+[root@n1 ~]# calicoctl get felixconfig default -o yaml | grep -i vxlanport
+  vxlanPort: 4799
+[root@n1 ~]# tcpdump -ni ens160 udp port 4799
+14:01:22.100121 IP 192.168.186.40.38123 > 192.168.186.41.4799: UDP, length 110
+14:01:23.120601 IP 192.168.186.41 > 192.168.186.40: ICMP host 192.168.186.41 unreachable - admin prohibited, length 156
+"""
+
+
+def test_on_a_port_of_its_own_it_looks_like_any_udp() -> None:
+    assert finding("vxlan-port-blocked", OWN_PORT).strength >= 0.9
+    assert finding("vxlan-port-blocked", OWN_PORT.replace("  vxlanPort: 4799\n", "")).strength < 0.8

@@ -95,3 +95,17 @@ def test_its_reject_in_forward_stands_before_calicos_accept() -> None:
 
 def test_a_reject_behind_calicos_accept_harms_no_pod() -> None:
     assert finding("firewalld-interference", FORWARD + ACCEPT + REJECT).strength < 0.8
+
+
+TO_THE_NODE = """
+[root@fw-1 ~]# systemctl is-active firewalld
+active
+[root@fw-1 ~]# dmesg | tail -1
+[881.12] FINAL_REJECT: IN=cali6f1e2d3c4b5 OUT= MAC=ee:ee SRC=10.244.40.3 DST=192.168.10.11 PROTO=TCP DPT=6443 SYN
+"""
+
+
+def test_what_a_pod_sends_to_its_own_node() -> None:
+    assert finding("firewalld-interference", TO_THE_NODE).strength >= 0.9
+    outside = TO_THE_NODE.replace("IN=cali6f1e2d3c4b5", "IN=eth0")
+    assert finding("firewalld-interference", outside).strength < 0.8

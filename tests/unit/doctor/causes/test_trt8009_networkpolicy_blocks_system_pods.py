@@ -97,3 +97,27 @@ def test_the_fix_names_the_policy_and_its_namespace() -> None:
     assert cause is not None
     commands = [step.command for step in cause.fix(seen, cause.judge(seen))]
     assert "kubectl -n kube-system delete networkpolicy default-deny" in commands
+
+
+PODS = """
+$ kubectl -n kube-system get pods
+NAME                                       READY   STATUS             RESTARTS   AGE
+calico-kube-controllers-58dbc876ff-4fz8m   0/1     CrashLoopBackOff   8          3d
+calico-node-k2k8s                          1/1     Running            0          3d
+coredns-6d4b75cb6d-7l5qk                   0/1     Running            0          3d
+"""
+
+
+def test_pods_of_two_kinds_fail_while_agents_are_well() -> None:
+    assert finding(ID, POLICY + PODS).strength >= LIKELY
+    assert finding(ID, POLICY + PODS.replace("k2k8s                          1/1", "k2k8s  0/1")).strength < LIKELY
+    assert finding(ID, POLICY + PODS.replace("qk                   0/1", "qk                   1/1")).strength < LIKELY
+
+
+def test_the_controllers_say_themselves_whose_log_it_is() -> None:
+    line = (
+        "2024-05-01 10:00:00.1 [ERROR][1] {}/client.go 320: Error getting cluster information config error="
+        'Get "https://10.96.0.1:443/apis/crd": dial tcp 10.96.0.1:443: i/o timeout\n'
+    )
+    assert finding(ID, POLICY + line.format("kube-controllers")).strength >= LIKELY
+    assert finding(ID, POLICY + line.format("startup")).strength < LIKELY

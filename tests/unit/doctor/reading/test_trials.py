@@ -193,3 +193,32 @@ def test_errors_of_a_chinese_machine() -> None:
 def test_the_address_that_a_trial_left_by(command: str, printed: str, source: str) -> None:
     (test,) = [fact for fact in facts(printed, command) if isinstance(fact, PortTest)]
     assert (test.address, test.port, test.source) == ("10.96.0.1", 443, source)
+
+
+SCAN = """
+Nmap scan report for w1.lan (10.11.0.4)
+Host is up (0.00042s latency).
+
+PORT      STATE         SERVICE
+22/tcp    open          ssh
+179/tcp   filtered      bgp
+5473/tcp  closed        apsolab-tags
+4789/udp  open|filtered vxlan
+"""
+
+
+def test_a_scan_of_ports() -> None:
+    got = [(f.address, f.port, f.result) for f in facts(SCAN, "nmap -Pn w1.lan") if isinstance(f, PortTest)]
+    assert got == [("10.11.0.4", 22, "open"), ("10.11.0.4", 179, "timeout"), ("10.11.0.4", 5473, "refused")]
+
+
+def test_rows_of_a_scan_belong_to_the_address_that_was_asked() -> None:
+    asked = [f for f in facts("179/tcp filtered bgp", "nmap -p 179 10.11.0.4") if isinstance(f, PortTest)]
+    assert [(f.address, f.result) for f in asked] == [("10.11.0.4", "timeout")]
+    assert not [f for f in facts("179/tcp filtered bgp", "firewall-cmd --list-ports") if isinstance(f, PortTest)]
+
+
+def test_an_address_without_scheme_and_port() -> None:
+    said = "wget: can't connect to remote host (10.244.5.3): Host is unreachable"
+    (test,) = [fact for fact in facts(said, "wget -T3 -O- 10.244.5.3") if isinstance(fact, PortTest)]
+    assert (test.address, test.port, test.result) == ("10.244.5.3", 80, "unreachable")

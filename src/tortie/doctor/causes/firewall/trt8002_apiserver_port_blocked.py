@@ -19,12 +19,14 @@ from tortie.doctor.causes.datastore.api_evidence import (
     vip_troubles,
 )
 from tortie.doctor.causes.firewall.security_groups import let_in
+from tortie.doctor.causes.shared import DIAL_FAILED
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.picture.facts import Ping, PortTest
 from tortie.doctor.picture.picture import Picture
 
 PORT: Final = "6443"
 _SHOWN: Final = 3
+_NO_ROUTE: Final = "no route to host"
 
 
 class Seen:
@@ -102,6 +104,17 @@ def masters_silent(seen: Seen) -> Finding | None:
     )  # fmt: skip
 
 
+def refused_on_the_way(seen: Seen) -> Finding | None:
+    """`No route to host` of a machine that answers pings is what a packet filter's reject looks like."""
+    dialled = [hit for hit in seen.picture.hits(DIAL_FAILED) if hit.value("port") == PORT and _NO_ROUTE in hit.text]
+    for hit in dialled:
+        answer = next((p for p in seen.picture.of(Ping) if p.ok and not p.pod and p.address == hit.value("ip")), None)
+        if answer and not any(test.address == answer.address for test in seen.answers):
+            who = culprits(Culprit("port", f"{PORT}/tcp"), named("address", answer.address), named("node", answer.host))
+            return found(STRONG, who, (hit, answer), port=PORT, master=answer.address, node=answer.host)
+    return None
+
+
 def balancer_answers(seen: Seen) -> Finding | None:
     if not seen.said or not seen.failing:
         return None
@@ -151,7 +164,7 @@ CAUSE = Cause(
     ),
     signs=(*VIP_SIGNS, *RULE_SIGNS),
     look=Seen,
-    rules=(masters_silent, balancer_answers, master_answers, rules_there, not_asked),
+    rules=(masters_silent, refused_on_the_way, balancer_answers, master_answers, rules_there, not_asked),
     fix=fix,
     yields_to=("policy-blocks-host", "apiserver-advertise-wrong"),
 )  # fmt: skip

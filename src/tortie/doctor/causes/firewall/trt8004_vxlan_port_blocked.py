@@ -13,6 +13,7 @@ from tortie.doctor.causes.firewall.security_groups import covers, let_in, securi
 from tortie.doctor.causes.kernel.trt7011_vxlan_checksum_offload import BAD_SUM, side_of
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.underlay.traffic_evidence import (
+    Capture,
     Row,
     arrived,
     captures,
@@ -47,12 +48,17 @@ class Seen:
         self.kinds = encapsulation(picture)
         self.lost, self.dead = lost_on_the_way(picture, "vxlan"), _pods_dead(picture)
         self.port = picture.value(_SETTING).strip("\"' ") or _dstport(picture) or DEFAULT_PORT
-        self.used = "vxlan" in self.kinds or any("vxlan" in capture.kinds for capture in captures(picture))
+        self.used = "vxlan" in self.kinds or any(self._carries(capture) for capture in captures(picture))
         foreign = picture.hits(FOREIGN_DROP, NEW_FOREIGN_DROP)
         self.dropped = [hit for hit in foreign if _packets(hit.line) > 0]
         self.prohibited = [hit for hit in picture.hits(PROHIBITED) if self.used or self.port in hit.command]
         self.rules = [row for row in rows(picture, _DROPPED, needle=self.port) if row["port"] == self.port]
         self.closed, self.filter = _filters_without(picture, int(self.port)) if self.port.isdecimal() else ([], "")
+
+    def _carries(self, capture: Capture) -> bool:
+        """tcpdump knows VXLAN by its usual ports; on another one it shows bare UDP."""
+        own = self.port != DEFAULT_PORT and f"port {self.port}" in capture.wanted
+        return "vxlan" in capture.kinds or (own and bool(capture.kinds))
 
     @cached_property
     def culprits(self) -> tuple[Culprit, ...]:

@@ -12,12 +12,14 @@ from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.firewall.system_policies import ISOLATED, Policy, isolating
 from tortie.doctor.causes.shared import API_DEADLINE, DIAL_FAILED
 from tortie.doctor.causes.steps import Step
+from tortie.doctor.causes.underlay.traffic_evidence import agents_fine
 from tortie.doctor.picture.facts import Action, LogLine, Pod, PortTest
 from tortie.doctor.picture.picture import Picture, is_agent
 from tortie.doctor.signs import Hit
 
 PODS: Final = ("coredns", "kube-dns", "calico-kube-controllers", "metrics-server", "calico-apiserver", "dns-autoscaler")
 API_PORTS: Final = ("443", "6443")
+OWN_FILES: Final = ("plugin/", "kube-controllers/")  # at the head of what CoreDNS and the controllers write
 # A packet that a policy drops is not answered; a refusal is somebody's answer.
 SILENT: Final = ("timeout", "timed out", "deadline")
 
@@ -41,7 +43,7 @@ class Seen:
             hit
             for hit in self.picture.hits(DIAL_FAILED, API_DEADLINE)
             if hit.value("port") in API_PORTS and any(word in hit.text.lower() for word in SILENT)
-            if hit.place in pods or "plugin/" in hit.line or any(name in hit.command for name in PODS)
+            if hit.place in pods or any(word in hit.line for word in OWN_FILES) or any(p in hit.command for p in PODS)
         ]
         return [*logged, *(test for test in self._tests if test.pod and test.result in ("timeout", "closed"))]
 
@@ -61,6 +63,12 @@ class Seen:
     def sick(self) -> list[Pod]:
         pods = [pod for pod in self.picture.pods_now() if pod.name.startswith(PODS)]
         return [pod for pod in pods if pod.containers is not None and not pod.all_ready]
+
+    @property
+    def only_pods(self) -> bool:
+        """Two kinds of the system's pods are not ready, and agents, which no such policy concerns, are."""
+        kinds = {name for name in PODS for pod in self.sick if pod.name.startswith(name)}
+        return len(kinds) > 1 and agents_fine(self.picture)
 
     @property
     def agents_fail(self) -> bool:
@@ -98,6 +106,8 @@ def isolated(seen: Seen) -> Finding | None:
     if not seen.policies:
         return None
     policy = seen.policies[0]
+    if policy.lets == "nothing" and seen.only_pods:
+        return _found(seen, policy, LIKELY, "pods-only")
     return _found(seen, policy, POSSIBLE if seen.sick and policy.lets == "nothing" else HINT, "policy-only")
 
 

@@ -30,7 +30,10 @@ class Seen:
     def __init__(self, picture: Picture) -> None:
         self.failing, self.boot = picture.hits(SAVE_6, RESTORE_6, TABLE_6), picture.hit(BOOT)
         self.support = picture.setting(SUPPORT)
-        self.family = next((hit for hit in picture.hits(FAMILY) if _of_netfilter(hit)), None)
+        refused = [hit for hit in picture.hits(FAMILY) if _of_netfilter(hit)]
+        self.family = next(iter(refused), None)
+        # Felix's own line about its IPv6 tables, with what the tool answered
+        self.failing += [hit for hit in refused if "ipVersion=0x6" in hit.line]
         self.old = picture.hit(SAVE_4, TABLE_4)
         hosts = [said_on(picture, hit).strip("?") for hit in (*self.failing[:1], self.boot) if hit]
         self.node = node_of(picture, *hosts) if self.failing else ""

@@ -9,10 +9,11 @@ from typing import Final
 from tortie.doctor.causes import ways
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
+from tortie.doctor.causes.firewall.addresses import inside
 from tortie.doctor.causes.kernel.mark_evidence import MAIN, failing_behind, free_bits, overlapping
 from tortie.doctor.causes.kernel.whose_node import elsewhere, node_of
 from tortie.doctor.causes.steps import Step
-from tortie.doctor.causes.underlay.traffic_evidence import Row, rows, trouble
+from tortie.doctor.causes.underlay.traffic_evidence import Row, remote_routes, rows, trouble
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Hit, Sign
 
@@ -30,7 +31,7 @@ class Seen:
         self.picture = picture
         listed = rows(picture, _RULE, needle=" lookup ")
         self.shown = [row for row in listed if not elsewhere(picture, row.host)]
-        self.ahead = [row for row in self.shown if 0 < int(row["priority"]) < MAIN and _overrides(row)]
+        self.ahead = [row for row in self.shown if 0 < int(row["priority"]) < MAIN and _overrides(picture, row)]
         self.unit = next((hit for hit in picture.hits(CLOUD_SETUP) if not hit.prose), None)
 
     @cached_property
@@ -119,10 +120,22 @@ def _node(seen: Seen, rule: Row) -> str:
     return node_of(seen.picture, rule.host) if rule.host else ""  # nothing is drained on a guess
 
 
-def _overrides(row: Row) -> bool:
+def _overrides(picture: Picture, row: Row) -> bool:
     """Neither a mark (WireGuard, meshes) nor a pod's own rule: it catches what the host itself sends."""
     selector = row["selector"]
-    return "fwmark" not in selector and " to " not in selector and row["table"] not in OTHERS_OWN
+    if "fwmark" in selector or row["table"] in OTHERS_OWN:
+        return False
+    _, to, target = selector.partition(" to ")
+    return not to or _takes_pods(picture, row, target.split()[0])
+
+
+def _takes_pods(picture: Picture, row: Row, network: str) -> bool:
+    """A rule for a network that holds other nodes' blocks, whose table is shown and leads to no tunnel."""
+    routes = [route for kind in ("ipip", "vxlan", "bare") for route in remote_routes(picture, kind)]
+    blocks = [route.destination.split("/")[0] for route in routes if route.host in ("", row.host) and not route.table]
+    table = _table(picture, row["table"])
+    tunnels = any(device in line.match.string for line in table for device in (" dev tunl", " dev vxlan", " dev wire"))
+    return bool(table) and not tunnels and any(inside(block, network) for block in blocks)
 
 
 def _table(picture: Picture, table: str) -> list[Row]:

@@ -12,7 +12,7 @@ from tortie.doctor.causes.kernel.trt7001_kernel_module_missing import NO_MODULE,
 from tortie.doctor.causes.kernel.trt7012_felix_encap_disabled import NO_DEVICE
 from tortie.doctor.causes.kernel.whose_node import node_of
 from tortie.doctor.causes.steps import Step
-from tortie.doctor.causes.underlay.traffic_evidence import Row, rows, unquoted
+from tortie.doctor.causes.underlay.traffic_evidence import Row, compiled, rows, unquoted
 from tortie.doctor.picture.facts import Interface
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Hit, Sign
@@ -26,6 +26,7 @@ NO_ACCESS = Sign("wireguard-no-access", "Unable to access interface: (Protocol n
 UNKNOWN_TYPE = Sign("wireguard-unknown-type", "Unknown device type")
 HANDSHAKE = Sign("wireguard-handshake", "latest handshake:")
 FIELD, DEVICE = "wireguardEnabled", "wireguard.cali"
+_TURNED_ON = rf"\b{FIELD}\W{{1,3}}\s*true\b"
 BUILT_IN = (5, 6)  # kernels from here on have it
 
 
@@ -37,7 +38,8 @@ class Seen:
         told = picture.settings(FIELD)
         self.off = [setting for setting in told if unquoted(setting.value) == "false"]
         self.enabled: list[object] = [setting for setting in told if unquoted(setting.value) == "true"]
-        self.enabled += list(rows(picture, rf"\b{FIELD}\W{{1,3}}\s*true\b", needle=FIELD))
+        self.enabled += list(rows(picture, _TURNED_ON, needle=FIELD))
+        self.enabled += [one.place(0) for one in picture.commands("patch") if compiled(_TURNED_ON).search(one.command)]
         # What it cannot set on a device that is there is another matter.
         self.felix = [hit for hit in picture.hits(UNSUPPORTED, NOT_POSSIBLE) if "/sys/class/net/" not in hit.line]
         self.keyless, self.with_keys = _keys(picture)

@@ -76,6 +76,9 @@ _WORDS: Final = (
     ("路由", "unreachable"),  # 没有到主机的路由
     ("不可达", "unreachable"),
 )
+_SCANNED: Final = lazily(r"^Nmap scan report for (?:\S+ \()?([^\s()]+)\)?$")
+_SCANNED_PORT: Final = lazily(r"^(\d{1,5})/tcp\s+(open|closed|filtered)(?:\s|$)")
+_SCAN_STATES: Final = {"open": "open", "closed": "refused", "filtered": "timeout"}  # nothing came back, or a refusal
 _ERRNO: Final = {"111": "refused", "110": "timeout", "113": "unreachable", "101": "unreachable", "104": "reset"}
 _MARKS: Final = ("onnect", "CONNECT", "open", "close", "refuse", "succeed", "timed", "imeout", "ok", "fail",
                  "rout", "reach", "curl: (", "Ncat:", "rror", "OPEN", "CLOSED", "Open", "Closed")  # fmt: skip
@@ -94,12 +97,26 @@ def read(exhibit: Exhibit) -> Iterator[Fact]:
     command = exhibit.command
     tried = bool(command) and ("/dev/tcp" in command or ran(exhibit, *_TOOLS))
     shown = any(mark in text for mark in ("Ncat:", "curl: (", "telnet: ", "nc: ", "succeeded!", "/dev/tcp/"))
-    if (tried or shown) and not _UDP.search(command):  # what nc says of UDP means nothing
+    if "/tcp" in text and ("Nmap scan report for " in text or ran(exhibit, "nmap")):
+        yield from _scanned(exhibit)
+    elif (tried or shown) and not _UDP.search(command):  # what nc says of UDP means nothing
         yield from _ports(exhibit, targets(command) if tried else [])
     yield from pings(exhibit)
     yield from lookups(exhibit)
     if "health" in text and ("2379" in text or "etcd" in command or "cluster is" in text):
         yield from _etcd(exhibit)
+
+
+def _scanned(exhibit: Exhibit) -> Iterator[Fact]:
+    """nmap's table of ports, below the host that was asked."""
+    words = words_after(exhibit.command, "nmap")
+    address = next((word for word in reversed(words) if re.fullmatch(IP, word)), "")
+    for index, line in rows(exhibit):
+        if report := _SCANNED.match(line):
+            address = report[1]
+        elif address and (port := _SCANNED_PORT.match(line)):
+            target = Target(address, int(port[1]), "nmap")
+            yield _tried(exhibit, index, target, _SCAN_STATES[port[2]], line)
 
 
 def targets(command: str) -> list[Target]:
@@ -117,10 +134,10 @@ def targets(command: str) -> list[Target]:
                 found.append(Target(url[2].strip("[]"), int(url[3] or _PORTS[url[1]]), tool, source))
                 break
             else:
-                ends = [word for word in words if re.fullmatch(rf"{IP}:\d+(/\S*)?", word)]
+                ends = [word for word in words if word != source and re.fullmatch(rf"{IP}(:\d+)?(/\S*)?", word)]
                 if ends:
-                    address, _, port = ends[0].split("/")[0].rpartition(":")
-                    found.append(Target(address, int(port), tool, source))
+                    address, _, port = ends[-1].split("/")[0].partition(":")
+                    found.append(Target(address, int(port or _PORTS["http"]), tool, source))
         words = words_after(segment, "openssl")
         where = option(words, "-connect") if "s_client" in words else ""
         if ":" in where and where.rpartition(":")[2].isdecimal():
