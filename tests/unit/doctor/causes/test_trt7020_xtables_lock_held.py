@@ -74,3 +74,13 @@ def test_rules_that_are_refused_are_another_cause() -> None:
 
 def test_an_agent_that_is_ready_had_the_lock() -> None:
     assert finding("xtables-lock-held", "\n".join(LOG.splitlines()[:2]) + "\n" + READY).state == "ruled-out"
+
+
+def test_rows_of_lslocks_without_the_command() -> None:
+    row = "iptables-restor 118231 FLOCK   0B WRITE 0     0   0 /run/xtables.lock\n"
+    line = (
+        "2023-06-01 10:01:00.1 [WARNING][70] felix/table.go 1414: Failed to execute ip(6)tables-restore command "
+        'error=exit status 4 errorOutput="Another app is currently holding the xtables lock; waiting (1s) for it"\n'
+    )
+    assert finding("xtables-lock-held", row + line).strength >= 0.9
+    assert finding("xtables-lock-held", row.replace("xtables.lock", "dpkg.lock") + line).strength < 0.8

@@ -156,3 +156,12 @@ OWN_PORT = """
 def test_on_a_port_of_its_own_it_looks_like_any_udp() -> None:
     assert finding("vxlan-port-blocked", OWN_PORT).strength >= 0.9
     assert finding("vxlan-port-blocked", OWN_PORT.replace("  vxlanPort: 4799\n", "")).strength < 0.8
+
+
+def test_the_hosts_filter_logs_what_it_blocks() -> None:
+    line = (
+        "[ 881.1] [UFW BLOCK] IN=enp7s0 OUT= MAC=86:00 SRC=10.0.0.3 DST=10.0.0.2 LEN=134 TOS=0x00 PREC=0x00 TTL=64 "
+        "ID=5721 PROTO=UDP SPT=50211 DPT={} LEN=114"
+    )
+    assert finding("vxlan-port-blocked", line.format(4789)).strength >= 0.9
+    assert finding("vxlan-port-blocked", line.format(5353)).state == "cannot-tell"

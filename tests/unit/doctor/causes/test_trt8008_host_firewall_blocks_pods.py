@@ -125,3 +125,23 @@ def test_a_chain_that_drops_whatever_is_forwarded() -> None:
     assert finding("host-firewall-blocks-pods", let).strength < 0.8
     own = text.replace("table inet filter", "table ip filter").replace("chain forward", "chain FORWARD")
     assert finding("host-firewall-blocks-pods", own).strength < 0.8
+
+
+ORACLE = """
+pods on different nodes cannot reach each other
+# iptables -L FORWARD --line-numbers -n
+Chain FORWARD (policy ACCEPT)
+num  target     prot opt source               destination
+1    REJECT     all  --  0.0.0.0/0            0.0.0.0/0            reject-with icmp-host-prohibited
+2    cali-FORWARD  all  --  0.0.0.0/0            0.0.0.0/0            /* cali:wUHhoiAYhphO9Mso */
+# systemctl is-enabled netfilter-persistent
+enabled
+"""
+
+
+def test_a_rule_before_calicos_chain_needs_no_counter() -> None:
+    assert finding("host-firewall-blocks-pods", ORACLE).strength >= 0.9
+    lines = ORACLE.splitlines()
+    lines[5], lines[6] = lines[6].replace("2 ", "1 ", 1), lines[5].replace("1 ", "2 ", 1)
+    assert finding("host-firewall-blocks-pods", "\n".join(lines)).strength < 0.8
+    assert finding("host-firewall-blocks-pods", ORACLE.replace("\nenabled", "\ndisabled")).strength < 0.8

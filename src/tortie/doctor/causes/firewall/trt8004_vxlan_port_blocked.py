@@ -31,6 +31,7 @@ from tortie.doctor.signs import Hit, Sign
 PROHIBITED: Final = Sign("vxlan-admin-prohibited", "unreachable - admin prohibited")
 FOREIGN_DROP: Final = Sign("vxlan-foreign-drop", "Drop IPv4 VXLAN packets from non-whitelisted hosts")
 NEW_FOREIGN_DROP: Final = Sign("vxlan-foreign-drop-new", "Drop IPv4 VXLAN packets from non-allowed hosts")
+BLOCKED: Final = Sign("vxlan-logged-block", "BLOCK] IN=<in> OUT= … PROTO=UDP SPT=<n> DPT=<port>")
 DEFAULT_PORT: Final = "4789"
 _OPEN_UDP: Final = r"(?<![\d.])(?P<port>\d{2,5}(?:[-:]\d{2,5})?)/udp\b"
 _NFT_UDP: Final = r"udp dport (?:\{(?P<set>[^}]*)\}|(?P<one>\d+))"
@@ -52,6 +53,9 @@ class Seen:
         foreign = picture.hits(FOREIGN_DROP, NEW_FOREIGN_DROP)
         self.dropped = [hit for hit in foreign if _packets(hit.line) > 0]
         self.prohibited = [hit for hit in picture.hits(PROHIBITED) if self.used or self.port in hit.command]
+        logged = [hit for hit in picture.hits(BLOCKED) if hit.value("port") == self.port and not hit.prose]
+        self.prohibited += logged
+        self.used = self.used or bool(logged)
         self.rules = [row for row in rows(picture, _DROPPED, needle=self.port) if row["port"] == self.port]
         self.closed, self.filter = _filters_without(picture, int(self.port)) if self.port.isdecimal() else ([], "")
 
@@ -206,7 +210,7 @@ CAUSE = Cause(
     code="TRT8004",
     severity="high",
     explains=("traffic-dead", "service-dead"),
-    signs=(PROHIBITED, FOREIGN_DROP, NEW_FOREIGN_DROP, BAD_SUM),
+    signs=(PROHIBITED, BLOCKED, FOREIGN_DROP, NEW_FOREIGN_DROP, BAD_SUM),
     look=Seen,
     rules=(
         arrives, no_vxlan, lost, sender_unknown, dropped_by_rule, prohibited, not_let_in, pods_dead, not_listed,

@@ -15,6 +15,7 @@ from tortie.doctor.causes.surroundings import firewall_of
 from tortie.doctor.causes.underlay.traffic_evidence import trouble
 from tortie.doctor.picture.facts import FilterRule, Setting, Unit
 from tortie.doctor.picture.picture import Picture
+from tortie.doctor.picture.places import exhibit_at
 from tortie.doctor.signs import Hit, Sign
 
 # The kernel's words about a packet of a pod, whoever logged it; the words before `IN=` are the logger's.
@@ -60,7 +61,9 @@ class Seen:
         active = [unit.name.removesuffix(".service") for unit in self.units if unit.active == "active"]
         if any(hit.sign == UFW.key for hit in self.refused):
             return "ufw"
-        return active[0] if active else ""
+        known = {unit.name.removesuffix(".service") for unit in self.units}
+        loaded = [s.owner for s in self.picture.settings("enabled") if s.scope == "unit" and s.value == "enabled"]
+        return next(iter(active or [name for name in loaded if name in OWNERS and name not in known]), "")
 
     @cached_property
     def troubles(self) -> list[object]:
@@ -104,9 +107,18 @@ def _refusing_rules(picture: Picture) -> list[FilterRule]:
     return [
         rule
         for rule in picture.of(FilterRule)
-        if rule.refuses and rule.of_all and not rule.policy and rule.packets
+        if rule.refuses and rule.of_all and not rule.policy and (rule.packets or _before_calico(picture, rule))
         and (rule.hook == "forward" or rule.chain == "FORWARD" or rule.chain.endswith("-forward"))
     ]  # fmt: skip
+
+
+def _before_calico(picture: Picture, rule: FilterRule) -> bool:
+    """A listing without counters: what stands before Calico's chain takes everything, none comes to that chain."""
+    if rule.packets is not None:
+        return False
+    later = [one for one in picture.of(FilterRule) if one.verdict == "cali-FORWARD" and one.chain == rule.chain]
+    here = exhibit_at(picture, rule.place)
+    return any(exhibit_at(picture, one.place) is here and one.place.first > rule.place.first for one in later)
 
 
 def off(seen: Seen) -> Finding | None:

@@ -74,8 +74,8 @@ class Seen:
     @cached_property
     def holder(self) -> Holder | None:
         for exhibit in self.picture.exhibits:
-            if LOCK not in exhibit.command and "lslocks" not in exhibit.command:
-                continue
+            if exhibit.prose or not (LOCK in exhibit.command or LOCK in exhibit.text):
+                continue  # a row names the lock by itself, also where the command was not copied
             for index, line in enumerate(exhibit.lines):
                 match = _LSOF.match(line) or _FUSER.search(line)
                 if match and (LOCK in line or LOCK in exhibit.command):
