@@ -163,5 +163,8 @@ def test_the_hosts_filter_logs_what_it_blocks() -> None:
         "[ 881.1] [UFW BLOCK] IN=enp7s0 OUT= MAC=86:00 SRC=10.0.0.3 DST=10.0.0.2 LEN=134 TOS=0x00 PREC=0x00 TTL=64 "
         "ID=5721 PROTO=UDP SPT=50211 DPT={} LEN=114"
     )
-    assert finding("vxlan-port-blocked", line.format(4789)).strength >= 0.9
-    assert finding("vxlan-port-blocked", line.format(5353)).state == "cannot-tell"
+    dead = "pods on different nodes cannot reach each other\n\n"
+    assert finding("vxlan-port-blocked", dead + line.format(4789)).strength >= 0.9
+    assert finding("vxlan-port-blocked", line.format(4789)).strength < 0.8
+    assert finding("vxlan-port-blocked", dead + line.format(5353)).strength < 0.8
+    assert finding("vxlan-port-blocked", dead + line.format(4789).replace("=10.0.0.3", "=8.8.4.4")).strength < 0.8

@@ -109,3 +109,12 @@ def test_what_a_pod_sends_to_its_own_node() -> None:
     assert finding("firewalld-interference", TO_THE_NODE).strength >= 0.9
     outside = TO_THE_NODE.replace("IN=cali6f1e2d3c4b5", "IN=eth0")
     assert finding("firewalld-interference", outside).strength < 0.8
+
+
+def test_the_chains_end_and_dns_that_is_not_ready_prove_nothing() -> None:
+    chain = CHAIN.replace("counter packets 5120 bytes 430080 ", "")
+    pods = "$ kubectl -n kube-system get pods\ncoredns-5d78c9869d-mk2xn   0/1   Running   0   30m\n"
+    assert finding("firewalld-interference", chain + pods).strength < 0.8
+    assert (
+        finding("firewalld-interference", "pods on different nodes cannot reach each other\n" + chain).strength >= 0.8
+    )

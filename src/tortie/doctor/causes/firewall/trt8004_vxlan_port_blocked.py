@@ -53,9 +53,11 @@ class Seen:
         foreign = picture.hits(FOREIGN_DROP, NEW_FOREIGN_DROP)
         self.dropped = [hit for hit in foreign if _packets(hit.line) > 0]
         self.prohibited = [hit for hit in picture.hits(PROHIBITED) if self.used or self.port in hit.command]
+        # Strangers on the internet try any port; a neighbour that sends to this one is another node.
         logged = [hit for hit in picture.hits(BLOCKED) if hit.value("port") == self.port and not hit.prose]
-        self.prohibited += logged
-        self.used = self.used or bool(logged)
+        neighbours = [hit for hit in logged if not public(hit.line.partition(" SRC=")[2].partition(" ")[0])]
+        self.prohibited += neighbours
+        self.used = self.used or bool(neighbours and self.dead)
         self.rules = [row for row in rows(picture, _DROPPED, needle=self.port) if row["port"] == self.port]
         self.closed, self.filter = _filters_without(picture, int(self.port)) if self.port.isdecimal() else ([], "")
 

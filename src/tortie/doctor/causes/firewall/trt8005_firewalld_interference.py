@@ -12,7 +12,7 @@ from tortie.doctor.causes.datastore.api_evidence import VIP_SIGNS, service_range
 from tortie.doctor.causes.firewall.forwarding import closing_rules, harm
 from tortie.doctor.causes.shared import BGP_NOT_ESTABLISHED, DNS_FAILED
 from tortie.doctor.causes.underlay.traffic_evidence import Row, rows, trouble
-from tortie.doctor.picture.facts import FilterRule, Unit
+from tortie.doctor.picture.facts import FilterRule, Pod, Unit
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Hit, Sign
 
@@ -143,7 +143,9 @@ def stopping_helps(seen: Seen) -> Finding | None:
 
 
 def rejects(seen: Seen) -> Finding | None:
-    return seen.found(LIKELY) if seen.rejecting and seen.trouble else None
+    """The reject at the chain's end is always there: DNS that is not ready for any reason does not speak for it."""
+    suffered = [item for item in harm(seen.picture) if not isinstance(item, Pod)]
+    return seen.found(LIKELY) if seen.rejecting and suffered else None
 
 
 def runs(seen: Seen) -> Finding | None:
