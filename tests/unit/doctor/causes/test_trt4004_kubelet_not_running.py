@@ -132,3 +132,28 @@ def test_every_kubelet_fails_before_its_node_has_joined() -> None:
         == "ruled-out"
     )
     assert finding(ID, journal + status.format(state="activating (auto-restart) (Result: exit-code)")).strength >= 0.9
+
+
+RKE2 = """
+root@{host}:~# systemctl status rke2-agent
+● rke2-agent.service - Rancher Kubernetes Engine v2 (agent)
+     Loaded: loaded (/usr/local/lib/systemd/system/rke2-agent.service; disabled)
+     Active: inactive (dead)
+
+$ kubectl get nodes
+NAME    STATUS     ROLES                       AGE   VERSION
+agt-1   NotReady   <none>                      20d   v1.27.6+rke2r1
+srv-1   Ready      control-plane,etcd,master   20d   v1.27.6+rke2r1
+"""
+
+
+def test_a_distribution_has_kubelet_in_a_unit_of_its_own() -> None:
+    answer = finding(ID, RKE2.format(host="agt-1"))
+    assert answer.state == "found"
+    assert answer.strength >= 0.9
+    assert "rke2-agent" in answer.objects
+
+
+def test_the_unit_of_an_agent_never_runs_on_a_server() -> None:
+    answer = finding(ID, RKE2.format(host="srv-1"))
+    assert answer.strength < 0.5

@@ -20,6 +20,9 @@ FAILED_TO_RUN: Final = Sign("kubelet-failed-to-run", "failed to run Kubelet: <re
 UNIT_FAILED: Final = Sign("kubelet-unit-failed", "kubelet.service: Main process exited, code=exited, status=<n_code>")
 NO_CONFIG: Final = Sign("kubelet-no-config", "failed to load kubelet config file")
 EXPIRED: Final = Sign("kubelet-cert-expired", "bootstrap client certificate (in <path> )?is expired")
+# Units of distributions that have kubelet inside of a program of their own. A server has the unit of an agent as
+# well, which never ran: it counts on a node that is not ready.
+AGENTS: Final = ("rke2-agent", "k3s-agent", "k0sworker", "snap.microk8s.daemon-kubelet")
 DEAD: Final = ("inactive", "failed", "activating", "deactivating")
 
 
@@ -28,9 +31,6 @@ class Seen:
 
     def __init__(self, picture: Picture) -> None:
         self.picture = picture
-        units = [unit for unit in picture.of(Unit) if unit.name.startswith("kubelet")]
-        self.units = {unit.host or str(unit.place): unit for unit in units}
-        self.dead = [unit for unit in self.units.values() if unit.active in DEAD]
         signs = (FAILED_TO_RUN, NO_CONFIG, EXPIRED, UNIT_FAILED)
         self.fatal = [hit for hit in picture.hits(*signs) if not hit.prose]
         self.said = picture.said("kubelet-stopped")
@@ -38,6 +38,14 @@ class Seen:
         self.gone = not_ready(picture)
         self.posted = [hit for hit in picture.hits(STOPPED_POSTING) if not self.quiet]
         self.names = [name for name in self.quiet if name] or [node.name for node in self.gone]
+        units = [unit for unit in picture.of(Unit) if unit.name.startswith("kubelet") or self._is_agent(unit)]
+        self.units = {unit.host or str(unit.place): unit for unit in units}
+        self.dead = [unit for unit in self.units.values() if unit.active in DEAD]
+
+    def _is_agent(self, unit: Unit) -> bool:
+        if not unit.name.startswith(AGENTS):
+            return False
+        return bool(set(known_as(self.picture, unit.host)) & set(self.names)) if unit.host else bool(self.names)
 
     @cached_property
     def machine(self) -> tuple[bool | None, list[Place]]:
@@ -57,10 +65,14 @@ class Seen:
         ips = self.picture.internal_ips()
         return culprits(
             named("node", *nodes),
-            Culprit("unit", "kubelet"),
+            named("unit", self.unit, "kubelet"),
             named("file", *(hit.value("path") for hit in self.fatal)),
             named("address", *(ips.get(name, "") for name in self.names[:1])),
         )
+
+    @property
+    def unit(self) -> str:
+        return next((unit.name.removesuffix(".service") for unit in self.dead), "kubelet")
 
     @cached_property
     def node(self) -> str:
@@ -118,12 +130,14 @@ def dead(seen: Seen) -> Finding | None:
     if not seen.fatal and not seen.dead:
         return None
     proven = (seen.dead and seen.fatal) or seen.quiet or seen.gone
-    return found(PROVEN if proven else STRONG, seen.culprits, seen.evidence, node=seen.node, reason=seen.reason)
+    return found(
+        PROVEN if proven else STRONG, seen.culprits, seen.evidence, node=seen.node, unit=seen.unit, reason=seen.reason
+    )
 
 
 def said_dead(seen: Seen) -> Finding | None:
     if seen.said and (seen.quiet or seen.gone or seen.posted):
-        return found(STRONG, seen.culprits, seen.evidence, node=seen.node)
+        return found(STRONG, seen.culprits, seen.evidence, node=seen.node, unit=seen.unit)
     return None
 
 
@@ -135,14 +149,14 @@ def active(seen: Seen) -> Finding | None:
 
 def silent_but_alive(seen: Seen) -> Finding | None:
     if seen.machine[0] and (seen.quiet or seen.posted):
-        return found(STRONG, seen.culprits, seen.evidence, node=seen.node)
+        return found(STRONG, seen.culprits, seen.evidence, node=seen.node, unit=seen.unit)
     return None
 
 
 def silent_only(seen: Seen) -> Finding | None:
     """From the API's side alone a stopped kubelet and a machine that is off look the same."""
     if seen.quiet or seen.posted:
-        return found(POSSIBLE, seen.culprits, seen.evidence, node=seen.node)
+        return found(POSSIBLE, seen.culprits, seen.evidence, node=seen.node, unit=seen.unit)
     return None
 
 
@@ -156,7 +170,7 @@ def reporting(seen: Seen) -> Finding | None:
 
 
 def node_not_ready(seen: Seen) -> Finding | None:
-    return found(HINT, seen.culprits, seen.gone[:1], node=seen.gone[0].name) if seen.gone else None
+    return found(HINT, seen.culprits, seen.gone[:1], node=seen.gone[0].name, unit=seen.unit) if seen.gone else None
 
 
 CAUSE = Cause(
