@@ -162,3 +162,32 @@ def test_a_suspicion_that_the_reason_does_not_bear_out() -> None:
     said = "calico-node-7qj2c dies with 137, OOMKilled I thought.\n"
     shown = "\n    Last State:     Terminated\n      Reason:       {reason}\n      Exit Code:    137\n"
     assert finding(ID, said + shown.format(reason="Error")).strength < 0.8
+
+
+STATES = """
+  containerStatuses:
+  - name: {name}
+    lastState:
+      terminated:
+        exitCode: 137
+        finishedAt: "2022-01-01T02:02:02Z"
+        reason: OOMKilled
+        startedAt: "2022-01-01T02:01:22Z"
+    ready: false
+    restartCount: 58
+    state:
+      waiting:
+        message: back-off 5m0s restarting failed container={name} pod={name}-5c6f6b67db-dm7rs_kube-system
+        reason: CrashLoopBackOff
+"""
+
+
+def test_the_states_alone_name_their_pod() -> None:
+    answer = finding(ID, STATES.format(name="calico-kube-controllers"))
+    assert answer.state == "found"
+    assert answer.strength >= 0.8
+    assert "calico-kube-controllers-5c6f6b67db-dm7rs" in answer.objects
+
+
+def test_the_states_of_another_pod() -> None:
+    assert finding(ID, STATES.format(name="grafana")).state != "found"

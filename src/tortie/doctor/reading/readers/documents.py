@@ -15,6 +15,7 @@ from tortie.doctor.reading.exhibit import Exhibit
 from tortie.doctor.reading.long_lines import whole_lines
 from tortie.doctor.reading.readers import fragments
 from tortie.doctor.reading.readers.fragment_conditions import conditions_alone
+from tortie.doctor.reading.readers.fragment_statuses import statuses_alone
 from tortie.doctor.reading.readers.yaml_tree import Tree, closed, failed_line, load, load_json
 
 _HEAD: Final = lazily(r"^[ \t]*(?:- )?(?:apiVersion|kind|items):[ \t]*(?:\S{1,200}[ \t]*)?$", re.MULTILINE)
@@ -51,6 +52,7 @@ def read(exhibit: Exhibit) -> Iterator[Fact]:
         yield from _yaml(exhibit)
     elif not _is_json(text):
         yield from conditions_alone(exhibit)
+        yield from statuses_alone(exhibit)
 
 
 def _json(exhibit: Exhibit) -> Iterator[Fact]:
