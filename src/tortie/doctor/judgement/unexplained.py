@@ -50,6 +50,7 @@ def unexplained(
         *_errors(picture, now),
         *_ended_starts(picture, now),
         *_flaps(picture),
+        *_refused_peers(picture),
         *_trials(picture),
         *slow_trials(picture),
         *_degraded(picture, owners),
@@ -179,6 +180,15 @@ def _flaps(picture: Picture) -> Iterator[Unexplained]:
     for lines in lost.values():
         if len(lines) > 1:
             yield Unexplained("error", lines[-1].message, lines[-1].place, "bird", look_at("bird"), len(lines))
+
+
+def _refused_peers(picture: Picture) -> Iterator[Unexplained]:
+    """BIRD turns away a caller that somebody configured as a peer, though not for this node."""
+    peers = {one.value for one in picture.settings("peerIP", "bgppeer") if one.value}
+    for line in picture.of(LogLine):
+        stranger = line.message.partition("Unexpected connect from unknown address ")[2].split(" ")[0]
+        if stranger and stranger in peers:
+            yield Unexplained("error", line.message, line.place, "bird", look_at("bird"))
 
 
 def _trials(picture: Picture) -> Iterator[Unexplained]:

@@ -54,3 +54,18 @@ def test_kubectl_without_calicos_api_server_lacks_no_definition() -> None:
     own = line.format(version="crd.projectcalico.org/v1")
     assert finding("crd-missing", own + pods.format(ready="0/1")).strength >= 0.9
     assert finding("crd-missing", own + pods.format(ready="1/1")).state == "ruled-out"
+
+
+def test_what_a_person_tells_of_the_start_is_over_where_all_is_well() -> None:
+    text = """
+helm-install restarted twice ("no matches for kind "Installation" in version "operator.tigera.io/v1"") before the crd chart was through.
+
+$ kubectl get pods -A
+NAMESPACE         NAME                READY   STATUS    RESTARTS   AGE
+calico-system     calico-node-5ztrl   {ready}     Running   0          16m
+$ kubectl get tigerastatus
+NAME     AVAILABLE   PROGRESSING   DEGRADED   SINCE
+calico   {available}        False         False      15m
+"""
+    assert finding("crd-missing", text.format(ready="1/1", available="True ")).state == "ruled-out"
+    assert finding("crd-missing", text.format(ready="0/1", available="False")).strength >= 0.8

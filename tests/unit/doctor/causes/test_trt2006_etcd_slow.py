@@ -193,3 +193,14 @@ def test_the_api_servers_health_check_misses_etcd() -> None:
     event += 'on the server ("[+]ping ok [{}]etcd {}") has prevented the request from succeeding\n'
     assert finding("etcd-slow", disk + event.format("-", "failed: reason withheld")).strength >= 0.8
     assert finding("etcd-slow", disk + event.format("+", "ok")).strength < 0.8
+
+
+def test_a_leader_that_changed_once_is_not_slow() -> None:
+    text = """
+2020-05-25 22:04:12.402 [ERROR][1] client.go 261: Error getting cluster information config ClusterInformation="default" error=etcdserver: leader changed
+# kubectl -n kube-system get pod | grep calico
+calico-kube-controllers-76d4774d89-c7tkn   1/1     Running   {restarts}          113d
+calico-node-4xw2p                          1/1     Running   0          113d
+"""  # noqa: E501
+    assert finding("etcd-slow", text.format(restarts=0)).strength < 0.8
+    assert finding("etcd-slow", text.format(restarts=9)).strength >= 0.8

@@ -101,6 +101,13 @@ class Seen:
         return bool(dead) and not self.intermittent(self.own)
 
     @property
+    def once(self) -> bool:
+        """It was said once, and everybody who asks etcd is ready and has never been restarted."""
+        asking = self.picture.pods_now("calico-kube-controllers", "calico-node", "canal", "calico-typha")
+        calm = bool(asking) and all(pod.all_ready and not pod.restarts for pod in asking)
+        return calm and len({hit.place for hit in self.own}) == 1
+
+    @property
     def long_ago(self) -> bool:
         """Only events of another day tell of it."""
         ages = {event.place: event.age_s for event in self.picture.of(Event) if event.age_s is not None}
@@ -127,6 +134,8 @@ def _strength(seen: Seen) -> float:
         return HINT
     if seen.disk:
         return PROVEN
+    if seen.once and not seen.restless:
+        return POSSIBLE  # members are replaced and leaders change, also where nothing is slow
     return STRONG if seen.intermittent(seen.own) else LIKELY
 
 

@@ -95,7 +95,8 @@ def held_by_another(seen: Seen) -> Finding | None:
 
 
 def route_refused(seen: Seen) -> Finding | None:
-    return _conflict(seen, STRONG) if seen.hits else None
+    full = [hit for hit in seen.hits if "argument list too long" in hit.line]  # the kernel had no room: not a conflict
+    return _conflict(seen, STRONG) if seen.hits and not full else None
 
 
 def felix_refused(seen: Seen) -> Finding | None:

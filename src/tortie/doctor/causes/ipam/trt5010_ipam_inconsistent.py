@@ -132,7 +132,7 @@ def two_pods(seen: Seen) -> Finding | None:
     # On one node both may be on the host's network, unless the check says that pods hold what nobody gave them.
     unallocated = [hit for hit in seen.odd if hit.sign == CHECK_UNALLOCATED.key]
     return found(
-        PROVEN if first.node != second.node or unallocated else POSSIBLE, blamed, (*pair, *unallocated[:1]),
+        PROVEN if first.node != second.node else LIKELY if unallocated else POSSIBLE, blamed, (*pair, *unallocated[:1]),
         ip=first.ip, other=first.name, pod=second.name, pod_namespace=second.namespace,
     )  # fmt: skip
 

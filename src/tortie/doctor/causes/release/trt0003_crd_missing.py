@@ -72,9 +72,9 @@ class Seen:
 
 def applied_since(seen: Seen) -> Finding | None:
     """kubectl did not know the kind when a file was applied; whoever needs it is well by now."""
-    typed = seen.missing and all(said_by_kubectl(kind.hit) for kind in seen.missing) and not seen.absent
+    typed = seen.missing and all(kind.hit.prose or said_by_kubectl(kind.hit) for kind in seen.missing)
     well = well_now(seen.picture, "calico") or (seen.picture.agents_now() if agents_fine(seen.picture) else [])
-    return ruled_out(well[:1]) if typed and well else None
+    return ruled_out(well[:1]) if typed and well and not seen.absent else None
 
 
 def installed(seen: Seen) -> Finding | None:
