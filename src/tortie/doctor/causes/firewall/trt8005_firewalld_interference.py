@@ -20,7 +20,8 @@ REJECTS: Final = Sign("firewalld-icmpx", "reject with icmpx (type )?admin-prohib
 LOGGED: Final = Sign("firewalld-logged", '_REJECT: (")?IN=<in> OUT=<out>')
 LOGGED_DROP: Final = Sign("firewalld-logged-drop", '_DROP: (")?IN=<in> OUT=<out>')
 # Of what pods send to their own node: to the API on it, or to what listens there.
-LOGGED_INPUT: Final = Sign("firewalld-logged-input", '_(REJECT|DROP): (")?IN=<in> OUT= ')
+LOGGED_INPUT: Final = Sign("firewalld-logged-input", '_REJECT: (")?IN=<in> OUT= ')
+LOGGED_INPUT_DROP: Final = Sign("firewalld-logged-input-drop", '_DROP: (")?IN=<in> OUT= ')
 FORWARD: Final = ("filter_FORWARD", "filter_FWD")
 # Chains that firewalld makes where it writes iptables' rules.
 _OWN_CHAINS: Final = ("FORWARD_direct", "FORWARD_IN_ZONES", "FORWARD_OUT_ZONES", "FWDI_", "FWDO_")
@@ -36,7 +37,7 @@ class Seen:
         self.rejecting = [hit for hit in picture.hits(REJECTS) if _forwarded(picture, hit)]
         self.counting = [hit for hit in self.rejecting if _counter(hit.line) > 0]
         self.logged = [hit for hit in picture.hits(LOGGED, LOGGED_DROP) if _logs_forwarding(hit)]
-        self.logged += [hit for hit in picture.hits(LOGGED_INPUT) if _logs_input(hit)]
+        self.logged += [hit for hit in picture.hits(LOGGED_INPUT, LOGGED_INPUT_DROP) if _logs_input(hit)]
         self.helps, self.trouble = picture.said("firewalld-stop-helps"), trouble(picture)
         units = [unit for unit in picture.of(Unit) if unit.name.startswith("firewalld")]
         self.active: list[object] = [unit for unit in units if unit.active == "active"]
@@ -164,7 +165,7 @@ CAUSE = Cause(
     code="TRT8005",
     severity="high",
     explains=("traffic-dead", "service-dead", "api-unreachable", "others-failing"),
-    signs=(REJECTS, LOGGED, LOGGED_DROP, LOGGED_INPUT, BGP_NOT_ESTABLISHED, DNS_FAILED, *VIP_SIGNS),
+    signs=(REJECTS, LOGGED, LOGGED_DROP, LOGGED_INPUT, LOGGED_INPUT_DROP, BGP_NOT_ESTABLISHED, DNS_FAILED, *VIP_SIGNS),
     look=Seen,
     rules=(rejected, not_running, forward_closed, stopping_helps, rejects, runs),
     fix=fix,

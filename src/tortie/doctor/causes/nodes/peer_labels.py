@@ -130,10 +130,10 @@ def _values(exhibit: Exhibit, key: str) -> list[str]:
     if not asks or not column or key not in column[1].split(",") or _PART.search(exhibit.command):
         return []
     head = exhibit.lines[0]
-    heading = re.search(rf"(?<!\S){re.escape(key.rpartition('/')[2].upper())}(?!\S)", head)
-    if not head.startswith("NAME ") or not heading:
+    heading = key.rpartition("/")[2].upper()
+    if not head.startswith("NAME ") or heading not in head.split():
         return []
-    at = heading.start()
+    at = f" {head} ".index(f" {heading} ")
     rows = takewhile(lambda line: len(line.split()) > 3 and _ROW.match(line), exhibit.lines[1:])
     return [line[at:].split(" ")[0] for line in rows]
 
