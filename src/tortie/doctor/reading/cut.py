@@ -9,6 +9,7 @@ from tortie.doctor.lazily import lazily
 from tortie.doctor.reading.commands import effective, told_with_result, typed_bare, unfinished
 from tortie.doctor.reading.exhibit import Exhibit, Source
 from tortie.doctor.reading.forms import form_of
+from tortie.doctor.reading.inside_pods import Shells
 from tortie.doctor.reading.long_lines import LONGEST, bounded
 from tortie.doctor.reading.prompts import Prompt, prompt
 from tortie.doctor.reading.prose import STAMPED, command_named, far_east, host_named, left_out, machine, speaks
@@ -51,6 +52,8 @@ class _Cutter:
         self.bare = False  # the command stands there without a prompt
         self.typed: tuple[int, ...] = ()
         self.folder = ""
+        self.shells = Shells()
+        self.pod = ""  # in whose shell the command was typed
         self.folders: dict[str, str] = {}  # where `cd` led to on each host
 
     def run(self) -> Iterator[Exhibit]:
@@ -124,7 +127,9 @@ class _Cutter:
         if self.heading_done and not self.fence and index and not self.lines[index - 1]:
             self.heading_host = ""
         inside = effective(command) if "ssh" in command else None
-        self.host = (inside.host if inside else "") or shown.host or self.heading_host or self.source.host
+        self.pod = self.shells.pod(shown)
+        self.host = (inside.host if inside else "") or ("" if self.pod else shown.host or self.heading_host)
+        self.host = self.host or self.source.host
         self.command = command[:LONGEST]
         self.typed = tuple(self.source.number(i) for i in range(index, stop))
         self.folder = self._folder(shown, command)
@@ -248,7 +253,7 @@ class _Cutter:
         self.prose = False
         self.command = ""
         self.typed = ()
-        self.folder = ""
+        self.folder = self.pod = ""
         self.host = self.source.host
         if not keep_heading:
             self.heading_host = ""
@@ -263,6 +268,7 @@ class _Cutter:
         numbers = tuple(source.number(index) for index in indexes) if source.numbers else ()
         command = "" if self.prose else self.command
         whole = Exhibit(source.name, first, lines, self.host, command, self.prose, numbers, self.typed, self.folder)
+        whole = whole._replace(pod=self.pod) if self.pod else whole
         return whole if command or self.prose else whole._replace(form=form_of(whole))
 
 

@@ -61,6 +61,7 @@ class Exhibit(NamedTuple):
     command_lines: tuple[int, ...] = ()  # line numbers of prompt and command: never searched for signs
     folder: str = ""  # where the command was typed, as far as prompts and `cd` before it say
     form: str = ""  # a command that prints such lines, where none is shown (see forms.py)
+    pod: str = ""  # in whose shell the command was typed (see inside_pods.py)
 
     def number(self, index: int) -> int:
         return self.numbers[index] if self.numbers else self.first + index

@@ -48,6 +48,7 @@ class Prompt(NamedTuple):
     host: str
     command: str
     folder: str = ""  # as the prompt shows it: often its last part only
+    stem: str = ""  # the prompt itself, without what was typed at it
 
 
 def prompt(line: str) -> Prompt | None:
@@ -63,13 +64,13 @@ def prompt(line: str) -> Prompt | None:
         command = _clean(match["command"] or match["close"] or "")
         if match["close"] and not plausible(command):
             return None
-        return Prompt(match["h1"] or match["h2"], command, _folder(match))
+        return Prompt(match["h1"] or match["h2"], command, _folder(match), _stem(match))
     match = _DOLLAR.match(bare)
     if match:
         command = _clean(match["command"])
         first = command.split()[0] if command else ""
         likely = plausible(command) or (bool(program_of(first)) and not spoken(command))
-        return Prompt("", command) if likely or not command else None
+        return Prompt("", command, stem=_stem(match)) if likely or not command else None
     if _EMPTY.match(bare):
         return Prompt("", "")
     match = _BIRD.match(bare)
@@ -80,8 +81,13 @@ def prompt(line: str) -> Prompt | None:
         command = _clean(match["command"])
         if plausible(command):
             host = match["h1"] or match["h2"] or ""
-            return Prompt("" if host in _SHELLS else host, command, _folder(match))
+            return Prompt("" if host in _SHELLS else host, command, _folder(match), _stem(match))
     return None
+
+
+def _stem(match: re.Match[str]) -> str:
+    """What stands before the command; the folder may be another one each time, and host and user tell enough."""
+    return match.string[: match.start("command")] if match["command"] else match.string
 
 
 def _folder(match: re.Match[str]) -> str:

@@ -21,6 +21,7 @@ from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Ping, Pod, Pool, PortTest, Setting, Statement
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Place
+from tortie.doctor.reading.inside_pods import UNNAMED
 from tortie.doctor.signs import Sign
 
 UPSTREAM: Final = Sign("nat-upstream", "read udp <ip_pod>:<port_pod>-><ip_server>:53: i/o timeout")
@@ -159,7 +160,7 @@ class Seen:
         tried = self.failed[0] if self.failed else None
         return found(
             strength, who, (*evidence, *self.symptoms), pool=name, cidr=cidr,
-            tried_in=tried.pod if tried else "", outside=tried.address if tried else "",
+            tried_in=tried.pod if tried and tried.pod != UNNAMED else "", outside=tried.address if tried else "",
         )  # fmt: skip
 
     def _only_name(self) -> str:

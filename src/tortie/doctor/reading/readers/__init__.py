@@ -14,6 +14,7 @@ from typing import Final
 from tortie.doctor.picture.facts import Fact, Ping, PortTest
 from tortie.doctor.reading.commands import pod_asked
 from tortie.doctor.reading.exhibit import Exhibit
+from tortie.doctor.reading.inside_pods import OF_HOSTS
 
 Reader = Callable[[Exhibit], Iterator[Fact]]
 
@@ -48,7 +49,8 @@ def readers() -> tuple[Reader, ...]:
 def read(exhibit: Exhibit) -> Iterator[Fact]:
     if exhibit.form and not exhibit.command:
         exhibit = exhibit._replace(command=exhibit.form)
-    pod = pod_asked(exhibit.command) if exhibit.command else ""
+    pod = (pod_asked(exhibit.command) or exhibit.pod) if exhibit.command else ""
+    pod = "" if pod.startswith(OF_HOSTS) else pod
     for reader in readers():
         for fact in reader(exhibit):
             yield fact._replace(pod=pod) if pod and isinstance(fact, (PortTest, Ping)) else fact
