@@ -59,13 +59,26 @@ def ip(*lines: str) -> None:
 
 
 def heard_after(*lines: str, before: tuple[str, ...] = ()) -> bool:
-    """Whether anything of it counts. The kernel has told all of it by the time that `ip` ends."""
+    """Whether anything of it counts. By the time that `ip` ends the kernel has told all of it, but for addresses of
+    IPv6: those it tells of when a worker of its own has looked at them.
+    """
     with Events() as events:
         if before:
             ip(*before)
-            events.drain()
+            drained(events, until_heard=_of_ipv6(before))
         ip(*lines)
-        return events.drain()
+        return drained(events, until_heard=_of_ipv6(lines) and not before)
+
+
+def _of_ipv6(lines: tuple[str, ...]) -> bool:
+    return any(line.startswith("addr add") and ":" in line for line in lines)
+
+
+def drained(events: Events, until_heard: bool) -> bool:
+    deadline = time.monotonic() + 10
+    while not (heard := events.drain()) and until_heard and time.monotonic() < deadline:
+        select.select([events], [], [], 0.1)
+    return heard
 
 
 @pytest.mark.parametrize(

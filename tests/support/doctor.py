@@ -23,11 +23,12 @@ def picture(text: str) -> Picture:
     return picture_of([source(text)])
 
 
-def finding(cause: str, text: str) -> Finding:
-    """What one cause says about this evidence."""
+def finding(cause: str, text: str | dict[str, str]) -> Finding:
+    """What one cause says about this evidence: a paste, or the files of a bundle."""
     known = cause_named(cause)
     assert known is not None, f"there is no cause {cause}"
-    return known.judge(picture(text))
+    files = {"evidence.txt": text} if isinstance(text, str) else text
+    return known.judge(picture_of([source(lines, name) for name, lines in files.items()]))
 
 
 def fixes(cause: str, text: str) -> list[str]:

@@ -72,3 +72,14 @@ def test_a_pod_that_is_not_in_the_list_failed_a_moment_ago() -> None:
 def test_somebody_says_that_pods_still_fail() -> None:
     told = "New pods do not start on elm since this morning, I scaled the deployment back:\n\n"
     assert finding("cni-binary-missing", told + said(WORDS["cni-binary-missing"]) + ALL).state == "found"
+
+
+def test_what_the_last_lines_of_a_bundle_say_is_not_over() -> None:
+    words = (
+        'time="2024-11-02T09:10:11.0Z" level=error msg="failed to find plugin \\"calico\\" in path [/opt/cni/bin]"\n'
+    )
+    soon = "2024-11-02 09:10:15.254 [INFO][64] felix/summary.go 100: Summarising 12 dataplane reconciliation loops\n"
+    later = soon.replace("09:10:15", "09:30:15")
+    bundle = {"pods.txt": ALL, "journal.txt": words}
+    assert finding("cni-binary-missing", {**bundle, "agent.txt": soon}).state == "found"
+    assert finding("cni-binary-missing", {**bundle, "agent.txt": later}).state == "ruled-out"

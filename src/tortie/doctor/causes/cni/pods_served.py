@@ -8,7 +8,7 @@ from typing import Final
 from tortie.doctor.causes.agent.counting import narrow
 from tortie.doctor.causes.cni.cni_evidence import sandbox_events
 from tortie.doctor.lazily import lazily
-from tortie.doctor.picture.facts import Pod
+from tortie.doctor.picture.facts import Clock, LogLine, Pod
 from tortie.doctor.picture.picture import Picture, is_agent, remembered
 from tortie.doctor.reading.exhibit import Exhibit, Place
 from tortie.doctor.signs import Hit
@@ -19,6 +19,7 @@ _DONE: Final = ("Completed", "Succeeded")
 # Pods on the host's network need no plugin.
 _OF_HOSTS: Final = ("kube-proxy", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "etcd", "kube-vip")
 _FRESH_S: Final = 600.0
+_LOGGED_S: Final = 60.0  # a kubelet tries again sooner
 
 
 def served_since(picture: Picture, hits: Sequence[Hit]) -> list[Pod]:
@@ -32,7 +33,7 @@ def served_since(picture: Picture, hits: Sequence[Hit]) -> list[Pod]:
     quoting = {hit.place.first for hit in hits}
     if any(one.place.first not in quoting for one in picture.said("complains")):
         return []  # whoever says in words of his own that pods fail may have taken those away that did
-    if not hits or not pods or not any(_after(place, hits) for place in listed):
+    if not hits or not pods or not any(_after(place, hits, picture) for place in listed):
         return []
     return [] if _fails_now(picture, pods) else pods
 
@@ -72,8 +73,19 @@ def _whole(exhibit: Exhibit) -> bool:
     return not exhibit.prose and _HEADER.match(exhibit.lines[0]) is not None
 
 
-def _after(place: Place, hits: Sequence[Hit]) -> bool:
-    return all(hit.place.source != place.source or hit.place.first < place.first for hit in hits)
+def _after(place: Place, hits: Sequence[Hit], picture: Picture) -> bool:
+    """Further below in the same text; of another one only time can tell."""
+    elsewhere = {hit.place for hit in hits if hit.place.source != place.source}
+    here = (hit.place.first for hit in hits if hit.place.source == place.source)
+    return all(first < place.first for first in here) and not (elsewhere and _just_logged(picture, elsewhere))
+
+
+def _just_logged(picture: Picture, places: set[Place]) -> bool:
+    """Logs of a bundle end when it is collected: what they said last is said still."""
+    times = {line.place: line.time for line in picture.of(LogLine) if line.time is not None}
+    clocks = (clock.time for clock in picture.of(Clock) if clock.time is not None)
+    said = [times[place] for place in places if place in times]
+    return bool(said) and max((*times.values(), *clocks)) - max(said) < _LOGGED_S
 
 
 def _fails_now(picture: Picture, pods: Sequence[Pod]) -> bool:
