@@ -110,17 +110,22 @@ def standing(picture: Picture) -> Standing:
     sets = [workload for workload in picture.of(Workload) if is_agent(workload.name) and workload.desired is not None]
     sessions, down = picture.sessions(), picture.sessions_down()
     nodes = [node for node in picture.nodes_now().values() if node.status]
-    agents_well = _agents_well(agents, sets)
+    counted_agents = tally(picture, "agents") if not agents and not sets else None
+    agents_well = not counted_agents.unwell if counted_agents else _agents_well(agents, sets)
     unready = _unready(picture, nodes)
     counted = tally(picture, "nodes")
     uncounted = counted is None or not counted.unwell
     checked = [
-        *(_agents_checked(agents, sets) if agents_well else ()),
+        *(_agents_checked(agents, sets) if agents_well and not counted_agents else ()),
         *(_sessions_checked(sessions) if not down else ()),
         *(_nodes_checked(nodes) if not any("NotReady" in node.status for node in nodes) else ()),
         *_start_checked(picture),
     ]
-    shown = {"agents": bool(agents or sets), "sessions": bool(sessions), "nodes": bool(nodes or unready or counted)}
+    shown = {
+        "agents": bool(agents or sets or counted_agents),
+        "sessions": bool(sessions),
+        "nodes": bool(nodes or unready or counted),
+    }
     return Standing(
         shown["agents"], agents_well, shown["sessions"], bool(sessions) and not down,
         shown["nodes"], shown["nodes"] and not unready and uncounted, tuple(checked),

@@ -16,13 +16,19 @@ from tortie.model.tuples import NamedTuple
 
 _NODES: Final = lazily(r"\b(?:kubectl|oc|k|kc)\s(?:-\S+ +(?:\S+ +)?){0,3}get +(?:no|nodes?)\b(?!/)")
 _PODS: Final = lazily(r"\b(?:kubectl|oc|k|kc)\s(?:-\S+ +(?:\S+ +)?){0,3}get +(?:po|pods?)\b(?!/)")
-_COUNTED: Final = lazily(r"^\s*(\d{1,6})\s+([A-Z][\w,:]*)(?:\s+\d+)?\s*$")
+_AGENTS: Final = lazily(r"calico-node|\bcanal\b|grep +(?:-\w+ +)*[\"']?calico\b|-n +calico-system\b")
+# "13 1/1 Running 0": how many, how much of each is ready, the state, how often it was started again.
+_COUNTED: Final = lazily(r"^\s*(\d{1,6})\s+(?:(\d+)/(\d+)\s+)?([A-Z][\w,:]*)(?:\s+\d+)?\s*$")
 _LEFT_OUT: Final = lazily(r"grep +(?:-\w*v\w*|-\w+ +-\w*v\w*)\b")  # only what is not like this is shown
 _ONLY_BAD: Final = lazily(r"grep +(?:-\w+ +)*[\"']?(?:NotReady|Not Ready)")
 _NOTHING: Final = lazily(
     r"^\s*(?:$|[(（<]?(?:nothing|none|empty|no output|无输出?|没有输出|空)[)）>]?$|NAMESPACE +NAME|NAME +READY)"
 )
-_WELL: Final = {"nodes": ("Ready", "Ready,SchedulingDisabled"), "pods": ("Running", "Completed", "Succeeded")}
+_WELL: Final = {
+    "nodes": ("Ready", "Ready,SchedulingDisabled"),
+    "pods": ("Running", "Completed", "Succeeded"),
+    "agents": ("Running",),
+}
 
 
 class Tally(NamedTuple):
@@ -32,7 +38,7 @@ class Tally(NamedTuple):
 
 
 def tally(picture: Picture, what: str) -> Tally | None:
-    """The last count of "nodes" or "pods", if any."""
+    """The last count of "nodes", "pods" or "agents", if any. Agents may be counted with Calico's other pods."""
     last = None
     for last in _tallies(picture, what):  # noqa: B007
         pass
@@ -43,15 +49,25 @@ def _tallies(picture: Picture, what: str) -> Iterator[Tally]:
     asked = _NODES if what == "nodes" else _PODS
     numbers = {number.place: number for number in picture.of(Number)}
     for exhibit in picture.exhibits:
-        if not exhibit.prose and "get" in exhibit.command and asked.search(exhibit.command):
+        if exhibit.prose or "get" not in exhibit.command or not asked.search(exhibit.command):
+            continue
+        if what != "agents":
             yield from _of(exhibit, what, numbers)
+        elif "uniq" in exhibit.command and _AGENTS.search(exhibit.command):
+            # Without how much of each is ready a count says little: Running is also who fails its probes.
+            yield from (one for one in _of(exhibit, what, numbers) if any(_ready(line) for line in exhibit.lines))
+
+
+def _ready(line: str) -> bool:
+    match = _COUNTED.match(line)
+    return match is not None and match[2] is not None
 
 
 def _of(exhibit: Exhibit, what: str, numbers: dict[Place, Number]) -> Iterator[Tally]:
     command = exhibit.command
     if "uniq" in command:
         counted = [match for line in exhibit.lines if (match := _COUNTED.match(line))]
-        well = sum(int(match[1]) for match in counted if match[2] in _WELL[what])
+        well = sum(int(match[1]) for match in counted if match[4] in _WELL[what] and match[2] == match[3])
         if counted:
             yield Tally(well, sum(int(match[1]) for match in counted) - well, exhibit.place(0))
         return

@@ -108,13 +108,16 @@ _SINCE = lazily(
     r"己|行|然|带)|开始|至今|到现在|起[，,]",
     re.IGNORECASE,
 )
-_CLAUSES_OF_TESTS = lazily(r"(?<=[,，;；。])")  # "期望：不通" is one
+_CLAUSES_OF_TESTS = lazily(
+    r"(?<=[,，;；。])(?! which )"
+)  # "期望：不通" is one, ", which is what it says" a part of one
 _CLAUSES = lazily(r"(?<=[,，;；:：])")
 _WHY = lazily(
     r"\b(?:why|how come|what (?:causes|makes|could cause))\b|为什么|为啥|为何|怎么回事|什么原因", re.IGNORECASE
 )
 _WHETHER = lazily(
-    r"是不是|要不要|会不会|需不需要|有没有(?:问题|影响)|正不正常|\bwhether\b|\bdo (?:i|we) (?:have|need) to\b",
+    r"是不是|要不要|会不会|需不需要|有没有(?:问题|影响)|正不正常|担心|\bwhether\b|\bdo (?:i|we) (?:have|need) to\b"
+    r"|\b(?:worried|afraid|concerned|nervous|scared) (?:that|if|about)\b",
     re.IGNORECASE,
 )
 # "Is the pool broken, must I make it anew?": each clause asks, though only the last one has the mark.
@@ -127,6 +130,7 @@ _INVERTED = lazily(
 _MEANT = lazily(
     r"\b(?:as|like) (?:it|they|that) should\b|\bas (?:expected|intended|desired|designed|planned|it should be)\b|"
     r"\b(?:by design|on purpose|is (?:correct|right|what we want(?:ed)?))\b|"
+    r"\bwhich is (?:\w+ )?(?:what|how) [^.;]{1,80} (?:says?|wants?|demands?|defines?|is (?:meant|supposed))\b|"
     r"\b(?:expect(?:ed|ation)?|should be|want(?:ed)?) ?[:=] ?(?:not? |un|den|block|drop|fail|refus|time|reject)|"
     r"(?:符合|属于|是|为)预期|预期(?:之?内|行为|结果)|(?:期望|预期)(?:结果)?[:：] ?(?:不|拒|超时|失败|阻断)|"
     r"按预期|故意",

@@ -50,3 +50,19 @@ def test_not_in_this_mode() -> None:
 
 def test_the_mode_alone_is_no_fault() -> None:
     assert finding("ebpf-misconfigured", FELIX.format("true")).strength < 0.8
+
+
+def test_nobody_tells_where_the_api_server_is() -> None:
+    lists = """
+        $ kubectl -n calico-system get ds
+        NAME          DESIRED   CURRENT   READY   UP-TO-DATE   AVAILABLE   NODE SELECTOR            AGE
+        calico-node   1         1         0       1            0           kubernetes.io/os=linux   8m50s
+        $ kubectl -n tigera-operator get cm
+        NAME               DATA   AGE
+        kube-root-ca.crt   1      9m21s
+    """
+    assert finding("ebpf-misconfigured", LOG + FELIX.format("true") + lists).strength >= 0.9
+    there = lists + "    kubernetes-services-endpoint   2   9m\n"
+    assert finding("ebpf-misconfigured", LOG + FELIX.format("true") + there).strength < 0.8
+    some = lists.replace("get cm", "get cm | head -2")
+    assert finding("ebpf-misconfigured", LOG + FELIX.format("true") + some).strength < 0.8

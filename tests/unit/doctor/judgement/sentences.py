@@ -121,6 +121,10 @@ NO_COMPLAINTS = (
     "Everything looked broken right after the start. Do I have to do anything about that?",
     "昨晚割接期间有几分钟的 NotReady，割接完成后恢复，今天观察了一天没有异常。",
     "业务没有任何投诉，跨节点、DNS、NodePort 都正常。",
+    "跨节点 ping、访问 service 都测过了没问题，就是看文档没看懂。",
+    "We were worried that node objects flap, is felix resyncing because of a connection problem?",
+    "From web I get 200, from a busybox in default I get a timeout, which is what the NetworkPolicy there says.",
+    "tigerastatus all Available=True, Degraded=False.",
     "同事说是 calico 的 list 把 apiserver 拖慢了，要不要给 calico 加 Typha？业务没有任何报错。",
     # What is meant to fail.
     "A default-deny policy is in place: curl from another namespace times out as it should. Apps are fine.",

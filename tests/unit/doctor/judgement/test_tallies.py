@@ -28,6 +28,8 @@ PODS = {
     ),
 }
 
+OURS = "$ kubectl get pod -n kube-system --no-headers | grep calico | awk '{print $2,$3,$4}' | sort | uniq -c\n"
+
 
 @pytest.mark.parametrize("text", NODES)
 def test_nodes_are_counted(text: str) -> None:
@@ -52,3 +54,16 @@ def test_what_counts_nothing_is_no_tally(text: str) -> None:
 def test_a_large_cluster_is_judged_by_its_counts(text: str) -> None:
     expected = "undetermined" if NODES[text][1] else "healthy"
     assert judged(AGENTS + text).verdict == expected
+
+
+@pytest.mark.parametrize(
+    ("rows", "verdict"),
+    [
+        ("     13 1/1 Running 0\n", "healthy"),
+        ("      1 0/1 Running 4\n     12 1/1 Running 0\n", "undetermined"),
+        ("     13 Running\n", "undetermined"),  # which are ready nobody counted
+    ],
+)
+def test_agents_may_be_counted_too(rows: str, verdict: str) -> None:
+    nodes = next(iter(NODES))
+    assert judged(OURS + rows + nodes).verdict == verdict

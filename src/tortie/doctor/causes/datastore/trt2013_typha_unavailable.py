@@ -259,5 +259,7 @@ CAUSE = Cause(
         none_of_those_wanted, no_endpoints, none_found, nobody_listens, silent, asks_the_api, felix_not_ready,
     ),
     fix=fix,
-    yields_to=("typha-cert-expired", "localhost-misresolved", "image-pull-failed", "rbac-forbidden"),
+    yields_to=(
+        "typha-cert-expired", "localhost-misresolved", "image-pull-failed", "rbac-forbidden", "ebpf-misconfigured",
+    ),
 )  # fmt: skip

@@ -35,8 +35,10 @@ from tortie.doctor.causes.datastore.api_evidence import (
 )
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.surroundings import has_operator
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Setting, Workload
 from tortie.doctor.picture.picture import Picture
+from tortie.doctor.reading.exhibit import Place
 from tortie.doctor.signs import Sign
 from tortie.doctor.texts import Text, Value
 from tortie.model.tuples import NamedTuple
@@ -47,6 +49,8 @@ HEALTHZ_PORT = Sign("trt7013-healthz-port", ":10256: bind: address already in us
 OLD_KERNEL = Sign("trt7013-old-kernel", "BPF dataplane mode enabled but not supported by the kernel")
 NO_BPFFS = Sign("trt7013-no-bpffs", "BPF filesystem is not mounted")
 HOST, ENDPOINT = "KUBERNETES_SERVICE_HOST", "kubernetes-services-endpoint"
+ENDPOINT_NAMED = Sign("trt7013-endpoint-named", ENDPOINT)
+_CONFIGMAPS = lazily(r"\bget +(?:cm|configmaps?)(?: +-|$)")
 
 
 class Problem(NamedTuple):
@@ -86,8 +90,8 @@ class Seen:
     def problems(self) -> list[Problem]:
         missing, restore = self.picture.hits(NO_CONFIGMAP), self.picture.hits(RESTORE_FAILED)
         every: list[Problem] = []
-        if missing:
-            every.append(Problem("no-endpoint", (missing[0],)))
+        if missing or self.unlisted:
+            every.append(Problem("no-endpoint", (*missing[:1], *self.unlisted[:1])))
         if self.loopback:
             every.append(Problem("loopback", (self.loopback[0],), self.loopback[0].value))
         if self.healthz and (self.on or self.of_felix):
@@ -98,6 +102,15 @@ class Seen:
             too_old = any(hit.sign == OLD_KERNEL.key for hit in self.kernel)
             every.append(Problem("kernel" if too_old else "no-bpffs", (self.kernel[0],)))
         return every
+
+    @cached_property
+    def unlisted(self) -> list[Place]:
+        """Lists of all ConfigMaps where it would be, without it, while nothing else leads to the API server."""
+        if not self.failing or self.proxy_runs or self.picture.hits(ENDPOINT_NAMED):
+            return []
+        space = "tigera-operator" if has_operator(self.picture) else self.picture.namespace
+        lists = (e for e in self.picture.exhibits if e.lines and _CONFIGMAPS.search(e.command) and space in e.command)
+        return [e.place(0) for e in lists if e.lines[0].split()[:2] == ["NAME", "DATA"] and "|" not in e.command]
 
     @property
     def culprits(self) -> tuple[Culprit, ...]:
@@ -197,7 +210,8 @@ CAUSE = Cause(
         "datastore-error", "controllers-failing",
     ),
     signs=(
-        *VIP_SIGNS, *RULE_SIGNS, *BPF_SIGNS, RESTORE_FAILED, NO_CONFIGMAP, HEALTHZ, HEALTHZ_PORT, OLD_KERNEL, NO_BPFFS,
+        *VIP_SIGNS, *RULE_SIGNS, *BPF_SIGNS, RESTORE_FAILED, NO_CONFIGMAP, ENDPOINT_NAMED, HEALTHZ, HEALTHZ_PORT,
+        OLD_KERNEL, NO_BPFFS,
     ),
     look=Seen,
     rules=(other_mode, prerequisites_missing, service_fails, nothing_missing),

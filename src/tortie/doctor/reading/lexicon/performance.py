@@ -39,7 +39,7 @@ RULES: Final = (
         r"retransmissions?~(?:high|many|increas)|(?:los(?:es?|ing)|drops?|dropping) (?:\w+ )?(?:packets|pings|frames)|"
         r"[1-9]\d* ?% (?:\w+ )?loss\b|(?:delays?|pauses?) of (?:\d|several|a few|many)|(?:lookups?|dns|curl|requests?|"
         r"quer(?:y|ies)|logins?|calls?)~takes? (?:\w+ ){0,2}(?:\d+|several|many|a few) ?(?:s\b|sec|min)|hiccups?\b|"
-        r"degraded\b|erratic\b|unstable\b|unreliable\b|sporadic(?:ally)?\b|glitch(?:es|y)?\b",
+        r"degraded\b(?! ?[=:] ?false)|erratic\b|unstable\b|unreliable\b|sporadic(?:ally)?\b|glitch(?:es|y)?\b",
     ),
     Rule(
         "suffers",
