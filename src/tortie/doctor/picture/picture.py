@@ -230,8 +230,15 @@ class Picture:
     def _owners(self) -> dict[str, str]:
         return {ip: name for name, ip in reversed(self.internal_ips().items())}
 
+    @remembered
     def registered(self) -> list[Registered]:
-        return self.of(Registered)
+        """Where the name was cut away (`get nodes -o yaml | grep IPv4Address`) the node that carries the address."""
+        nodes = {node.name for node in self.nodes_now().values()}
+        return [self._owned(fact, nodes) for fact in self.of(Registered)]
+
+    def _owned(self, fact: Registered, nodes: set[str]) -> Registered:
+        link = self.interface_with(fact.address) if not fact.node else None
+        return fact._replace(node=link.host) if link is not None and link.host in nodes else fact
 
     @remembered
     def interfaces(self, host: str = "") -> list[Interface]:

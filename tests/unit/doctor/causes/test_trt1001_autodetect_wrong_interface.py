@@ -269,3 +269,25 @@ enX2             UP             10.30.3.14/24
     assert answer.strength >= 0.8
     assert "enX2" in answer.objects
     assert finding(ID, text.replace("local 10.30.3.14 dev enX2", "local 10.20.0.14 dev enX1")).strength < 0.8
+
+
+def test_annotations_whose_names_were_cut_away_belong_to_who_carries_the_address() -> None:
+    answer = finding(
+        "autodetect-wrong-interface",
+        """
+        The pods on w2 cannot reach those on w1.
+        $ kubectl get nodes -o wide
+        NAME   STATUS   ROLES           AGE   VERSION   INTERNAL-IP     EXTERNAL-IP   OS-IMAGE             KERNEL
+        w1     Ready    control-plane   3d    v1.27.2   192.168.7.105   <none>        Ubuntu 22.04.2 LTS   5.15.0-75
+        w2     Ready    <none>          3d    v1.27.2   192.168.7.106   <none>        Ubuntu 22.04.2 LTS   5.15.0-75
+        root@w1:~# kubectl get nodes -o yaml | grep projectcalico.org/IPv4Address
+              projectcalico.org/IPv4Address: 100.101.24.103/32
+              projectcalico.org/IPv4Address: 192.168.7.106/24
+        root@w1:~# ip -br -4 a
+        eno1             UP             192.168.7.105/24
+        tailscale0       UNKNOWN        100.101.24.103/32
+        """,
+    )
+    assert answer.state == "found"
+    assert answer.strength >= 0.9
+    assert "tailscale0" in answer.objects

@@ -77,3 +77,18 @@ def test_a_mask_with_too_few_bits() -> None:
     assert answer.strength >= 0.9
     assert answer.value("mask") == "0x30000"
     assert "iptablesMarkMask" in answer.objects
+
+
+def test_a_ready_pod_is_no_proof_while_felix_begins_again_and_again() -> None:
+    text = """
+        $ kubectl get po -n kube-system -o wide | grep calico-node
+        calico-node-1x3ph   2/2   Running   0   11d   10.177.182.134   w1
+        $ tail /var/log/calico/felix/current
+        2017-03-08 17:41:20.388 [ERROR][18262] config_params.go 301: Invalid (required) config value. error=Failed to \
+parse config parameter FailsafeOutboundHostPorts; value "tcp-80": ports should be <protocol>:<number> source=datastore
+        2017-03-08 17:41:22.910 [INFO][18310] felix.go 91: Felix starting up GOMAXPROCS=4 version="2.0.2"
+        2017-03-08 17:41:22.911 [INFO][18310] felix.go 109: Loading configuration...
+    """
+    assert finding("felix-config-invalid", text).state == "found"
+    later = "    2017-03-08 17:41:25.100 [INFO][18310] int_dataplane.go 600: Completed first update to dataplane.\n"
+    assert finding("felix-config-invalid", text + later).state == "ruled-out"

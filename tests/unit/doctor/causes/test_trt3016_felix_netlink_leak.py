@@ -61,3 +61,18 @@ def test_a_shell_that_cannot_pass_so_many_files() -> None:
 def test_a_program_that_is_too_large_for_the_verifier() -> None:
     text = "libbpf: prog 'calico_tc_main': BPF program load failed: Argument list too long\n" + IMAGE.format("29.1")
     assert finding("felix-netlink-leak", text).state == "cannot-tell"
+
+
+def test_sockets_that_lsof_showed_and_somebody_counted() -> None:
+    answer = finding(
+        "felix-netlink-leak",
+        """
+        w9 ~ # lsof -p 20931 | awk '{print $5,$NF}' | sort | uniq -c | sort -rn | head -2
+          39987 netlink ROUTE
+             71 a_inode [eventpoll]
+        w9 ~ # ip a
+        Cannot send dump request: Argument list too long
+        """,
+    )
+    assert answer.state == "found"
+    assert answer.strength >= 0.9

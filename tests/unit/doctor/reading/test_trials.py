@@ -222,3 +222,16 @@ def test_an_address_without_scheme_and_port() -> None:
     said = "wget: can't connect to remote host (10.244.5.3): Host is unreachable"
     (test,) = [fact for fact in facts(said, "wget -T3 -O- 10.244.5.3") if isinstance(fact, PortTest)]
     assert (test.address, test.port, test.result) == ("10.244.5.3", 80, "unreachable")
+
+
+def test_what_a_loop_prints_for_each_turn() -> None:
+    said = "10.0.0.10:8443 ok\n10.0.0.11:6443 failed (7)\n10.0.0.12:6443 failed (28)\n10.0.0.13 6443 -> timeout"
+    loop = 'for h in 10.0.0.1{0..3}; do echo -n "$h "; curl -sk -m3 https://$h/healthz || echo "failed ($?)"; done'
+    got = [(f.address, f.port, f.result) for f in facts(said, loop) if isinstance(f, PortTest)]
+    assert got[0] == ("10.0.0.10", 8443, "open")
+    assert [(address, port) for address, port, result in got if result != "open"] == [
+        ("10.0.0.11", 6443),
+        ("10.0.0.12", 6443),
+        ("10.0.0.13", 6443),
+    ]
+    assert got[2][2] == got[3][2] == "timeout"

@@ -11,7 +11,8 @@ from tortie.doctor.causes.cause import HINT, LIKELY, POSSIBLE, PROVEN, STRONG, C
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.recovery import node_of, recovered, sick, writers
 from tortie.doctor.causes.steps import Step
-from tortie.doctor.picture.facts import Setting
+from tortie.doctor.lazily import lazily
+from tortie.doctor.picture.facts import LogLine, Setting
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Hit, Sign
 
@@ -30,6 +31,9 @@ MASKS: Final = ("iptablesMarkMask", "nftablesMarkMask")
 DENY: Final = "iptablesFilterDenyAction"
 DENY_ENV: Final = "FELIX_IPTABLESFILTERDENYACTION"
 TABLES: Final = ("*raw", "*mangle", "*nat")  # REJECT is for *filter alone
+
+
+_BEGINS: Final = lazily(r"Felix starting up|[Ll]oading configuration|config|Parsing value|Calculated")
 
 
 class Seen:
@@ -80,8 +84,21 @@ def _rejects_early(line: str) -> bool:
     return "--jump REJECT" in line and "cali" in line and any(f'"{table}\\n' in line for table in TABLES)
 
 
+def _ends_again(seen: Seen) -> bool:
+    """Before Calico had probes its pods were ready all the while: the log ends with Felix, which begins anew."""
+    last = max((hit.place for hit in seen.required), default=None)
+    if last is None:
+        return False
+    behind = [
+        line.message
+        for line in seen.picture.of(LogLine)
+        if line.place.source == last.source and line.place.first > last.first
+    ]
+    return any("Felix starting up" in words for words in behind) and all(_BEGINS.search(words) for words in behind)
+
+
 def accepted_now(seen: Seen) -> Finding | None:
-    well = recovered(seen.picture, seen.lines) if seen.lines else []
+    well = recovered(seen.picture, seen.lines) if seen.lines and not _ends_again(seen) else []
     return ruled_out(well[:1]) if well else None
 
 

@@ -26,8 +26,9 @@ LEAKS: Final = ((3, 29, 0), (3, 29, 2))  # from, and the first release that clos
 MANY, FEW = 1000, 200  # Felix needs a dozen or two
 # ss: `48190 rtnl:calico-node/5127`; lsof: `calico-no 15173 root 5778u netlink 0t0 689245146 ROUTE`
 _COUNTED: Final = lazily(r"^\s*(?P<count>\d+)\s+(?:\S+\s+)?rtnl:calico-no\w*[-/]")
+_UNIQUE: Final = lazily(r"^\s*(?P<count>\d+)\s+netlink(?:\s+ROUTE)?\s*$")  # lsof … | sort | uniq -c
 _LSOF: Final = lazily(r"^calico-no\S*\s+\d+\s+\S+\s+(?P<fd>\d+)[urw]\s+netlink\b")
-_FDS: Final = lazily(r"/proc/(?:\d+|\$\S+)/fd|\blsof\b|\bss\b")
+_FDS: Final = lazily(r"/proc/(?:\d+|\$\S+)/fd|/proc/net/netlink|\blsof\b|\bss\b")
 _IP_IN_PROSE: Final = lazily(r"\bip (?:-\S+ )*(?:a|addr|address|l|link|r|route|n|neigh|rule)\b")
 
 
@@ -76,7 +77,7 @@ class Seen:
 
 
 def _is_of_ip(hit: Hit) -> bool:
-    bare = hit.line.strip().lower() in ENDS
+    bare = hit.line.strip().removeprefix("Cannot send dump request: ").lower() in ENDS
     if hit.prose or not hit.command:
         return bare or bool(_IP_IN_PROSE.search(hit.line))
     typed = re.split(r"[|;&]+", hit.command)[0].split()
@@ -90,7 +91,8 @@ def _sockets_of(exhibit: Exhibit) -> Iterator[Sockets]:
         highest = max(int(match["fd"]) for index in rows if (match := _LSOF.match(exhibit.lines[index])))
         yield Sockets(exhibit.place(rows[-1]), max(highest, len(rows)), True)
     for index, line in enumerate(exhibit.lines):
-        if match := _COUNTED.match(line):
+        match = _COUNTED.match(line) or (_UNIQUE.match(line) if "lsof" in exhibit.command else None)
+        if match:
             yield Sockets(exhibit.place(index), int(match["count"]), True)
 
 

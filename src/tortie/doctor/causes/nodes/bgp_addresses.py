@@ -15,7 +15,7 @@ from tortie.doctor.causes.nodes.bgp_evidence import (
 )
 from tortie.doctor.causes.shared import AUTODETECTED, AUTODETECTED_MATCHING, AUTODETECTED_REACHING
 from tortie.doctor.lazily import lazily
-from tortie.doctor.picture.facts import Interface, Node, Registered, Statement
+from tortie.doctor.picture.facts import Interface, Node, Statement
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Place
 from tortie.doctor.signs import Sign
@@ -91,7 +91,7 @@ def _names_first(text: str, network: str) -> bool:
 def registrations(picture: Picture) -> list[Seen]:
     """In the order of the evidence, each place once."""
     seen: dict[tuple[str, int, str], Seen] = {}
-    for fact in picture.of(Registered):
+    for fact in picture.registered():
         node = fact.node or node_at(picture, fact.place)
         key = (fact.place.source, fact.place.first, fact.address)
         seen[key] = Seen(fact.place, node_called(picture, node) if node else "", fact.address, fact.length or 0,
@@ -109,7 +109,7 @@ def registrations(picture: Picture) -> list[Seen]:
 
 def _annotated(picture: Picture) -> Iterator[Seen]:
     """What is left of a described node in front of which `grep` cut everything else away."""
-    told = {(fact.node, fact.address) for fact in picture.of(Registered)}
+    told = {(fact.node, fact.address) for fact in picture.registered()}
     for node in picture.of(Node):
         address, _, length = dict(node.annotations).get(ANNOTATION, "").partition("/")
         if is_address(address) and length.isdecimal() and (node.name, address) not in told:

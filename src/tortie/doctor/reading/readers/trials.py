@@ -76,6 +76,12 @@ _WORDS: Final = (
     ("路由", "unreachable"),  # 没有到主机的路由
     ("不可达", "unreachable"),
 )
+# What people print for each turn of a loop: `10.0.0.1:6443 ok`, `10.0.0.2 6443 -> failed (28)`.
+_LOOPED: Final = lazily(
+    rf"^(?P<a>{IP})(?::| +)(?P<p>\d{{1,5}})(?: *(?:->|=>|:))? +(?P<r>ok|open|succeeded|failed|fail|closed|refused|"
+    r"time(?:d )?out|unreachable|filtered)(?: *\(?(?:rc=|exit )?(?P<code>\d{1,3})\)?)?$",
+    re.IGNORECASE,
+)
 _SCANNED: Final = lazily(r"^Nmap scan report for (?:\S+ \()?([^\s()]+)\)?$")
 _SCANNED_PORT: Final = lazily(r"^(\d{1,5})/tcp\s+(open|closed|filtered)(?:\s|$)")
 _SCAN_STATES: Final = {"open": "open", "closed": "refused", "filtered": "timeout"}  # nothing came back, or a refusal
@@ -99,12 +105,25 @@ def read(exhibit: Exhibit) -> Iterator[Fact]:
     shown = any(mark in text for mark in ("Ncat:", "curl: (", "telnet: ", "nc: ", "succeeded!", "/dev/tcp/"))
     if "/tcp" in text and ("Nmap scan report for " in text or ran(exhibit, "nmap")):
         yield from _scanned(exhibit)
+    elif tried and "for " in command and len(turns := list(_looped(exhibit))) > 1:
+        yield from turns
     elif (tried or shown) and not _UDP.search(command):  # what nc says of UDP means nothing
         yield from _ports(exhibit, targets(command) if tried else [])
     yield from pings(exhibit)
     yield from lookups(exhibit)
     if "health" in text and ("2379" in text or "etcd" in command or "cluster is" in text):
         yield from _etcd(exhibit)
+
+
+def _looped(exhibit: Exhibit) -> Iterator[Fact]:
+    tool = next((tool for tool in ("curl", "wget", "nc", "telnet") if tool in exhibit.command), "loop")
+    for index, line in rows(exhibit):
+        match = _LOOPED.match(line)
+        if match and not _UDP.search(exhibit.command):
+            said = match["r"].lower()
+            code = _CURL.get(match["code"] or "", "closed") if tool == "curl" else "closed"
+            result = code if said.startswith("fail") else "open" if said == "ok" else meaning(said) or "closed"
+            yield _tried(exhibit, index, Target(match["a"], int(match["p"]), tool), result, line)
 
 
 def _scanned(exhibit: Exhibit) -> Iterator[Fact]:
