@@ -107,7 +107,8 @@ class _Brief:
     def _unexplained(self) -> str:
         """What is wrong now, in the words of the evidence; without a symptom, the first candidate's line."""
         diagnosis = self._diagnosis
-        places = [place for symptom in diagnosis.symptoms if symptom.current for place in symptom.evidence]
+        places = [one.place for one in diagnosis.unexplained]
+        places += [place for symptom in diagnosis.symptoms if symptom.current for place in symptom.evidence]
         by_place = {quote.place: quote for quote in diagnosis.evidence}
         quotes = [by_place[place] for place in places if place in by_place]
         quotes += [self._quotes[id_] for answer in diagnosis.causes for id_ in answer.because]

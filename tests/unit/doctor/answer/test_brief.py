@@ -53,6 +53,12 @@ def test_undetermined_quotes_what_is_not_explained_and_says_what_to_run() -> Non
     assert then.endswith(diagnosis.next[0].command)
 
 
+def test_a_line_that_no_symptom_was_made_of_is_quoted_as_well() -> None:
+    _, (what, line, _) = brief(HEALTHY + "\n$ tail -1 /var/log/thing.log\npanic: runtime error: index out of range\n")
+    assert what.startswith("UNDETERMINED: ")
+    assert "panic: runtime error: index out of range" in line
+
+
 def test_commands_are_the_same_in_chinese() -> None:
     _, (*_, english) = brief(BRIDGE)
     _, (*_, chinese) = brief(BRIDGE, "zh")
