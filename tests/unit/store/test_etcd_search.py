@@ -49,6 +49,17 @@ def test_in_the_last_moment_no_reason_is_exchanged_for_silence(clock: Clock) -> 
         going.candidate()
 
 
+def test_a_try_that_the_end_of_time_cut_off_takes_no_reason_away(clock: Clock) -> None:
+    going = search(connection("a"))
+    going.failed(going.candidate(), REFUSED)
+    clock.now += 0.8
+    last = going.candidate()
+    clock.now += 0.2
+    going.failed(last, Trouble("no answer within 0.2 s"))
+    with pytest.raises(Unreachable, match="a: connection refused"):
+        going.candidate()
+
+
 def test_an_endpoint_that_was_not_tried_yet_is_tried_to_the_end(clock: Clock) -> None:
     one, two = connection("a"), connection("b")
     going = search(one, two)

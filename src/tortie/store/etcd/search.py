@@ -54,8 +54,12 @@ class Search:
         return candidate
 
     def failed(self, connection: Connection, trouble: Trouble) -> None:
-        """Notes it and turns to the next endpoint."""
-        self._troubles[connection.endpoint] = trouble
+        """Notes it and turns to the next endpoint.
+
+        The last try is cut off by the end of the time: what a whole one before it found out is worth more.
+        """
+        if self.remaining_s() > 0 or connection.endpoint not in self._troubles:
+            self._troubles[connection.endpoint] = trouble
         self._at = (self._at + 1) % len(self._connections)
         self._failures += 1
 
