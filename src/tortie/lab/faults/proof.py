@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any, Final
 
 from tortie.host.kernel_settings import read_setting
-from tortie.host.links import observe
+from tortie.host.links import PATIENCE_S, observe
 from tortie.host.mounts import mounts, of_folder
 from tortie.lab.failures import PHRASES, Phrase, Said, at, in_words, phrase
 from tortie.lab.faults.doing_network import nft_tables
@@ -65,7 +65,7 @@ def _node(folder: str) -> Fingerprint:
 
 def _network() -> Fingerprint:
     """Of the namespaces of the calling process."""
-    network = observe()
+    network = observe(PATIENCE_S)
     own = [link for link in network.interfaces if _is_own(link)]
     names = {link.index: link.name for link in network.interfaces}
     return {
