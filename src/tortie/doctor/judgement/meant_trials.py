@@ -9,10 +9,11 @@ from typing import Final
 from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import PortTest, Setting
 from tortie.doctor.picture.picture import Picture
-from tortie.doctor.reading.exhibit import Place
-from tortie.doctor.reading.hearsay import meant_to_fail
+from tortie.doctor.reading.exhibit import Exhibit, Place
+from tortie.doctor.reading.hearsay import meant_to_fail, was_meant
 
 _DENY: Final = lazily(r"\bdeny\b|\bdenied\b|default-deny|deny-all|polic(?:y|ies)|策略|隔离|拒绝|只放行", re.IGNORECASE)
+_NOTHING: Final = Exhibit("", 1, ())
 _NEAR: Final = 12  # lines below the words that announce a test
 _HEALTH: Final = 9099
 _METRICS: Final = (9091, 9092, 9093, 9094)
@@ -47,13 +48,18 @@ def denied_by_policy(picture: Picture) -> list[Place]:
 
 
 def announced(picture: Picture) -> list[Place]:
-    """What was tried right below a line that says that it shall fail."""
-    return [
-        Place(tried.source, tried.number(0), tried.number(len(tried.lines) - 1))
-        for said, tried in pairwise(picture.exhibits)
-        if said.prose and said.lines and tried.command and tried.lines and said.source == tried.source
-        if meant_to_fail(said.lines[-1])
-    ]
+    """What was tried right below a line that says that it shall fail, or right above one that says that it should."""
+    found = []
+    meant = False
+    for first, second in pairwise((*picture.exhibits, _NOTHING)):
+        if first.prose:
+            meant = bool(first.lines) and meant_to_fail(first.lines[-1])
+        elif first.command and first.lines:
+            below = second.prose and bool(second.lines) and was_meant(second.lines[0])
+            if meant or (below and second.source == first.source):
+                found.append(Place(first.source, first.number(0), first.number(len(first.lines) - 1)))
+            meant = meant and second.command.split(" ")[:1] == first.command.split(" ")[:1]
+    return found
 
 
 def health_from_outside(picture: Picture) -> list[Place]:

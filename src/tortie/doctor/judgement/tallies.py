@@ -24,6 +24,7 @@ _ONLY_BAD: Final = lazily(r"grep +(?:-\w+ +)*[\"']?(?:NotReady|Not Ready)")
 _NOTHING: Final = lazily(
     r"^\s*(?:$|[(（<]?(?:nothing|none|empty|no output|无输出?|没有输出|空)[)）>]?$|NAMESPACE +NAME|NAME +READY)"
 )
+_HEADINGS: Final = ("STATUS", "READY")  # counted along with the rows
 _WELL: Final = {
     "nodes": ("Ready", "Ready,SchedulingDisabled"),
     "pods": ("Running", "Completed", "Succeeded"),
@@ -66,7 +67,7 @@ def _ready(line: str) -> bool:
 def _of(exhibit: Exhibit, what: str, numbers: dict[Place, Number]) -> Iterator[Tally]:
     command = exhibit.command
     if "uniq" in command:
-        counted = [match for line in exhibit.lines if (match := _COUNTED.match(line))]
+        counted = [match for line in exhibit.lines if (match := _COUNTED.match(line)) and match[4] not in _HEADINGS]
         well = sum(int(match[1]) for match in counted if match[4] in _WELL[what] and match[2] == match[3])
         if counted:
             yield Tally(well, sum(int(match[1]) for match in counted) - well, exhibit.place(0))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from tortie.doctor.reading.exhibit import Place
 from tortie.model.tuples import NamedTuple
 
+OF_POD = "pod/"  # before the name of a pod, where the host of its links would be
+
 
 class Interface(NamedTuple):
     """A link and its addresses (ip addr, ip link, ip -br, ifconfig, /sys/class/net)."""

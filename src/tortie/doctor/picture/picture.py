@@ -24,6 +24,7 @@ from tortie.doctor.picture.facts import (
     Statement,
     Version,
 )
+from tortie.doctor.picture.machine_facts import OF_POD
 from tortie.doctor.picture.sides import sessions_by_node
 from tortie.doctor.reading.archives import Skipped
 from tortie.doctor.reading.exhibit import Exhibit, Input
@@ -242,7 +243,9 @@ class Picture:
 
     @remembered
     def interfaces(self, host: str = "") -> list[Interface]:
-        return [link for link in self.of(Interface) if not host or link.host == host]
+        """Of machines; what a pod shows of its own is no link of its node."""
+        links = (link for link in self.of(Interface) if not link.host.startswith(OF_POD))
+        return [link for link in links if not host or link.host == host]
 
     def interface_with(self, ip: str) -> Interface | None:
         """The link that carries an address."""

@@ -109,7 +109,7 @@ _SINCE = lazily(
     re.IGNORECASE,
 )
 _CLAUSES_OF_TESTS = lazily(
-    r"(?<=[,，;；。])(?! which )"
+    r"(?<=[,，;；。])(?! (?:which|as) )"
 )  # "期望：不通" is one, ", which is what it says" a part of one
 _CLAUSES = lazily(r"(?<=[,，;；:：])")
 _WHY = lazily(
@@ -128,7 +128,8 @@ _INVERTED = lazily(
 )
 # "… times out as it should": what was meant to fail is no complaint, what does not do as it should is.
 _MEANT = lazily(
-    r"\b(?:as|like) (?:it|they|that) should\b|\bas (?:expected|intended|desired|designed|planned|it should be)\b|"
+    r"\b(?:as|like) (?:it|they|that) should\b|\bas (?:i|we) (?:want|expect|intend|hope)(?:ed)?\b|"
+    r"\bas (?:expected|intended|desired|designed|planned|it should be)\b|"
     r"\b(?:by design|on purpose|is (?:correct|right|what we want(?:ed)?))\b|"
     r"\bwhich is (?:\w+ )?(?:what|how) [^.;]{1,80} (?:says?|wants?|demands?|defines?|is (?:meant|supposed))\b|"
     r"\b(?:expect(?:ed|ation)?|should be|want(?:ed)?) ?[:=] ?(?:not? |un|den|block|drop|fail|refus|time|reject)|"
@@ -139,7 +140,14 @@ _MEANT = lazily(
 _EXPECTED = lazily(
     r"\b(?:expect(?:ed|ation)?|should be|want(?:ed)?) ?[:=] ?(?:not? |un|den|block|drop|fail|refus|time|reject)"
     r"|\b(?:must|should) (?:be (?:blocked|denied|refused|rejected)|fail|time ?out|not (?:work|connect|answer|reach))\b"
+    r"|\b(?:blocked|denied|refused|rejected|dropped)\b[,.;:] ?(?:as (?:i|we) (?:want|like|expect|hoped?)(?:ed)?|good)\b"
     r"|(?:期望|预期)(?:结果)?[:：] ?(?:不|拒|超时|失败|阻断)|应(?:该|当)?(?:不通|被拒|超时|失败)",
+    re.IGNORECASE,
+)
+_AS_WANTED = lazily(
+    r"\W{0,3}(?:the last one|the last|that one|this one|this|that|which|both|all of (?:them|these))(?: two| three)? "
+    r"(?:is|are|was) (?:exactly |just )?(?:what|how|as) (?:i|we|it|they) (?:want|need|expect|intend|should|hoped?)"
+    r"|[（(]?(?:这|上面|最后)[^，。；]{0,8}(?:符合预期|是预期|正是我们(?:想|需)要)",
     re.IGNORECASE,
 )
 _UNMEANT = lazily(
@@ -249,6 +257,11 @@ def without_intentions(sentence: str) -> str:
 def meant_to_fail(line: str) -> bool:
     """Does the line announce a trial that is expected to fail?"""
     return _EXPECTED.search(line) is not None
+
+
+def was_meant(line: str) -> bool:
+    """Does the line say of the trial above it that it had to fail?"""
+    return _AS_WANTED.match(line) is not None
 
 
 def _mended(words: str) -> bool:

@@ -291,3 +291,12 @@ def test_annotations_whose_names_were_cut_away_belong_to_who_carries_the_address
     assert answer.state == "found"
     assert answer.strength >= 0.9
     assert "tailscale0" in answer.objects
+
+
+def test_who_is_registered_as_it_knocks_is_only_not_known_yet() -> None:
+    columns = "N:.metadata.name,CALICO:.metadata.annotations.projectcalico\\.org/IPv4Address"
+    shown = (
+        f"$ kubectl get node -o custom-columns='{columns}'\nN      CALICO\nst-1   10.3.0.21/24\nst-2   10.3.0.22/24\n"
+    )
+    assert finding("autodetect-wrong-interface", UNKNOWN).strength >= 0.9
+    assert finding("autodetect-wrong-interface", UNKNOWN + shown).strength < 0.8

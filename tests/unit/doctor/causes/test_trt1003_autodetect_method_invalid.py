@@ -6,6 +6,7 @@ from tests.support.doctor import finding, picture
 
 from tortie.doctor.causes.cause import LIKELY, STRONG
 from tortie.doctor.causes.nodes.trt1003_autodetect_method_invalid import CAUSE
+from tortie.doctor.judgement.judge import judge
 
 ID = "autodetect-method-invalid"
 
@@ -66,3 +67,15 @@ def test_a_log_that_goes_on_later_has_got_over_it() -> None:
     assert finding(ID, refused + "Terminating\n").strength >= STRONG
     assert finding(ID, refused + "Terminating\n" + later).strength < LIKELY
     assert finding(ID, later + refused + "Terminating\n").strength >= STRONG
+
+
+def test_an_address_that_was_not_found_for_that_reason_is_no_cause_of_its_own() -> None:
+    text = """
+        $ kubectl -n kube-system logs calico-node-5gzqk
+        2023-07-19 03:20:41.832 [ERROR][9] startup/autodetection_methods.go 77: Invalid CIDR "10.20.0.0" for IP \
+autodetection method: cidr=10.20.0.0
+        2023-07-19 03:20:41.832 [WARNING][9] startup/startup.go 505: Couldn't autodetect an IPv4 address. If \
+auto-detecting, choose a different autodetection method. Otherwise provide an explicit address.
+        2023-07-19 03:20:41.845 [WARNING][9] startup/utils.go 49: Terminating
+    """
+    assert [answer.cause.id for answer in judge(picture(text)).causes] == ["autodetect-method-invalid"]

@@ -58,3 +58,17 @@ def test_an_exec_that_fails_has_shown_nothing() -> None:
     failed = "Error from server: error dialing backend: dial tcp 10.11.0.3:10250: i/o timeout\n"
     assert finding(ID, asked + failed).state != "found"
     assert finding(ID, asked + "command terminated with exit code 1\n").state == "found"
+
+
+def test_a_plugin_that_was_told_of_no_server() -> None:
+    text = """
+[root@c8 ~]# docker logs b86b34431a5a
+    "kubernetes": {
+        "k8s_api_root": "https://:",
+    }
+[root@c8 ~]# docker inspect -f '{{range .Config.Env}}{{println .}}{{end}}' b86b34431a5a | grep -c KUBERNETES_
+0
+Mar 03 14:22:24 c8 kubelet[2199]: E0303 14:22:24.200285    2199 cni.go:255] Error adding network: \
+Get https:///api/v1/namespaces/kube-system/pods/web: http: no Host in request URL
+"""
+    assert finding(ID, text).strength >= 0.95

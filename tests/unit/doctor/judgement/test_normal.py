@@ -104,3 +104,18 @@ def test_a_policy_that_denies_everybody_is_not_what_was_meant() -> None:
 def test_a_trial_that_was_meant_to_pass_is_not_meant_to_fail() -> None:
     passes = NORMAL["meant-to-fail"].replace("期望：不通", "期望：通")
     assert judged(f"{passes}\n{WELL}").verdict == "undetermined"
+
+
+TRIED = "[root@hm-1 ~]# kubectl exec probe -- wget -qO- -T 3 {}\nwget: download timed out\n"
+
+
+def test_several_trials_below_one_announcement() -> None:
+    both = TRIED.format("10.208.104.7") + TRIED.format("10.208.57.9")
+    assert judged(f"From the pod probe both are blocked, as I want:\n{both}\n{WELL}").verdict == "healthy"
+    assert judged(f"From the pod probe:\n{both}\n{WELL}").verdict == "undetermined"
+
+
+def test_a_trial_may_be_told_to_have_been_meant_below_it() -> None:
+    tried = TRIED.format("http://example.com")
+    assert judged(f"{tried}\n(the last one is what we want, no internet for it.)\n{WELL}").verdict == "healthy"
+    assert judged(f"{tried}\n(the last one is what we see all the time.)\n{WELL}").verdict == "undetermined"

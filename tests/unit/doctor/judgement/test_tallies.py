@@ -12,6 +12,7 @@ NODES = {
     "$ kubectl get nodes --no-headers | awk '{print $2}' | sort | uniq -c\n     26 Ready\n": (26, 0),
     "$ kubectl get nodes --no-headers | awk '{print $2}' | sort | uniq -c\n     2 NotReady\n     24 Ready\n": (24, 2),
     "$ kubectl get node --no-headers | grep -vc ' Ready '\n0\n": (0, 0),
+    "$ kubectl get nodes | awk '{print }' | sort | uniq -c\n      8 Ready\n      1 STATUS\n": (8, 0),
     "$ kubectl get node --no-headers | grep -vc ' Ready '\n3\n": (0, 3),
     "$ kubectl get no | grep -c NotReady\n0\n": (0, 0),
 }

@@ -245,3 +245,8 @@ def test_probes_that_were_pasted_below_the_events() -> None:
     found = list(read(Exhibit("e", 1, tuple(dedent(text).strip("\n").splitlines()))))
     probes = [(probe.kind, probe.timeout_s, probe.failure) for probe in found if isinstance(probe, Probe)]
     assert probes == [("liveness", 2.0, 4), ("readiness", 2.0, 3)]
+
+
+def test_a_resource_whose_first_letters_were_not_copied() -> None:
+    text = "ame:         v3.projectcalico.org\nAPI Version:  apiregistration.k8s.io/v1\nKind:         APIService\n"
+    assert facts(Setting, text, "kubectl describe apiservice v3.projectcalico.org") == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.support.doctor import picture
 
 from tortie.doctor.picture.facts import Ping
 from tortie.doctor.reading.cut import cut
@@ -10,6 +11,17 @@ from tortie.doctor.reading.exhibit import Source
 from tortie.doctor.reading.readers import read
 
 LOST = "2 packets transmitted, 0 packets received, 100% packet loss"
+
+
+def test_links_of_a_pod_are_none_of_its_node() -> None:
+    shown = (
+        "4: eth0@if18: <BROADCAST,MULTICAST,UP,LOWER_UP> mtu 1440 qdisc noqueue state UP",
+        "2: tunl0@NONE: <NOARP> mtu 1480",
+    )
+    lines = ("$ kubectl exec web-1 -- ip a", *shown)
+    assert picture("\n".join(lines)).interfaces() == []
+    assert len(picture("\n".join(("$ ip a", *shown))).interfaces()) == 2
+    assert len(picture("\n".join(("$ kubectl exec calico-node-8xkqj -- ip a", *shown))).interfaces()) == 2
 
 
 def pinged(*lines: str) -> list[tuple[str, str]]:

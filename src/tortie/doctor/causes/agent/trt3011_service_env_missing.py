@@ -19,6 +19,9 @@ MUST_BE_DEFINED: Final = Sign(
     "service-env-undefined", "KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT must be defined"
 )
 NOT_READ: Final = Sign("service-env-not-read", "services have not yet been read at least once")
+# install-cni wrote what it found in them into the plugin's configuration: nothing.
+NO_HOST: Final = Sign("service-env-no-host", 'Get (")?https:///api/<rest>')
+NO_ROOT: Final = Sign("service-env-no-root", '"k8s_api_root": "https://:"')
 WANT_UP: Final = Sign("service-env-want-up", "/etc/service/enabled/<service>: <list>, want up")
 DEFINED: Final = Sign("service-env-defined", "KUBERNETES_SERVICE_HOST=<ip>")
 VARIABLE: Final = "KUBERNETES_SERVICE_HOST"
@@ -33,12 +36,13 @@ class Seen:
         undefined = [hit for hit in picture.hits(MUST_BE_DEFINED) if "calicoctl" not in hit.command]
         self.undefined = [hit for hit in undefined if not of_another(picture, hit)]
         self.unread, self.down = picture.hits(NOT_READ), picture.hits(WANT_UP)
+        self.written = picture.hits(NO_HOST, NO_ROOT)
         self.absent, self.asked = _absent(picture)
 
     @cached_property
     def culprits(self) -> tuple[Culprit, ...]:
         pods = [pod for place in self.asked for pod in _pods_asked(self.picture, place)]
-        names = [*hosts_of(self.picture, *self.undefined[:2], *self.down[:2], *self.unread[:1])]
+        names = [*hosts_of(self.picture, *self.undefined[:2], *self.written[:2], *self.down[:2], *self.unread[:1])]
         return culprits(
             named("setting", VARIABLE, "KUBERNETES_SERVICE_PORT"),
             named("pod", *pods),
@@ -47,7 +51,7 @@ class Seen:
         )
 
     def found(self, strength: float) -> Finding:
-        evidence = (*self.unread[:1], *self.asked[:1], *self.undefined[:2], *self.down[:2])
+        evidence = (*self.unread[:1], *self.asked[:1], *self.undefined[:2], *self.written[:2], *self.down[:2])
         pods = [one.name for one in self.culprits if one.kind == "pod" and is_agent(one.name)]
         node = node_of(self.picture, self.culprits)
         return found(strength, self.culprits, evidence, agent_pod=next(iter(pods), ""), node=node)
@@ -55,12 +59,14 @@ class Seen:
 
 def variables_there(seen: Seen) -> Finding | None:
     defined = seen.picture.hits(DEFINED)
-    elsewhere = seen.undefined and not seen.picture.commands("env")  # something else than the container printed them
+    elsewhere = (seen.undefined or seen.written) and not seen.picture.commands(
+        "env"
+    )  # something else than the container printed them
     return ruled_out(defined[:1]) if defined and not seen.absent and not elsewhere else None
 
 
 def variables_missing(seen: Seen) -> Finding | None:
-    if seen.undefined:
+    if seen.undefined or seen.written:
         strength = PROVEN if seen.absent or seen.unread or seen.down else STRONG
     elif seen.absent:
         strength = STRONG if seen.down or seen.unread else LIKELY
@@ -84,7 +90,8 @@ def half_shown(seen: Seen) -> Finding | None:
 def _absent(picture: Picture) -> tuple[bool, list[Place]]:
     """Somebody asked the container for the variables, and the answer does not have them."""
     for exhibit in picture.exhibits:
-        asked = "env" in exhibit.command and "exec" in exhibit.command and "KUBERNETES" in exhibit.command
+        command = exhibit.command
+        asked = "KUBERNETES" in command and (("env" in command and "exec" in command) or ".Config.Env" in command)
         if not asked or any(_FAILED.match(line) for line in exhibit.lines):  # nobody has looked
             continue
         if not any(f"{VARIABLE}=" in line for line in exhibit.lines):  # of several pods, the one without them
@@ -109,8 +116,8 @@ CAUSE = Cause(
     id="service-env-missing",
     code="TRT3011",
     severity="medium",
-    explains=("bird-not-ready", "bgp-down", "not-ready", "traffic-dead", "crash-loop", "log-errors"),
-    signs=(MUST_BE_DEFINED, NOT_READ, WANT_UP, DEFINED),
+    explains=("bird-not-ready", "bgp-down", "not-ready", "traffic-dead", "crash-loop", "log-errors", "sandbox-failed"),
+    signs=(MUST_BE_DEFINED, NOT_READ, NO_HOST, NO_ROOT, WANT_UP, DEFINED),
     look=Seen,
     rules=(variables_there, variables_missing, bird_runs, half_shown),
     prevents={"live": _bird_not_watched},

@@ -177,4 +177,5 @@ CAUSE = Cause(
     rules=(stored_kept, detected, detected_later, nothing_found),
     fix=fix,
     prevents={"by-address": _by_name},
+    yields_to=("autodetect-method-invalid",),  # a method that cannot be read finds nothing
 )

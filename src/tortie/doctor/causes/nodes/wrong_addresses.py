@@ -228,8 +228,11 @@ def _unknown(picture: Picture) -> Iterator[Suspect]:
     """A node knocks from its InternalIP and is unknown: it is registered under another address."""
     if picture.value("nodeToNodeMeshEnabled") == "false":
         return
+    registered = {(seen.node, seen.address) for seen in registrations(picture)}
     for hit in unknown_connects(picture):
         owner = picture.owner_of(hit.value("ip"))
+        if (owner, hit.value("ip")) in registered:
+            continue  # whoever does not know it has not read its own configuration
         if owner and any(peer.address != hit.value("ip") for peer in missing_peers(picture)):
             yield Suspect("unknown", STRONG, "", "", owner, hit.value("ip"), (hit,))
 

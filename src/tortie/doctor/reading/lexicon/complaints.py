@@ -101,6 +101,16 @@ RULES: Final = (
         r"\b(?:gets?|gives?|got|returns?|throws?|ends? (?:in|with)|answers? with|see|sees)\b~\b(?:deadline exceeded|"
         r"i/o timeout|connection refused|no route to host|unexpected eof|timeouts?)\b",
     ),
+    Rule(  # it works, with the wrong address
+        "suffers",
+        "wrong|reject|instead|replac|rewrit|错",
+        r"\b(?:address(?:es)?|source|ips?|routes?|results?|answers?|ports?|interface|nic) (?:is|are) (?:\w+ )?wrong\b|"
+        r"\b(?:the|a) wrong (?:source|address|ip|interface|nic|node|route|gateway|network)\b|"
+        r"\b(?:rejects|refuses|denies) (?:the|our|us|all|some|their|my|every)\b|"
+        r"\bsource (?:address(?:es)?|ips?) (?:is|are|gets?) (?:\w+ )?(?:replaced|rewritten|lost|changed|masqueraded)\b|"
+        r"(?:地址|网卡|路由|网关|源 ?ip)(?:是|都|全)?错(?:了|的|误)",
+        False,
+    ),
     Rule(  # a person who is at a loss
         "suffers",
         "unable|fail|help|luck|avail|persist|remain|continu|exist|same|arriv|without|no metrics",

@@ -11,13 +11,18 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Final
 
-from tortie.doctor.picture.facts import Fact, Ping, PortTest
+from tortie.doctor.picture.facts import Fact, Interface, Ping, PortTest
+from tortie.doctor.picture.machine_facts import OF_POD
 from tortie.doctor.reading.commands import pod_asked
 from tortie.doctor.reading.exhibit import Exhibit
 from tortie.doctor.reading.inside_pods import OF_HOSTS
 
 Reader = Callable[[Exhibit], Iterator[Fact]]
 
+# The kernel's modules put these into every namespace, down and unused: a pod's say nothing of its node's.
+_IN_EVERY_NAMESPACE: Final = frozenset(
+    ("tunl0", "gre0", "gretap0", "erspan0", "ip_vti0", "ip6_vti0", "sit0", "ip6tnl0", "ip6gre0")
+)
 READERS: Final = (
     "kubectl_tables",  # get pods, nodes, ds, events, crd, ep ... as tables, cut and piped ones too
     "describe",  # describe pod, node, ds, whole or a part of it
@@ -53,4 +58,10 @@ def read(exhibit: Exhibit) -> Iterator[Fact]:
     pod = "" if pod.startswith(OF_HOSTS) else pod
     for reader in readers():
         for fact in reader(exhibit):
-            yield fact._replace(pod=pod) if pod and isinstance(fact, (PortTest, Ping)) else fact
+            if not pod:
+                yield fact
+            elif isinstance(fact, Interface):
+                if fact.name not in _IN_EVERY_NAMESPACE:
+                    yield fact._replace(host=OF_POD + pod)
+            else:
+                yield fact._replace(pod=pod) if isinstance(fact, (PortTest, Ping)) else fact

@@ -7,6 +7,7 @@ into a document they are read as those are.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Final
 
 from tortie.doctor.lazily import lazily
@@ -32,7 +33,7 @@ class _Line(NamedTuple):
 
 def described_resources(exhibit: Exhibit) -> Iterator[Fact]:
     starts = [i for i, line in enumerate(exhibit.lines) if line.startswith("Name:") and line[5:].strip()]
-    for start, stop in zip(starts, [*starts[1:], len(exhibit.lines)], strict=True):
+    for start, stop in pairwise([*starts, len(exhibit.lines)]):
         yield from _one(exhibit, start, min(stop, start + _MOST))
 
 
