@@ -294,9 +294,8 @@ def test_annotations_whose_names_were_cut_away_belong_to_who_carries_the_address
 
 
 def test_who_is_registered_as_it_knocks_is_only_not_known_yet() -> None:
-    columns = "N:.metadata.name,CALICO:.metadata.annotations.projectcalico\\.org/IPv4Address"
-    shown = (
-        f"$ kubectl get node -o custom-columns='{columns}'\nN      CALICO\nst-1   10.3.0.21/24\nst-2   10.3.0.22/24\n"
-    )
-    assert finding("autodetect-wrong-interface", UNKNOWN).strength >= 0.9
-    assert finding("autodetect-wrong-interface", UNKNOWN + shown).strength < 0.8
+    rows = ("NAME   ASN       IPV4           IPV6", "st-1   (64512)   10.3.0.21/24", "st-2   (64512)   10.3.0.22/24")
+    shown = "\n".join(("$ calicoctl get nodes -o wide", *rows, ""))
+    other = UNKNOWN.replace("100.101.7.7", "10.3.0.23")
+    assert finding("autodetect-wrong-interface", other).strength >= 0.9
+    assert finding("autodetect-wrong-interface", other + shown).strength < 0.8
