@@ -125,6 +125,7 @@ NO_COMPLAINTS = (
     "We were worried that node objects flap, is felix resyncing because of a connection problem?",
     "From web I get 200, from a busybox in default I get a timeout, which is what the NetworkPolicy there says.",
     "tigerastatus all Available=True, Degraded=False.",
+    "Post-outage checklist, UPS failure in room 2 on 3 May.",
     "同事说是 calico 的 list 把 apiserver 拖慢了，要不要给 calico 加 Typha？业务没有任何报错。",
     # What is meant to fail.
     "A default-deny policy is in place: curl from another namespace times out as it should. Apps are fine.",

@@ -44,7 +44,7 @@ RULES: Final = (
         r"\b(?:gets?|sees?|with|many|lots of) (?:\w+ )?(?:resets|drops|50[234]s?|disconnects)\b|"
         r"\bintermittent(?:ly)?\b|\b(?:very|too|extremely|really|so) slow\b|"
         r"\bslow(?:ed)? down\b|\b(?:extremely )?high latency\b|\bbad gateway\b|\bcan ?not be (?:\w+ed)\b|"
-        r"\boutages?\b|\bcrash(?:es|ing|looping)\b|"
+        r"(?<!post-)(?<!post )\boutages?\b|\bcrash(?:es|ing|looping)\b|"
         r"\brestart(?:s|ed|ing)? (?:frequently|often|constantly|repeatedly|randomly|periodically|all the time|"
         r"many times|every)\b|keeps? (?:on )?(?:re-?starting|crashing|failing|dying|dropping|losing)|"
         r"\b(?:is|are|goes|went) (?:\w+ )?(?:down|dead|broken|offline|unreachable)\b|"
