@@ -124,7 +124,7 @@ _ENTRIES: Final = (
         "own-blackhole",
         needles=("blackhole ",),
         seen=lazily(r"^\s*blackhole \d[\d.]*/\d+ +(?:proto|dev)"),
-        about=lazily(r"black ?hole|黑洞", re.IGNORECASE),
+        about=lazily(r"black ?hole|黑洞|\bip r(?:oute)? del|delet\w+ (?:one|it|them|the route)", re.IGNORECASE),
     ),
     Normal(
         "one-side-passive",

@@ -150,7 +150,10 @@ def containers(picture: Picture, standing: Standing) -> Iterator[Symptom]:
             code = f" ({container.last_exit_code})" if container.last_exit_code is not None else ""
             text = Words(f"{container.name} ended before: {told}{code}", f"{container.name} 上次退出：{told}{code}")
             kind = "crash-loop" if container.reason == "CrashLoopBackOff" else "restarts"
-            yield Symptom(kind, text, (container.place,), (container.pod, container.name), current=not container.ready)
+            # Whoever grew beyond its memory so often is ready until the next time.
+            again = container.last_reason == "OOMKilled" and (container.restarts or 0) >= _MANY
+            who = (container.pod, container.name)
+            yield Symptom(kind, text, (container.place,), who, current=again or not container.ready)
         elif container.init and container.state == "Running" and not container.ready:
             text = Words(f"init container {container.name} is still running", f"init 容器 {container.name} 仍在运行")
             yield Symptom("init-stuck", text, (container.place,), (container.pod, container.name))

@@ -111,3 +111,9 @@ Containers:
     assert finding("image-broken", text.format(pod="php-0", image="php:8.1-fpm")).state != "found"
     own = text.format(pod="calico-node-7qj2c", image="docker.io/calico/node:v3.25.0")
     assert finding("image-broken", own).state == "found"
+
+
+def test_what_calico_node_begins_with_is_ended_by_the_kernel() -> None:
+    line = "[Tue Mar 31 11:0{}:35 2026] start_runit[192639]: segfault at 5757b2594320 ip 00007c9f7a658ead sp 00007ffca3b82a98 error 4 in libc-2.28.so\n"
+    text = "[root@host-31 ~]# dmesg -T | tail -4\n" + line.format(0) + line.format(1)
+    assert finding("image-broken", text).strength >= 0.8

@@ -187,3 +187,24 @@ def test_on_a_machine_that_has_run_out_of_something_only_proof_is_a_claim() -> N
     assert judged(text, cause("a", claim(PROVEN))).verdict == "cause-found"
     about = cause("a", proven_by(6))
     assert judged(text, about).verdict == "cause-found"
+
+
+def test_who_grows_beyond_its_memory_again_and_again_is_ready_only_for_now() -> None:
+    text = """
+        $ kubectl -n kube-system describe pod canal-2xk9p
+        Name:           canal-2xk9p
+          calico-node:
+            Image:          quay.io/calico/node:v2.6.2
+            State:          Running
+              Started:      Fri, 13 Jul 2018 09:12:50 +0000
+            Last State:     Terminated
+              Reason:       OOMKilled
+              Exit Code:    137
+            Ready:          True
+            Restart Count:  {}
+            Limits:
+              memory:  192Mi
+    """
+    often, once = (judge(picture(text.format(count))) for count in (41, 1))
+    assert [answer.cause.id for answer in often.causes] == ["oom-killed"]
+    assert once.verdict != "cause-found"

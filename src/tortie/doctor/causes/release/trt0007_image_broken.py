@@ -31,7 +31,8 @@ OPCODE = Sign("image-broken-opcode", "trap invalid opcode ip")
 KERNEL_SAYS = (SEGFAULT, OPCODE)
 # Commands that show what others have written.
 _SHOWS = lazily(r"\b(?:kubectl|oc|k|docker|crictl|nerdctl|podman|journalctl|cat|tail|head|less|grep|dmesg)\b")
-PROGRAMS = ("calico", "felix", "bird", "confd", "typha", "kube-controllers", "install")
+# start_runit is what calico/node begins with.
+PROGRAMS = ("calico", "felix", "bird", "confd", "typha", "kube-controllers", "install", "start_runit")
 AT_ONCE_S = 5.0
 CRASHED = 139  # 128 + SIGSEGV
 ILLEGAL_EXIT = 132  # 128 + SIGILL

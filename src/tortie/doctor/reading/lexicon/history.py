@@ -160,11 +160,12 @@ RULES: Final = (
     ),
     Rule(
         "keeps-restarting",
-        "restart|重启|crash",
+        "restart|重启|crash|killed",
         r"(?:calico|felix|pods?|bird|typha|canal|containers?|agents?|it\b|they\b)≈(?:keeps? (?:on )?(?:re-?start|crash|"
         r"get)|restarts? (?:every|all the time|again and again|over and over|constantly|periodically|regularly|"
         r"repeatedly|several times|many times|about every|roughly every|once (?:an?|every))|(?:is|are|gets?|being) "
-        r"(?:constantly |repeatedly |periodically |regularly )restart|restart(?:s|ed|ing) (?:\w+ ){0,3}"
+        r"(?:constantly |repeatedly |periodically |regularly |frequently )(?:restart|killed|oom)|"
+        r"restart(?:s|ed|ing) (?:\w+ ){0,3}"
         r"(?:a|per|every|each) (?:day|hour|night|week|few)|(?:re-?starting|crashing) (?:every|all the time|"
         r"again and again|constantly|repeatedly))|"
         r"(?:calico|felix|pods?|bird|typha|canal|容器)~(?:反复|一直|不断|不停|频繁|老是|经常|总是|周期性|时不时|每隔?|"
