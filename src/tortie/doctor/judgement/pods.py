@@ -15,6 +15,7 @@ from tortie.doctor.words import Words
 ELSEWHERE = "elsewhere"  # seen, and no business of the network
 _SYSTEM = ("kube-system", "calico-system", "calico-apiserver", "tigera-operator")
 _MANY, _A_DAY = 10, 3.0  # restarts that are more than history
+_OFTEN = 3  # times to be killed for memory: it grows again
 _FILTERS = ("grep", "field-selector", "head", "tail", "awk", "sed")
 _PULL = ("ImagePullBackOff", "ErrImagePull", "InvalidImageName")
 
@@ -151,7 +152,7 @@ def containers(picture: Picture, standing: Standing) -> Iterator[Symptom]:
             text = Words(f"{container.name} ended before: {told}{code}", f"{container.name} 上次退出：{told}{code}")
             kind = "crash-loop" if container.reason == "CrashLoopBackOff" else "restarts"
             # Whoever grew beyond its memory so often is ready until the next time.
-            again = container.last_reason == "OOMKilled" and (container.restarts or 0) >= _MANY
+            again = container.last_reason == "OOMKilled" and (container.restarts or 0) >= _OFTEN
             who = (container.pod, container.name)
             yield Symptom(kind, text, (container.place,), who, current=again or not container.ready)
         elif container.init and container.state == "Running" and not container.ready:

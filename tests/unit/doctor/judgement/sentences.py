@@ -59,6 +59,8 @@ COMPLAINTS = (
     "7 of the nodes lose one of the sessions again and again, pods on them have short outages.",
     # Not as it should be.
     "NetworkPolicy does not work as expected.",
+    "Our router shall get the pod routes from the reflector, but the session never comes up.",
+    "Connections work, only the address is wrong, so the allow-list rejects the head office.",
     "Requests from other namespaces time out, which is not as intended.",
     "跨节点的 pod 都不通，不符合预期。",
     "约 10% 丢包。",

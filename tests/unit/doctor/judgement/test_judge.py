@@ -205,6 +205,6 @@ def test_who_grows_beyond_its_memory_again_and_again_is_ready_only_for_now() -> 
             Limits:
               memory:  192Mi
     """
-    often, once = (judge(picture(text.format(count))) for count in (41, 1))
+    often, once = (judge(picture(text.format(count))) for count in (6, 1))
     assert [answer.cause.id for answer in often.causes] == ["oom-killed"]
     assert once.verdict != "cause-found"

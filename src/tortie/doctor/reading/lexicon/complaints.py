@@ -17,7 +17,8 @@ RULES: Final = (
         "not|n't|unable|no |never|fail|only|stopped|back|again|occur|appear|thing",
         rf"(?<!anything that )(?<!nothing that ){_CANNOT} (?:\w+ ){{0,3}}?(?:reach(?:able)?|talk|"
         r"connect|ping|resolve|access|communicate|be reached|start|"
-        r"come up|proceed|progress|continue|respond|answer|work|join|finish|complete|recover|"
+        r"comes? up|establish(?:es)?|becomes? \w+|proceed|progress|continue|respond|answer|work|join|"
+        r"finish|complete|recover|"
         r"get (?:an? )?(?:ip|address)|pull|schedule|leave|converge)\b|"
         r"\b(?:is|are|was|were|stays?|remains?|still) (?:\w+ )?not (?:reachable|"
         r"working|responding)\b|\b(?:have|has|got|get|with) no (?:network|connectivity|route|"
