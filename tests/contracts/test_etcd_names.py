@@ -88,7 +88,7 @@ def test_a_name_server_that_never_answers_is_blamed_and_nobody_waits_for_it(mach
     (line,) = told(machine, "silent")
     what, why, fix = line.split("|")
     assert what.endswith("etcd http://etcd.example:2379 gave no answer to read /a within 2.0 s")
-    assert "no name server gave an answer about the host name etcd.example within 0." in why
+    assert "no name server gave an answer about the host name etcd.example within " in why
     assert "/etc/resolv.conf" in fix
     assert "etcd on it hangs" not in line
 
