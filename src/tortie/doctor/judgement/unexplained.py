@@ -25,6 +25,7 @@ SHOWN: Final = 8
 _RANKS: Final = ("fatal", "degraded", "error", "trial", "event", "restarts", "address", "complaint")
 _REPEATED: Final = 3  # times that the same error is more than a hiccup
 _MANY, _A_DAY = 10, 3.0  # restarts that are more than history
+_PLACED_S: Final = 600.0  # within which a scheduler has found a node for everybody it finds one for
 _FAILED: Final = ("refused", "timeout", "unreachable", "reset", "closed", "tls-error", "http-5")
 _SYSTEM: Final = ("calico", "tigera", "coredns", "kube-proxy", "kube-dns", "canal", "typha")
 _HOST_PODS: Final = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "etcd", "kube-proxy",
@@ -56,6 +57,7 @@ def unexplained(
         *_degraded(picture, owners),
         *_events(picture, now),
         *_restless(picture),
+        *_unplaced(picture),
         *_addresses(picture),
         *_complaints(picture, now),
     ]
@@ -246,6 +248,15 @@ def _restless(picture: Picture) -> Iterator[Unexplained]:
         system = pod.name.startswith(_SYSTEM) and not is_agent(pod.name)
         if system and ready(pod) and age_s and count >= _MANY and count / age_s * 86_400 > _A_DAY:
             yield Unexplained("restarts", f"{pod.name}: {count} restarts", pod.place, pod.name, POD)
+
+
+def _unplaced(picture: Picture) -> Iterator[Unexplained]:
+    """Pods of several namespaces that nobody has given a node to: one alone may ask for what no node has."""
+    pods = [pod for pod in live(picture.pods_now()) if pod.status == "Pending" and (pod.age_s or 0.0) > _PLACED_S]
+    pods = [pod for pod in pods if pod.node in ("", "<none>") and not pod.ip]
+    if len({pod.namespace for pod in pods if pod.namespace}) > 1:
+        told = ", ".join(pod.name for pod in pods[:4]) + (" …" if len(pods) > 4 else "")
+        yield Unexplained("event", f"Pending: {told}", pods[0].place, "kube-scheduler", POD, len(pods))
 
 
 def _addresses(picture: Picture) -> Iterator[Unexplained]:

@@ -60,6 +60,9 @@ COMPLAINTS = (
     # Not as it should be.
     "NetworkPolicy does not work as expected.",
     "Our router shall get the pod routes from the reflector, but the session never comes up.",
+    "At 10:30 still 46 pods Pending.",
+    "A pod without a node never leaves Pending.",
+    "服务扩到 3 个副本后流量还是只进一个 pod，怀疑 calico / kube-proxy 的转发有问题",
     "Connections work, only the address is wrong, so the allow-list rejects the head office.",
     "Requests from other namespaces time out, which is not as intended.",
     "跨节点的 pod 都不通，不符合预期。",

@@ -114,3 +114,18 @@ def test_a_session_that_ends_again_and_again_is_not_well_because_it_stands_now()
     assert judged(WELL + FLAPS).verdict == "undetermined"
     once = "\n".join(FLAPS.splitlines()[:2]) + "\n"
     assert judged(WELL + once).verdict == "healthy"
+
+
+UNPLACED = """
+$ kubectl get po -A --field-selector status.phase=Pending -o wide
+NAMESPACE    NAME                            READY   STATUS    RESTARTS   AGE     IP       NODE     NOMINATED NODE
+gitea        gitea-0                         0/1     Pending   0          4h19m   <none>   <none>   <none>
+media        jellyfin-6d9f7cbd7c-7h2lp       0/1     Pending   0          4h18m   <none>   <none>   <none>
+"""
+
+
+def test_pods_of_several_namespaces_that_nobody_places() -> None:
+    assert judged(WELL + UNPLACED).verdict == "undetermined"
+    one = "\n".join(line for line in UNPLACED.splitlines() if "jellyfin" not in line)
+    assert judged(f"{WELL}{one}\n").verdict == "healthy"
+    assert judged(WELL + UNPLACED.replace("4h19m", "19s  ").replace("4h18m", "18s  ")).verdict == "healthy"

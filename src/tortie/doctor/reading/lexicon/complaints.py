@@ -102,6 +102,15 @@ RULES: Final = (
         r"\b(?:gets?|gives?|got|returns?|throws?|ends? (?:in|with)|answers? with|see|sees)\b~\b(?:deadline exceeded|"
         r"i/o timeout|connection refused|no route to host|unexpected eof|timeouts?)\b",
     ),
+    Rule(  # pods that nobody places, traffic that is not shared out
+        "suffers",
+        "pending|one pod|one backend|one endpoint|same pod|single|balance|怀疑|只进|只到|只打到",
+        r"\b(?:still|stays?|stuck|remains?|keeps?|never leaves?)\b(?: [\w-]+){0,4} pending\b|"
+        r"\b(?:traffic|requests?|connections?)\b~\b(?:only|always|all) (?:go|goes|land|lands|hit|hits|reach|reaches)\b~"
+        r"\b(?:one|the same|a single) (?:pod|backend|endpoint|replica)\b|\bnot (?:\w+ )?balanced\b|"
+        r"怀疑[^。；]{0,30}(?:有问题|异常|故障|bug)|(?:流量|请求|连接)[^，。；]{0,8}只(?:进|到|打到|落到)",
+        False,
+    ),
     Rule(  # it works, with the wrong address
         "suffers",
         "wrong|reject|instead|replac|rewrit|错",
