@@ -165,3 +165,11 @@ LAST SEEN   TYPE      REASON      OBJECT                  MESSAGE
     bird = "BIRD is not ready: BGP not established with 10.9.0.4"
     assert finding("typha-unavailable", endpoints + events.format(felix)).strength >= 0.9
     assert finding("typha-unavailable", endpoints + events.format(bird)).strength < 0.8
+
+
+def test_a_pod_without_nominated_node_is_no_empty_endpoint() -> None:
+    text = """
+        $ kubectl -n kube-system get po -o wide | grep -e typha
+        calico-typha-5f6c9b8dd4-2zkwr   1/1   Running   0   201d   10.192.16.34   k1   <none>   <none>
+    """
+    assert finding("typha-unavailable", text).state != "found"

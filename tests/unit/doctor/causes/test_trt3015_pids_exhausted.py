@@ -91,3 +91,15 @@ def test_a_group_of_one_pod_concerns_an_agent_that_dies() -> None:
     pods = "calico-node-6rb2k   0/1   {status}   {restarts}   2d   10.1.8.9   z9\n"
     assert finding("pids-exhausted", line + pods.format(status="Running", restarts=0)).strength < 0.8
     assert finding("pids-exhausted", line + pods.format(status="CrashLoopBackOff", restarts=9)).strength >= 0.8
+
+
+def test_the_kernel_counts_as_well() -> None:
+    text = """
+        -bash: fork: retry: Resource temporarily unavailable
+        n3 ~ # cat /proc/sys/kernel/pid_max
+        32768
+        n3 ~ # cat /proc/loadavg
+        1.92 1.75 1.70 3/{} 31877
+    """
+    assert finding("pids-exhausted", text.format(32702)).strength >= 0.9
+    assert finding("pids-exhausted", text.format(1402)).state == "ruled-out"

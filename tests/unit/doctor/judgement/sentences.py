@@ -61,6 +61,7 @@ COMPLAINTS = (
     "NetworkPolicy does not work as expected.",
     "Our router shall get the pod routes from the reflector, but the session never comes up.",
     "At 10:30 still 46 pods Pending.",
+    "按文档配了，EXTERNAL-IP 一直 pending。",
     "A pod without a node never leaves Pending.",
     "服务扩到 3 个副本后流量还是只进一个 pod，怀疑 calico / kube-proxy 的转发有问题",
     "Connections work, only the address is wrong, so the allow-list rejects the head office.",

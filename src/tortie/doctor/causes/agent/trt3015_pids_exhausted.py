@@ -30,6 +30,7 @@ _STATUS: Final = lazily(r"^\s*Tasks: (?P<current>\d+) \(limit: (?P<most>\d+)\)")
 _SHOW: Final = lazily(r"^(?:TasksCurrent=(?P<current>\d+)|TasksMax=(?P<most>\d+))$")
 _FILES: Final = lazily(r"pids\.(current|max)")
 _THREADS: Final = lazily(r"\bps\s+(?:-\S*L|\S*H|.*nlwp)")
+_LOADAVG: Final = lazily(r"\d+\.\d+ \d+\.\d+ \d+\.\d+ \d+/(\d+) \d+$")
 _ONE_POD: Final = lazily(r"pod[0-9a-f]{4,8}[_-]?[0-9a-f_-]*")
 _UNIT: Final = lazily(r"/system\.slice/(?:system-[\w.@\\-]+\.slice/)?(?P<unit>[\w.@\\-]+\.service)")
 
@@ -56,6 +57,13 @@ def _tasks_of(exhibit: Exhibit) -> Iterator[Tasks]:
             known |= {"current": show["current"]} if show["current"] else {"max": show["most"]}
     if last and {"current", "max"} <= known.keys():
         yield Tasks(last, int(known["current"]), max(1, int(known["max"])), of_unit)
+
+
+def _of_loadavg(picture: Picture) -> Iterator[tuple[Place, int]]:
+    """`1.92 1.75 1.70 3/32702 31877`: behind the stroke all that there are."""
+    for exhibit in picture.exhibits:
+        if "loadavg" in exhibit.command and exhibit.lines and (match := _LOADAVG.match(exhibit.lines[0])):
+            yield exhibit.place(0), int(match[1])
 
 
 class Seen:
@@ -92,12 +100,14 @@ class Seen:
 
     @cached_property
     def of_node(self) -> Tasks | None:
-        """All threads of the machine, counted by ps, and the number that it can have."""
+        """All threads of the machine, counted by ps or by the kernel, and the number that it can have."""
         most = self.picture.setting("kernel.pid_max")
-        counted = [one for one in self.picture.numbers("ps ", "wc") if _THREADS.search(one.command)]
+        counted = [
+            (one.place, one.value) for one in self.picture.numbers("ps ", "wc") if _THREADS.search(one.command)
+        ] + [*_of_loadavg(self.picture)]
         if not counted or most is None or not most.value.isdecimal() or not int(most.value):
             return None
-        return Tasks(counted[-1].place, counted[-1].value, int(most.value))
+        return Tasks(*counted[-1], int(most.value))
 
     @property
     def filled(self) -> float | None:

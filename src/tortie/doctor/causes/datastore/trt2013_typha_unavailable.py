@@ -22,6 +22,7 @@ from tortie.doctor.reading.exhibit import Place
 from tortie.doctor.signs import Hit, Sign
 
 DISCOVERY: Final = Sign("trt2013-discovery", "Typha discovery enabled but discovery failed")
+_ENDPOINTS: Final = lazily(r"(?<![\w-])(?:ep|endpoints?|endpointslices?)(?![\w-])")
 NOT_FOUND: Final = Sign("trt2013-not-found", '(services|endpoints|endpointslices) "<service>" not found')
 NO_READY: Final = Sign("trt2013-no-ready", "(Didn't|did not|couldn't) find any ready Typha instances")
 CONNECT: Final = Sign("trt2013-connect", "Failed to connect to Typha")
@@ -56,7 +57,7 @@ def typha_troubles(picture: Picture) -> list[Trouble]:
 def no_endpoints_of(picture: Picture) -> Place | None:
     """`get ep calico-typha` that shows `<none>`."""
     for exhibit in picture.exhibits:
-        if "ep" not in exhibit.command and "endpoint" not in exhibit.command:
+        if not _ENDPOINTS.search(exhibit.command):
             continue
         for index, line in enumerate(exhibit.lines[:_LINES]):
             if "calico-typha" in line and "<none>" in line.split():

@@ -108,7 +108,8 @@ RULES: Final = (
         r"\b(?:still|stays?|stuck|remains?|keeps?|never leaves?)\b(?: [\w-]+){0,4} pending\b|"
         r"\b(?:traffic|requests?|connections?)\b~\b(?:only|always|all) (?:go|goes|land|lands|hit|hits|reach|reaches)\b~"
         r"\b(?:one|the same|a single) (?:pod|backend|endpoint|replica)\b|\bnot (?:\w+ )?balanced\b|"
-        r"怀疑[^。；]{0,30}(?:有问题|异常|故障|bug)|(?:流量|请求|连接)[^，。；]{0,8}只(?:进|到|打到|落到)",
+        r"一直(?:是|卡在|处于|显示)? ?[<`]?pending|怀疑[^。；]{0,30}(?:有问题|异常|故障|bug)|"
+        r"(?:流量|请求|连接)[^，。；]{0,8}只(?:进|到|打到|落到)",
         False,
     ),
     Rule(  # it works, with the wrong address
