@@ -184,7 +184,7 @@ def _zip(name: str, head: bytes, rest: BinaryIO, budget: Budget) -> Iterator[Mem
     import zipfile
 
     content: BinaryIO
-    if rest.seekable():
+    if _can_go_back(rest):
         rest.seek(0)
         content = rest
     else:
@@ -201,6 +201,13 @@ def _zip(name: str, head: bytes, rest: BinaryIO, budget: Budget) -> Iterator[Mem
                 tally.count = entry.compress_size
                 counted = _Counted(packed_member, budget, tally)  # type: ignore[arg-type]
                 yield Member(shown, io.BufferedReader(counted, 1 << 16))
+
+
+def _can_go_back(stream: BinaryIO) -> bool:
+    """A file of its own. What comes out of another archive cannot, whatever it says of itself: tarfile's members say
+    that they can, or fail over the question, as Python has it.
+    """
+    return isinstance(getattr(stream, "raw", None), io.FileIO) and stream.seekable()
 
 
 def _harmless(name: str) -> str:

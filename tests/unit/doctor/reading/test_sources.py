@@ -65,6 +65,15 @@ def test_zip_from_a_file_and_from_a_pipe(tmp_path: Path) -> None:
     assert [source.name for source in piped] == ["standard input/in/one.txt"]
 
 
+@pytest.mark.parametrize("mode", ["w", "w:gz"])
+def test_a_zip_inside_of_a_tar(tmp_path: Path, mode: str) -> None:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("in/one.txt", TEXT)
+    path = tar_of(tmp_path / "t.tar", mode, ("d.zip", packed.getvalue()), ("two.txt", TEXT))
+    assert opened(path)[0] == {"t.tar/d.zip/in/one.txt": 2, "t.tar/two.txt": 2}
+
+
 class _Unseekable(io.BytesIO):
     def seekable(self) -> bool:
         return False
