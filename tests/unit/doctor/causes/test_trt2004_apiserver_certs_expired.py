@@ -165,7 +165,7 @@ def test_an_old_file_beside_what_the_server_shows() -> None:
     old = """
         [root@kestrel ~]# date -u
         Sun Aug 10 09:00:03 UTC 2025
-        [root@kestrel ~]# openssl x509 -in /root/pki.bak/apiserver.crt -noout -enddate
+        [root@kestrel ~]# openssl x509 -in /srv/pki.bak/apiserver.crt -noout -enddate
         notAfter=Mar  2 06:21:00 2025 GMT
         """
     served = """

@@ -59,7 +59,7 @@ def test_an_old_file_that_nobody_uses() -> None:
     old = """
         [root@kestrel ~]# date -u
         Sun Aug 10 09:00:03 UTC 2025
-        [root@kestrel ~]# openssl x509 -in /root/old/typha.crt -noout -enddate
+        [root@kestrel ~]# openssl x509 -in /srv/old/typha.crt -noout -enddate
         notAfter=Mar  2 06:21:00 2025 GMT
         """
     ready = "\ncalico-node-zz5tb   1/1   Running   2   9d   10.9.4.12   kestrel   <none>   <none>\n"

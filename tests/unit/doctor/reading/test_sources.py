@@ -85,9 +85,9 @@ def test_a_packed_log(tmp_path: Path) -> None:
 
 
 def test_names_that_climb_out_are_only_shown_and_nothing_is_written(tmp_path: Path) -> None:
-    path = tar_of(tmp_path / "evil.tar", "w", ("../../etc/cron.d/x", TEXT), ("/root/.ssh/keys", TEXT))
+    path = tar_of(tmp_path / "evil.tar", "w", ("../../etc/cron.d/x", TEXT), ("/home/x/.ssh/keys", TEXT))
     before = sorted(tmp_path.rglob("*"))
-    assert opened(path)[0] == {"evil.tar/etc/cron.d/x": 2, "evil.tar/root/.ssh/keys": 2}
+    assert opened(path)[0] == {"evil.tar/etc/cron.d/x": 2, "evil.tar/home/x/.ssh/keys": 2}
     assert sorted(tmp_path.rglob("*")) == before
 
 
