@@ -8,7 +8,8 @@ from typing import Final
 from tortie.doctor.causes.agent.start_evidence import hosts_of
 from tortie.doctor.causes.culprits import Culprit, named
 from tortie.doctor.picture.facts import Pod
-from tortie.doctor.picture.picture import Picture, is_agent
+from tortie.doctor.picture.host_pods import is_agent
+from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Hit
 
 _CALM: Final = 5  # restarts; an agent with more of them is ready only for a moment

@@ -10,7 +10,8 @@ from tortie.doctor.diagnosis import Area
 from tortie.doctor.judgement.standing import Standing, live, ready, without_bgp
 from tortie.doctor.judgement.tallies import tally
 from tortie.doctor.picture.facts import Ping, PoolUse, PortTest, Setting, Workload
-from tortie.doctor.picture.picture import Picture, is_agent
+from tortie.doctor.picture.host_pods import is_agent
+from tortie.doctor.picture.picture import Picture
 from tortie.doctor.words import Words
 
 # Ready pods of one kind may all be cut off from each other: one area alone proves nothing.

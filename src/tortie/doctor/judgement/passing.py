@@ -7,7 +7,8 @@ from typing import Final
 
 from tortie.doctor.judgement.standing import Standing, operator_content, ready
 from tortie.doctor.picture.facts import Clock, Event, LogLine, Pod, Probe
-from tortie.doctor.picture.picture import Picture, is_agent
+from tortie.doctor.picture.host_pods import is_agent
+from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Place
 
 _RECENT_S: Final = 600.0

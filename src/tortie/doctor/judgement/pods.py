@@ -8,7 +8,8 @@ from typing import Protocol
 from tortie.doctor.diagnosis import Symptom
 from tortie.doctor.judgement.standing import Standing, live, ready
 from tortie.doctor.picture.facts import Container, Pod, Workload
-from tortie.doctor.picture.picture import Picture, is_agent
+from tortie.doctor.picture.host_pods import is_agent
+from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Place
 from tortie.doctor.words import Words
 

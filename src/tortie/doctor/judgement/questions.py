@@ -11,7 +11,8 @@ from tortie.doctor.diagnosis import Area, Question, Symptom, Unexplained
 from tortie.doctor.judgement.answered import left_of
 from tortie.doctor.judgement.filling import NOTHING_FOUND, asked, common_values
 from tortie.doctor.judgement.seconds import Found
-from tortie.doctor.picture.picture import AGENTS, Picture
+from tortie.doctor.picture.host_pods import AGENTS
+from tortie.doctor.picture.picture import Picture
 from tortie.doctor.texts import Text, sections
 from tortie.doctor.words import Words
 

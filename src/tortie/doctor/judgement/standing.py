@@ -27,7 +27,8 @@ from tortie.doctor.picture.facts import (
     Statement,
     Workload,
 )
-from tortie.doctor.picture.picture import Picture, is_agent
+from tortie.doctor.picture.host_pods import is_agent
+from tortie.doctor.picture.picture import Picture
 from tortie.doctor.words import Words
 from tortie.model.tuples import NamedTuple
 

@@ -17,7 +17,8 @@ from tortie.doctor.judgement.slow_trials import slow_trials
 from tortie.doctor.judgement.standing import Standing, live, ready
 from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Document, Event, LogLine, Ping, Pod, PortTest, Setting
-from tortie.doctor.picture.picture import Picture, is_agent
+from tortie.doctor.picture.host_pods import is_agent, on_host_network
+from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Exhibit, Place
 from tortie.doctor.words import Words
 
@@ -28,8 +29,6 @@ _MANY, _A_DAY = 10, 3.0  # restarts that are more than history
 _PLACED_S: Final = 600.0  # within which a scheduler has found a node for everybody it finds one for
 _FAILED: Final = ("refused", "timeout", "unreachable", "reset", "closed", "tls-error", "http-5")
 _SYSTEM: Final = ("calico", "tigera", "coredns", "kube-proxy", "kube-dns", "canal", "typha")
-_HOST_PODS: Final = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "etcd", "kube-proxy",
-                     "calico-typha", "tigera-operator", "csi-node")  # fmt: skip
 _GENERAL: Final = ("Unhealthy", "BackOff", "Killing", "NodeNotReady", "FailedScheduling")  # that, and not why: symptoms
 _NUMBERS: Final = lazily(r"0x[0-9a-f]+|[0-9a-f]{8,}|\d+")
 _MESSAGE: Final = lazily(r"\s*(?:- )?[Mm]essage: +[\"']?(?!All objects available|All Objects)(\S.{5,})")
@@ -268,11 +267,11 @@ def _addresses(picture: Picture) -> Iterator[Unexplained]:
     if not pools:
         return
     hosts = {*picture.internal_ips().values(), *(pod.host_ip for pod in picture.pods_now())}
-    hosts |= {pod.ip for pod in picture.pods_now() if _on_host(pod)}
+    hosts |= {pod.ip for pod in picture.pods_now() if on_host_network(pod.name)}
     strange = [
         pod
         for pod in live(picture.pods_now())
-        if pod.ip and pod.ip not in hosts and not _on_host(pod) and _outside(pod.ip, pools)
+        if pod.ip and pod.ip not in hosts and not on_host_network(pod.name) and _outside(pod.ip, pools)
     ]
     if strange:
         told = ", ".join(f"{pod.name} {pod.ip}" for pod in strange[:4]) + (" …" if len(strange) > 4 else "")
@@ -285,10 +284,6 @@ def _not_for_pods(picture: Picture) -> set[str]:
     specs = [document.body.get("spec") for document in picture.of(Document) if document.kind == "IPPool"]
     uses = [(spec.get("cidr"), spec.get("allowedUses")) for spec in specs if isinstance(spec, dict)]
     return {str(cidr) for cidr, use in uses if isinstance(use, list) and use and "Workload" not in use}
-
-
-def _on_host(pod: Pod) -> bool:
-    return is_agent(pod.name) or pod.name.startswith(_HOST_PODS)
 
 
 def _network(cidr: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network | None:

@@ -13,7 +13,8 @@ from typing import Final
 
 from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Document, HostFile, Node, Pod, ResourceCondition, Setting, Unit, Workload
-from tortie.doctor.picture.picture import Picture, is_agent, remembered
+from tortie.doctor.picture.host_pods import is_agent
+from tortie.doctor.picture.picture import Picture, remembered
 from tortie.doctor.reading.exhibit import Place
 from tortie.model.tuples import NamedTuple
 

@@ -24,6 +24,7 @@ from tortie.doctor.picture.facts import (
     Statement,
     Version,
 )
+from tortie.doctor.picture.host_pods import is_agent
 from tortie.doctor.picture.machine_facts import OF_POD
 from tortie.doctor.picture.sides import sessions_by_node
 from tortie.doctor.reading.archives import Skipped
@@ -35,7 +36,6 @@ P = ParamSpec("P")
 N = TypeVar("N", Node, Pod, Pool)
 
 # Calico's own agents go by these names, whoever packaged them.
-AGENTS = ("calico-node", "canal", "rke2-canal", "rke2-calico-node", "kube-calico", "tortie-node")
 NAMESPACE = "kube-system"
 
 
@@ -334,10 +334,6 @@ def _renewed(known: N, newer: N) -> N:
         said.pop("place")
     replaced: N = known._replace(**said)
     return replaced
-
-
-def is_agent(name: str) -> bool:
-    return name.startswith(AGENTS)
 
 
 def version_numbers(text: str) -> tuple[int, ...]:

@@ -10,20 +10,23 @@ from __future__ import annotations
 from typing import Final
 
 from tortie.doctor.lazily import lazily
+from tortie.doctor.picture.host_pods import on_host_network
 from tortie.doctor.reading.commands import pod_asked
+from tortie.doctor.reading.exhibit import Exhibit
 from tortie.doctor.reading.prompts import Prompt
 
 UNNAMED: Final = "?"  # a pod, and nothing says which
-# They share the network of their node: what is tried in them is tried from the node.
-OF_HOSTS: Final = (
-    "calico-node", "canal", "kube-proxy", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "etcd-",
-    "node-debugger",
-)  # fmt: skip
 _TERMINAL: Final = frozenset(("-it", "-ti", "-i", "-t", "--stdin", "--tty", "-i=true", "--stdin=true"))
 _SHELLS: Final = frozenset(("sh", "bash", "ash", "dash", "zsh"))
 _BUSYBOX: Final = lazily(r"^/(?:\w[\w./-]{0,40})? [#$] {1,4}$|^dnstools# {0,4}$")
 _LETTERS: Final = "[bcdf-hj-np-tv-xz2456789]"  # Kubernetes makes names of these
 _OF_A_SET: Final = lazily(rf"^[a-z0-9][a-z0-9.-]{{0,200}}-{_LETTERS}{{8,10}}-{_LETTERS}{{5}}$")
+
+
+def pod_of(exhibit: Exhibit) -> str:
+    """The pod with a network of its own in which a command ran: by its words, or by the shell it was typed in."""
+    pod = (pod_asked(exhibit.command) or exhibit.pod) if exhibit.command else ""
+    return "" if on_host_network(pod) else pod
 
 
 class Shells:
@@ -40,7 +43,7 @@ class Shells:
             self._pod = ""
         elif entered := _entered(shown.command):
             self._pod, self._outer = entered, shown.stem
-        return "" if pod.startswith(OF_HOSTS) else pod
+        return "" if on_host_network(pod) else pod
 
     def _here(self, shown: Prompt) -> str:
         if self._pod and (shown.stem == self._outer or (shown.host and not self._pod.startswith(shown.host))):

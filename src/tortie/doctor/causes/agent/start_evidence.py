@@ -11,7 +11,8 @@ from tortie.doctor.causes.culprits import Culprit
 from tortie.doctor.causes.shared import PROBE_FAILED, STARTED, TERMINATING
 from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Container, Event, LogLine, Pod, Probe, Workload
-from tortie.doctor.picture.picture import Picture, is_agent
+from tortie.doctor.picture.host_pods import is_agent
+from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Place
 from tortie.doctor.signs import Hit, Sign
 from tortie.health.window import ProbeWindow

@@ -24,7 +24,8 @@ from tortie.doctor.causes.kubelet.node_evidence import NODE_SIGNS, overload
 from tortie.doctor.causes.surroundings import has_operator
 from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Probe
-from tortie.doctor.picture.picture import Picture, is_agent
+from tortie.doctor.picture.host_pods import is_agent
+from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Place
 from tortie.doctor.signs import Hit, Sign
 from tortie.doctor.texts import Text

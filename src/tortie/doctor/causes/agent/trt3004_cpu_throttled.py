@@ -33,7 +33,8 @@ from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.kubelet.node_evidence import NODE_SIGNS, calm, overload
 from tortie.doctor.causes.surroundings import has_operator
 from tortie.doctor.picture.facts import Container, Setting
-from tortie.doctor.picture.picture import Picture, is_agent
+from tortie.doctor.picture.host_pods import is_agent
+from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Place
 from tortie.doctor.signs import Sign
 from tortie.model.tuples import NamedTuple

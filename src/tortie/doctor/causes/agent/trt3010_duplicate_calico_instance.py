@@ -14,7 +14,8 @@ from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.ways import restart_agent
 from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Listener, Process, Setting, Workload
-from tortie.doctor.picture.picture import Picture, is_agent
+from tortie.doctor.picture.host_pods import is_agent
+from tortie.doctor.picture.picture import Picture
 from tortie.doctor.picture.places import exhibit_at
 from tortie.doctor.signs import Hit
 

@@ -14,7 +14,8 @@ from tortie.doctor.causes.shared import NODENAME_MISSING
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.ways import apply_release
 from tortie.doctor.picture.facts import Pod
-from tortie.doctor.picture.picture import Picture, is_agent
+from tortie.doctor.picture.host_pods import is_agent
+from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Hit, Sign
 
 NO_SOCKET: Final = Sign("mount-control-socket", "Cannot create control socket <path>: No such file or directory")

@@ -9,15 +9,14 @@ from tortie.doctor.causes.agent.counting import narrow
 from tortie.doctor.causes.cni.cni_evidence import sandbox_events
 from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Clock, LogLine, Pod
-from tortie.doctor.picture.picture import Picture, is_agent, remembered
+from tortie.doctor.picture.host_pods import is_agent, on_host_network
+from tortie.doctor.picture.picture import Picture, remembered
 from tortie.doctor.reading.exhibit import Exhibit, Place
 from tortie.doctor.signs import Hit
 
 _OF_ALL: Final = lazily(r"get (?:pods?|po)\b.{0,300}(?: -A\b|--all-namespaces)")
 _HEADER: Final = lazily(r"\s*NAMESPACE\s+NAME\s+READY\s+STATUS\b")
 _DONE: Final = ("Completed", "Succeeded")
-# Pods on the host's network need no plugin.
-_OF_HOSTS: Final = ("kube-proxy", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "etcd", "kube-vip")
 _FRESH_S: Final = 600.0
 _LOGGED_S: Final = 60.0  # a kubelet tries again sooner
 
@@ -63,7 +62,7 @@ def _listed(picture: Picture) -> tuple[tuple[Place, ...], list[Pod]]:
     whole = places and any(is_agent(pod.name) for pod in pods)  # rows that were cut out show no agent
     if not whole or unwell or any("NotReady" in node.status for node in picture.nodes_now().values()):
         return (), []
-    return places, [pod for pod in pods if not is_agent(pod.name) and not pod.name.startswith(_OF_HOSTS)]
+    return places, [pod for pod in pods if not on_host_network(pod.name)]
 
 
 def _whole(exhibit: Exhibit) -> bool:

@@ -25,7 +25,8 @@ from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.ways import drain_node, set_agent_env
 from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Setting
-from tortie.doctor.picture.picture import Picture, is_agent
+from tortie.doctor.picture.host_pods import is_agent
+from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Exhibit
 from tortie.doctor.signs import Hit, Sign
 

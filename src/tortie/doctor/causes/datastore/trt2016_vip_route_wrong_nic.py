@@ -25,6 +25,7 @@ from tortie.doctor.causes.datastore.api_evidence import (
     vips,
 )
 from tortie.doctor.lazily import lazily
+from tortie.doctor.picture.addresses import inside
 from tortie.doctor.picture.facts import Interface, PortTest, Route
 from tortie.doctor.picture.picture import Picture
 
@@ -112,7 +113,9 @@ class Seen:
         return None
 
     def _covers(self, route: Route, host: str) -> bool:
-        return route.host == host and "/" in route.destination and any(_within(vip, route) for vip in self.vips)
+        return (
+            route.host == host and "/" in route.destination and any(inside(vip, route.destination) for vip in self.vips)
+        )
 
     def found(self, strength: float, route: Route) -> Finding:
         vip = self.vips[0] if self.vips else ""
@@ -147,13 +150,6 @@ def _inside(address: str, link: Interface) -> bool:
 def _near(address: str, source: str) -> bool:
     """The API server is in the same small network as that source: its answer finds back."""
     return bool(source) and address.split(".")[:3] == source.split(".")[:3]
-
-
-def _within(vip: str, route: Route) -> bool:
-    try:
-        return ip_address(vip) in ip_interface(route.destination).network
-    except ValueError:
-        return False
 
 
 def not_translated(seen: Seen) -> Finding | None:

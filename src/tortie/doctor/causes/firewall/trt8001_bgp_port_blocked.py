@@ -21,7 +21,6 @@ from tortie.doctor.causes.cause import (
     ruled_out,
 )
 from tortie.doctor.causes.culprits import Culprit, culprits, named
-from tortie.doctor.causes.firewall.addresses import inside
 from tortie.doctor.causes.firewall.security_groups import let_in
 from tortie.doctor.causes.nodes.bgp_evidence import (
     MD5_BIRD,
@@ -46,6 +45,7 @@ from tortie.doctor.causes.nodes.bgp_evidence import (
 from tortie.doctor.causes.nodes.bgp_firewall import FIREWALL_SIGNS, closed
 from tortie.doctor.causes.nodes.wrong_addresses import suspects
 from tortie.doctor.causes.steps import Step
+from tortie.doctor.picture.addresses import inside
 from tortie.doctor.picture.facts import Listener, Setting, Unit
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Hit

@@ -8,7 +8,6 @@ from typing import Final
 
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
-from tortie.doctor.causes.firewall.addresses import inside, public
 from tortie.doctor.causes.firewall.security_groups import covers, let_in, security_groups
 from tortie.doctor.causes.kernel.trt7011_vxlan_checksum_offload import BAD_SUM, side_of
 from tortie.doctor.causes.steps import Step
@@ -24,6 +23,7 @@ from tortie.doctor.causes.underlay.traffic_evidence import (
     remote_routes,
     rows,
 )
+from tortie.doctor.picture.addresses import inside, public
 from tortie.doctor.picture.facts import Ping
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Hit, Sign

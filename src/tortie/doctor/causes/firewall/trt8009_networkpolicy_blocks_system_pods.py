@@ -14,7 +14,8 @@ from tortie.doctor.causes.shared import API_DEADLINE, DIAL_FAILED
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.underlay.traffic_evidence import agents_fine
 from tortie.doctor.picture.facts import Action, LogLine, Pod, PortTest
-from tortie.doctor.picture.picture import Picture, is_agent
+from tortie.doctor.picture.host_pods import is_agent
+from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Hit
 
 PODS: Final = ("coredns", "kube-dns", "calico-kube-controllers", "metrics-server", "calico-apiserver", "dns-autoscaler")

@@ -13,7 +13,8 @@ from typing import Final
 from tortie.doctor.causes.agent.counting import Count, answers, counted, narrow, said
 from tortie.doctor.causes.cni.pods_served import served_since
 from tortie.doctor.causes.culprits import Culprit, culprits, named
-from tortie.doctor.causes.ipam.pool_addresses import holds_pool, pool_checked, within
+from tortie.doctor.causes.ipam.pool_addresses import holds_pool, pool_checked
+from tortie.doctor.picture.addresses import inside
 from tortie.doctor.picture.facts import HostFile, Node, Pod, Pool, PoolUse
 from tortie.doctor.picture.picture import Picture, remembered
 from tortie.doctor.signs import Hit, Sign
@@ -225,7 +226,7 @@ def _blocks(picture: Picture, pool: str) -> Count | None:
         if "comm " not in command
     ]
     rows = [use for use in picture.of(PoolUse) if use.grouping.lower().startswith("block")]
-    rows = [row for row in rows if not pool or within(row.cidr, pool)]
+    rows = [row for row in rows if not pool or inside(row.cidr, pool)]
     if numbered:
         return numbered[-1]
     return Count(len(rows), rows[0].place) if rows else _from(picture, CHECK_BLOCKS)
@@ -294,7 +295,7 @@ def _listed(picture: Picture, cidr: str) -> Count | None:
     whole = [e for e in picture.exhibits if of_all.search(e.command)]
     if not whole or any(" | " in e.command for e in whole):
         return None
-    pods = {pod.name: pod for pod in picture.of(Pod) if pod.ip and within(pod.ip, cidr)}
+    pods = {pod.name: pod for pod in picture.of(Pod) if pod.ip and inside(pod.ip, cidr)}
     return Count(len(pods), next(iter(pods.values())).place) if pods else None
 
 

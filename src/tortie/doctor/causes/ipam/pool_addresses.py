@@ -4,34 +4,14 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from tortie.doctor.picture.addresses import inside
 from tortie.doctor.picture.picture import Picture
-
-if TYPE_CHECKING:
-    import ipaddress
 
 PINNED: Final = "cni.projectcalico.org/ipv4pools"  # pods or a namespace that ask for a pool by name
 _CHECKED: Final = 20_000  # lines; with --show-all-ips a check is long
 _SHORT: Final = 400
-
-
-def within(address: str, cidr: str) -> bool:
-    if not cidr:
-        return False
-    import ipaddress  # costs milliseconds that most cases need not pay
-
-    try:
-        return ipaddress.ip_address(address.split("/")[0]) in _network(cidr)
-    except ValueError:
-        return False
-
-
-@cache
-def _network(cidr: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
-    import ipaddress
-
-    return ipaddress.ip_network(cidr, strict=False)
 
 
 def holds_pool(picture: Picture, command: str, cidr: str) -> bool:
@@ -43,7 +23,7 @@ def _of_pool(command: str, cidr: str) -> bool:
     """The command counts rows by the beginning of an address, and that beginning lies in this pool."""
     for text in _compiled(r"grep [^|;]{0,200}?((?:\d{1,3}\\?\.){2,3})").findall(command):
         parts = text.replace("\\", "").strip(".").split(".")
-        if within(".".join([*parts, "0", "0"][:4]), cidr) or cidr.startswith(".".join(parts) + "."):
+        if inside(".".join([*parts, "0", "0"][:4]), cidr) or cidr.startswith(".".join(parts) + "."):
             return True
     return False
 

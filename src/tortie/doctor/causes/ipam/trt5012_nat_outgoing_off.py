@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cached_property
-from ipaddress import ip_address, ip_network
+from ipaddress import ip_address
 from typing import Final
 
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
@@ -18,7 +18,9 @@ from tortie.doctor.causes.datastore.api_evidence import Trouble, bpf_on, kuberne
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.ways import patch_pool
 from tortie.doctor.lazily import lazily
+from tortie.doctor.picture.addresses import inside
 from tortie.doctor.picture.facts import Ping, Pod, Pool, PortTest, Setting, Statement
+from tortie.doctor.picture.host_pods import on_host_network
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Place
 from tortie.doctor.reading.inside_pods import UNNAMED
@@ -38,7 +40,6 @@ _PODS: Final = lazily(r"\bpods?\b|containers?|workloads?|容器|业务", re.IGNO
 _UNRESOLVED: Final = ("bad address", "unknown host", "not known", "resolve", "resolution")
 _INSIDE: Final = (".svc", ".cluster.local", "localhost")
 _SILENT: Final = ("timeout", "unreachable")
-_HOST_PODS: Final = ("calico-node", "kube-proxy", "kube-apiserver", "etcd-", "kube-controller", "kube-scheduler")
 _HIDDEN: Final = 3  # pods with an address outside of every pool; one may be left from a pool that was taken away
 
 
@@ -65,8 +66,8 @@ class Seen:
         except ValueError:
             return "." in address and not any(part in address for part in _INSIDE)
         known = {*self.picture.internal_ips().values(), *vips(self.picture)}
-        inside = any(_within(address, pool.cidr) for pool in self.picture.pools_now())
-        return not (parsed.is_loopback or address in known or inside)
+        of_a_pool = any(inside(address, pool.cidr) for pool in self.picture.pools_now())
+        return not (parsed.is_loopback or address in known or of_a_pool)
 
     @cached_property
     def setting(self) -> Setting | None:
@@ -121,18 +122,18 @@ class Seen:
         addresses += [hit.value("ip_pod") for hit in self.lookups]
         if not addresses:
             return self.off
-        return [pool for pool in self.off if any(_within(address, pool.cidr) for address in addresses)]
+        return [pool for pool in self.off if any(inside(address, pool.cidr) for address in addresses)]
 
     @cached_property
     def strangers(self) -> list[Pod]:
         """Pods with addresses outside of every pool, which Felix never masquerades."""
         hosts = set(self.picture.internal_ips().values())
         pods = [pod for pod in self.picture.pods_now() if pod.ip and pod.ip not in hosts and pod.status == "Running"]
-        pods = [pod for pod in pods if not pod.name.startswith(_HOST_PODS)]
+        pods = [pod for pod in pods if not on_host_network(pod.name)]
         whole = self.picture.commands("calicoctl", "get", "ip") or self.picture.commands("kubectl", "get", "ippool")
         if not whole or not self.picture.pools_now():
             return []
-        return [pod for pod in pods if not any(_within(pod.ip, pool.cidr) for pool in self.picture.pools_now())]
+        return [pod for pod in pods if not any(inside(pod.ip, pool.cidr) for pool in self.picture.pools_now())]
 
     @cached_property
     def host_fails(self) -> list[Ping | PortTest]:
@@ -166,13 +167,6 @@ class Seen:
     def _only_name(self) -> str:
         names = {pool.name for pool in self.pools if pool.name}
         return names.pop() if len(names) == 1 else ""
-
-
-def _within(address: str, cidr: str) -> bool:
-    try:
-        return ip_address(address) in ip_network(cidr, strict=False)
-    except ValueError:
-        return False
 
 
 def _worked(trial: Ping | PortTest) -> bool:

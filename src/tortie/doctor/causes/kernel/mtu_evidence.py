@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from tortie.doctor.causes.firewall.addresses import inside, public
 from tortie.doctor.causes.underlay.traffic_evidence import TUNNELS, encapsulation, rows, uplink
+from tortie.doctor.picture.addresses import inside, public
 from tortie.doctor.picture.facts import Ping, Route
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Sign

@@ -11,7 +11,8 @@ from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.kernel.whose_node import elsewhere, node_of
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.underlay.traffic_evidence import counted, trouble
-from tortie.doctor.picture.picture import AGENTS, Picture
+from tortie.doctor.picture.host_pods import AGENTS
+from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Sign
 from tortie.model.tuples import NamedTuple
 

@@ -9,11 +9,11 @@ from typing import Final
 from tortie.doctor.causes import ways
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
-from tortie.doctor.causes.firewall.addresses import inside
 from tortie.doctor.causes.kernel.mark_evidence import MAIN, failing_behind, free_bits, overlapping
 from tortie.doctor.causes.kernel.whose_node import elsewhere, node_of
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.underlay.traffic_evidence import Row, remote_routes, rows, trouble
+from tortie.doctor.picture.addresses import inside
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Hit, Sign
 

@@ -8,11 +8,11 @@ from typing import Final
 from tortie.doctor.causes import ways
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
-from tortie.doctor.causes.firewall.addresses import public
 from tortie.doctor.causes.kernel.mtu_evidence import LARGE, TOO_LONG, conflict, pings_by_size
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.underlay.traffic_evidence import host_of
 from tortie.doctor.lazily import lazily
+from tortie.doctor.picture.addresses import public
 from tortie.doctor.picture.facts import Ping
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Hit, Sign

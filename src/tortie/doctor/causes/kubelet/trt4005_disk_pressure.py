@@ -13,7 +13,8 @@ from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, 
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Condition, Disk, Node, Pod
-from tortie.doctor.picture.picture import Picture, is_agent
+from tortie.doctor.picture.host_pods import is_agent
+from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Sign
 
 LOW: Final = Sign("disk-low-on", "node was low on resource: <resource>")

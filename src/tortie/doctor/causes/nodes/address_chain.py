@@ -9,7 +9,8 @@ from tortie.doctor.causes.nodes.bgp_addresses import Seen, inner_link, link_with
 from tortie.doctor.causes.nodes.bgp_evidence import Peer, settled
 from tortie.doctor.causes.nodes.wrong_addresses import Suspect
 from tortie.doctor.picture.facts import Interface, Node, Pod, Session, Statement
-from tortie.doctor.picture.picture import Picture, is_agent
+from tortie.doctor.picture.host_pods import is_agent
+from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Hit
 
 _ORDER: Final = {Seen: 0, Interface: 1, Node: 2, Pod: 2, Statement: 2, Peer: 3, Hit: 3, Session: 4}

@@ -11,7 +11,8 @@ from tortie.doctor.causes.cause import Finding, ruled_out
 from tortie.doctor.causes.shared import ADDRESS_IN_USE_BY, BGP_NOT_ESTABLISHED, STARTED
 from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Event, Node, Ping, Pod, Pool, PortTest, Session
-from tortie.doctor.picture.picture import Picture, is_agent
+from tortie.doctor.picture.host_pods import is_agent
+from tortie.doctor.picture.picture import Picture
 from tortie.doctor.picture.places import exhibit_at
 from tortie.doctor.reading.exhibit import Place
 from tortie.doctor.signs import Hit, Sign

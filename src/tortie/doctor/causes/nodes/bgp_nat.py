@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from ipaddress import ip_address, ip_network
 from typing import Final
 
 from tortie.doctor.causes.nodes.bgp_addresses import inner_link
 from tortie.doctor.causes.nodes.bgp_evidence import missing_peers, node_called, remembered, same_host, unknown_connects
 from tortie.doctor.lazily import lazily
+from tortie.doctor.picture.addresses import inside
 from tortie.doctor.picture.facts import FilterRule, Interface, Setting
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Place
@@ -105,19 +105,12 @@ def _fits(no: bool, name: str, value: str, sources: list[str], peers: list[str])
     if name in _LINK:
         return inner_link(value) or value == "lo" if no else not inner_link(value) and value != "lo"
     if name in _FROM:
-        return any(_within(source, value) != no for source in sources)
+        return any(inside(source, value) != no for source in sources)
     if name in _TO:
-        return any(_within(peer, value) != no for peer in peers)
+        return any(inside(peer, value) != no for peer in peers)
     if name in ("to", "--to-source"):
         return True
     return name in ("-p", "l4proto") and value in ("tcp", "6") and not no
-
-
-def _within(address: str, network: str) -> bool:
-    try:
-        return ip_address(address) in ip_network(network, strict=False)
-    except ValueError:
-        return False
 
 
 class Call(NamedTuple):

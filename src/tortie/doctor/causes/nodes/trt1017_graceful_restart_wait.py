@@ -10,7 +10,8 @@ from tortie.doctor.causes.cause import LIKELY, POSSIBLE, STRONG, Cause, Do, Find
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.nodes.bgp_evidence import agent_asked, complaints, few, missing_peers, node_at, settled
 from tortie.doctor.picture.facts import Event, LogLine, Workload
-from tortie.doctor.picture.picture import Picture, is_agent
+from tortie.doctor.picture.host_pods import is_agent
+from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Sign
 from tortie.doctor.texts import Seconds
 

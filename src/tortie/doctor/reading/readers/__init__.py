@@ -13,9 +13,8 @@ from typing import Final
 
 from tortie.doctor.picture.facts import Fact, Interface, Ping, PortTest
 from tortie.doctor.picture.machine_facts import OF_POD
-from tortie.doctor.reading.commands import pod_asked
 from tortie.doctor.reading.exhibit import Exhibit
-from tortie.doctor.reading.inside_pods import OF_HOSTS
+from tortie.doctor.reading.inside_pods import pod_of
 
 Reader = Callable[[Exhibit], Iterator[Fact]]
 
@@ -54,8 +53,7 @@ def readers() -> tuple[Reader, ...]:
 def read(exhibit: Exhibit) -> Iterator[Fact]:
     if exhibit.form and not exhibit.command:
         exhibit = exhibit._replace(command=exhibit.form)
-    pod = (pod_asked(exhibit.command) or exhibit.pod) if exhibit.command else ""
-    pod = "" if pod.startswith(OF_HOSTS) else pod
+    pod = pod_of(exhibit)
     for reader in readers():
         for fact in reader(exhibit):
             if not pod:
