@@ -16,7 +16,7 @@ from tortie.ipam.facts import CLUSTER, NODES, POOLS, RESERVATIONS
 from tortie.ipam.gather import Gatherer
 from tortie.ipam.job import Plan
 from tortie.ipam.planning import plan_assignment
-from tortie.ipam.releasing import blocks_to_tidy, plan_give_up, plan_release_handle, plan_release_ips
+from tortie.ipam.releasing import blocks_to_tidy, plan_give_up, plan_release_handle, release_of
 from tortie.ipam.request import Assigned, Expected, Released, Request
 from tortie.model.errors import TortieError, UsageError
 from tortie.model.keys import IPAM_CONFIG, host_affinity_prefix
@@ -82,7 +82,7 @@ class Allocator:
         for start in range(0, len(ordered), _PORTION):
             portion = ordered[start : start + _PORTION]
             part: Released = await self._gatherer.run(
-                lambda draft, portion=portion: plan_release_ips(draft, portion),  # type: ignore[misc]
+                release_of(portion),
                 f"releasing {len(portion)} addresses from {portion[0].ip} on",
                 timeout_s,
             )

@@ -6,7 +6,7 @@ nothing any more is deleted; one whose pool does not select its node any more is
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC
 
 from tortie.ipam.block import HOST, Block, Holding, block_cidr, clean_handle
@@ -21,6 +21,8 @@ from tortie.ipam.view import FACTS, Need, owner_prefix
 from tortie.model.keys import block_key, handle_key
 from tortie.model.network import IP, Network
 from tortie.store.contract import Operation, check_operations
+
+Holder = tuple[str | None, int | None]  # a handle, and the sequence number with which it was given the address
 
 
 def plan_release_handle(
@@ -68,7 +70,17 @@ def _whole(trial: Trial, name: str) -> Handle:
     return Handle(name, counts)
 
 
-def plan_release_ips(draft: Draft, wanted: Sequence[Expected]) -> tuple[Trial, Released]:
+def release_of(wanted: Sequence[Expected]) -> Callable[[Draft], tuple[Trial, Released]]:
+    """A plan that frees each address from the holder that it found first, however often it has to be made anew: an
+    attempt whose answer got lost may have freed it, and by now it may be somebody else's.
+    """
+    found: dict[IP, Holder | None] = {}
+    return lambda draft: _plan_release_ips(draft, wanted, found)
+
+
+def _plan_release_ips(
+    draft: Draft, wanted: Sequence[Expected], found: dict[IP, Holder | None]
+) -> tuple[Trial, Released]:
     trial = Trial(draft)
     _need_facts(trial, set())
     released: list[IP] = []
@@ -79,22 +91,27 @@ def plan_release_ips(draft: Draft, wanted: Sequence[Expected]) -> tuple[Trial, R
         if cidr and cidr in trial.view.broken:
             kept += [(item.ip, f"its block {cidr} cannot be read") for item in expected]
             continue
+        if cidr and not trial.is_fresh(cidr):
+            raise Missing(Need(frozenset({block_key(str(cidr))})))
         block = trial.block(cidr) if cidr else None
         going: list[IP] = []
         for item in expected:
             holding = block.holding(item.ip) if block else None
-            if holding is None or holding.attribute.released_at:
+            if holding and holding.attribute.released_at:
+                holding = None
+            holder = (holding.attribute.handle, holding.sequence) if holding else None
+            if holding is None or found.get(item.ip, holder) != holder:
+                found.setdefault(item.ip, holder)
                 not_held.append(item.ip)
             elif why := _why_kept(holding, item):
                 kept.append((item.ip, why))
             else:
+                found[item.ip] = holder
                 going.append(item.ip)
                 if holding.attribute.handle:
                     name = clean_handle(holding.attribute.handle)
                     per_block = gone.setdefault(name, {})
                     per_block[holding_cidr(block)] = per_block.get(holding_cidr(block), 0) + 1
-        if len(going) < len(expected) and cidr and not trial.is_fresh(cidr):
-            raise Missing(Need(frozenset({block_key(str(cidr))})))
         if going and block and cidr:
             released += going
             trial.blocks[cidr] = _without(trial, block, going)
