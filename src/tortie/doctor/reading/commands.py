@@ -286,7 +286,9 @@ def typed_bare(command: str) -> bool:
 
 
 def told_with_result(line: str) -> bool:
-    """`kubectl get nodes: 5 of 5 Ready`: a person tells what the command printed."""
+    """`kubectl get nodes: 5 of 5 Ready`, `kubectl get pods -> none`: a person tells what the command printed."""
+    if " -> " in line or " => " in line or " → " in line:
+        return True
     return any(word.endswith((":", "：")) and "=" not in word and "/" not in word for word in line.split()[1:7])
 
 

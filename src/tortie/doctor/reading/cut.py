@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from tortie.doctor.lazily import lazily
+from tortie.doctor.reading.chats import chat
 from tortie.doctor.reading.commands import effective, told_with_result, typed_bare, unfinished
 from tortie.doctor.reading.exhibit import Exhibit, Source
 from tortie.doctor.reading.forms import form_of
@@ -23,6 +24,7 @@ _JOURNAL_HOST = lazily(
 )
 _CD = lazily(r"cd +['\"]?(/[^\s'\";&|]*)")
 _HEREDOC = lazily(r"<<-?\s*['\"]?([A-Za-z_]\w*)['\"]?")
+_OUTCOME = lazily(r"echo [\"']?(?:\w{1,12}[=: ]{1,2})?\$\?[\"']?")  # of the command before it
 _MOST_CONTINUED = 30  # lines that one command line may go on for
 _MOST_HEREDOC = 400
 _NARROW = 60  # no screen is narrower
@@ -37,7 +39,7 @@ def cut(source: Source) -> Iterator[Exhibit]:
 class _Cutter:
     def __init__(self, source: Source) -> None:
         self.source = source
-        self.lines = tuple(map(bounded, clean(source.lines)))
+        self.lines, self.turns = chat(tuple(map(bounded, clean(source.lines))))
         self.known = _hosts(self.lines)
         self.width = width_of(self.lines)  # where a narrow screen cut long lines
         self.fence = ""
@@ -54,12 +56,15 @@ class _Cutter:
         self.folder = ""
         self.shells = Shells()
         self.pod = ""  # in whose shell the command was typed
+        self.silent = ""  # the last command, if it printed nothing
         self.folders: dict[str, str] = {}  # where `cd` led to on each host
 
     def run(self) -> Iterator[Exhibit]:
         index, lines = 0, self.lines
         while index < len(lines):
             line = lines[index]
+            if index in self.turns:
+                yield from self._close()
             if not line:
                 self.pending.append(index)
                 index += 1
@@ -118,7 +123,7 @@ class _Cutter:
         """A command without a prompt stands where a block begins; kubectl and calicoctl may do so in its middle."""
         if line[0] in " \t|+" or line[-1] in ":：" or not typed_bare(line) or told_with_result(line):
             return False
-        begins = self.prose or index == 0 or not self.lines[index - 1] or not self.inside
+        begins = self.prose or index in self.turns or index == 0 or not self.lines[index - 1] or not self.inside
         return begins or line.startswith(("kubectl ", "calicoctl ", "oc "))
 
     def _open(self, shown: Prompt, index: int) -> int:
@@ -130,6 +135,8 @@ class _Cutter:
         self.pod = self.shells.pod(shown)
         self.host = (inside.host if inside else "") or ("" if self.pod else shown.host or self.heading_host)
         self.host = self.host or self.source.host
+        if self.silent and _OUTCOME.fullmatch(command):
+            command = f"{self.silent}; {command}"
         self.command = command[:LONGEST]
         self.typed = tuple(self.source.number(i) for i in range(index, stop))
         self.folder = self._folder(shown, command)
@@ -175,7 +182,7 @@ class _Cutter:
             yield from self._close()
             self.heading_host, self.heading_done = announced, False
         fresh = not self.inside
-        paragraph = fresh or not self.lines[index - 1]
+        paragraph = fresh or index in self.turns or not self.lines[index - 1]
         prose = not announced and self._speaks(line, index, fresh, paragraph)
         if prose != self.prose and not (fresh and not self.command):
             yield from self._close(keep_heading=not prose)
@@ -248,6 +255,7 @@ class _Cutter:
         if indexes or (self.command and not self.prose):
             yield from apart(self._exhibit(indexes), self.known)
             self.heading_done = self.heading_done or not self.prose
+            self.silent = "" if indexes else self.command
         self.pending = []
         self.inside = False
         self.prose = False
@@ -276,7 +284,7 @@ def _hosts(lines: tuple[str, ...]) -> frozenset[str]:
     """Hosts that prompts and journals name; headings may name them again."""
     found = set()
     for line in lines[:20000]:
-        if "@" in line[:40] or line[:1] == "[":
+        if "@" in line[:40] or line[:1] == "[" or ":~" in line[:40]:
             shown = prompt(line)
             if shown and shown.host:
                 found.add(shown.host)

@@ -119,7 +119,9 @@ def read_lines(exhibit: Exhibit, start: int, stop: int) -> Iterator[Fact]:
         if "Probe" in line and (match := _PROBE.match(line)):
             yield _probe(exhibit, index, stop, match)
         if "projectcalico.org/IPv4Address" in line:
-            yield from annotated(exhibit.place(index), line, node or _name_near(lines, index))
+            yield from annotated(
+                exhibit.place(index), line, node or _name_near(lines, index) or _headed(exhibit, index)
+            )
         elif "ipv4Address" in line and calico:
             yield from _recorded(exhibit, index, node)
         elif (pair := PAIR.match(line)) and pair[2]:
@@ -236,6 +238,21 @@ def _probe(exhibit: Exhibit, index: int, stop: int, head: re.Match[str]) -> Prob
         seconds("timeoutSeconds", 1.0), seconds("periodSeconds", 10.0), int(seconds("successThreshold", 1)),
         int(seconds("failureThreshold", 3)),
     )  # fmt: skip
+
+
+_HEADING: Final = lazily(r"(?:node[ /:]+)?([a-z0-9][\w.-]{0,252}):?$", re.IGNORECASE)
+
+
+def _headed(exhibit: Exhibit, index: int) -> str:
+    """A node's name alone on a line, with what it has below and indented; or what announced the whole."""
+    if exhibit.command or not exhibit.lines[index][:1].isspace():
+        return ""
+    above = (line for line in reversed(exhibit.lines[max(0, index - 12) : index]) if not line[:1].isspace())
+    heading = next(above, None)
+    if heading is None:
+        return exhibit.host
+    match = _HEADING.match(heading)
+    return match[1] if match else ""
 
 
 def _name_near(lines: tuple[str, ...], index: int) -> str:
