@@ -36,6 +36,9 @@ _BACK: Final = lazily(
     re.IGNORECASE,
 )
 
+_BARE_CLOCK: Final = lazily(r"\W{0,4}([01]?\d|2[0-3]):([0-5]\d)(?: ?(?:h|Uhr|UTC|CES?T))?\W{0,4}")
+_HEADING_CLOCK: Final = lazily(r"(?<![\d.:])([01]?\d|2[0-3]):([0-5]\d)(?: ?UTC)?\)?[:：]$")
+_LEAST_CLOCKS: Final = 2
 _GOES_ON: Final = (" with", " on", " and", ", and", " was", " were")
 _PAST: Final = lazily(
     r"\bbefore (?:the |that |my |our )?(?:fix|repair|change|reboot)|\bat (?:that|the) time\b"
@@ -65,8 +68,27 @@ def lines_aside(exhibits: Iterable[Exhibit]) -> set[int]:
 
 
 def lines_then(exhibits: Iterable[Exhibit]) -> set[int]:
-    """The numbers of lines that are told of another day, where the present is shown behind them."""
-    return _lines_below(tuple(exhibits), "then")
+    """The numbers of lines that are told of another day or hour, where the present is shown behind them."""
+    shown = tuple(exhibits)
+    return _lines_below(shown, "then") | _before_the_last_clock(shown)
+
+
+def _before_the_last_clock(exhibits: tuple[Exhibit, ...]) -> set[int]:
+    """What stands below a clock ("15:12", "at 15:12:"), where a later one heads what stands behind it."""
+    rows = [(exhibit, index) for exhibit in exhibits for index in range(len(exhibit.lines))]
+    clocks = [(at, clock) for at, row in enumerate(rows) if (clock := _clock(*row))]
+    if len(clocks) < _LEAST_CLOCKS or [clock for _, clock in clocks] != sorted({clock for _, clock in clocks}):
+        return set()
+    return {exhibit.number(index) for exhibit, index in rows[clocks[0][0] : clocks[-1][0]]}
+
+
+def _clock(exhibit: Exhibit, index: int) -> tuple[int, int] | None:
+    """Of a line that is nothing else, or of a person's that ends with it and a colon."""
+    line = exhibit.lines[index].strip()
+    if len(line) > _LONGEST:
+        return None
+    match = _BARE_CLOCK.fullmatch(line) or (_HEADING_CLOCK.search(line) if exhibit.prose else None)
+    return (int(match[1]), int(match[2])) if match else None
 
 
 def _lines_below(exhibits: tuple[Exhibit, ...], wanted: str) -> set[int]:
