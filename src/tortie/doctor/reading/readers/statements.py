@@ -48,9 +48,9 @@ LONGEST: Final = 600  # characters of one sentence that are looked at
 _END = lazily(r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)(?<!vs\.)(?<!etc\.)\s+|(?<=[。！？；])|;\s+")
 # These look at sentences in lower case.
 _GUESS = lazily(
-    r"\b(?:maybe|perhaps|probably|possibly|presumably|i (?:think|guess|suspect|assume|believe|suppose)|we "
+    r"\b(?:maybe|perhaps|probably|possibly|presumably|i (?:have to |must )?(?:think|guess|suspect|assume|believe|suppose)|we "
     r"(?:think|suspect|assume)|"
-    r"my guess|might be|may be|could be (?:a|an|the|due|because|that|related|caused)|not sure|wonder|seems? to "
+    r"my guess|might be|may be|possible signs? of|could be (?:a|an|the|due|because|that|related|caused)|not sure|wonder|seems? to "
     r"be caused|suspect)\b"
     r"|怀疑|可能|也许|或许|应该是|估计|猜测|是不是|会不会|感觉是|难道|猜想",
 )
@@ -78,6 +78,13 @@ _DESK = lazily(
     r"\b(?:bastion|jump ?(?:box|host|server)|laptop|workstation|my (?:pc|desktop|terminal|browser|wifi)|vpn)\b"
     r"[^.,;，。；]{0,30}?\b(?:slow|laggy|lagging|busy|overloaded|load(?:ed)?)\b[^.,;，。；)）]*"
     r"|(?:跳板机|堡垒机|笔记本|我的电脑|办公网|vpn)[^，。；,;]{0,12}?(?:慢|卡|负载)[^，。；,;）)]*",
+)
+# "0 of 5000 lost", "0 failures", 失败 0 次: counted, and none.
+_NONE_COUNTED = lazily(
+    r"(?<![\d.,])(?:0|zero|none) (?:(?:of|out of|/) ?[\d,]+ )?(?:\w+ )?"
+    r"(?:lost|dropped|failed|failures?|errors?|time-?outs?|timed out|drops|losses|restarts)\b"
+    r"|\b(?:lost|dropped|failed|failures?|errors?|time-?outs?|drops) ?[:=]? ?0\b(?![.,%/]?\d)(?! of)"
+    r"|(?:失败|丢包|超时|错误|异常|重启)(?:数|次数|率|计数)?(?:都|均|全部)?[:：是为 ]{0,3}0(?![\d.]*[1-9]) ?[次个条]?"
 )
 _DESK_WORDS = ("slow", "lag", "busy", "load", "慢", "卡", "负载")  # one of them is in it
 _TURN = lazily(r"[,;] ?(?:but|however|yet)\b|，?但|不过")
@@ -184,15 +191,16 @@ def _said(text: str, asks: bool) -> tuple[tuple[str, tuple[str, ...]], ...]:
 def _all_said(text: str, asks: bool) -> Iterator[tuple[str, tuple[str, ...]]]:
     low = lowered(text)
     rules = _with_a_key_in(low)
-    certain = without_citations(_certain(_without_desks(low)))
+    certain = _NONE_COUNTED.sub(_blotted, without_citations(_certain(_without_desks(low))))
     told = without_intentions(without_questions(certain, asks))
     over = long_mended(low)
     low, certain, told = simple(low), simple(certain), simple(told)
     found: dict[str, tuple[str, ...]] = {}
     for rule in rules:
-        if rule.kind in found or (asks and rule.kind not in (*_ASKING, "suffers")):
+        if rule.kind in found:
             continue
-        shown = low if rule.kind in _CERTAIN else told if rule.kind == "suffers" else certain
+        beside = rule.kind == "suffers" or (asks and rule.kind not in _ASKING)  # the clauses that are no question
+        shown = told if beside else low if rule.kind in _CERTAIN else certain
         if _holds(rule, shown[over:] if rule.kind in _STATES else shown):
             found[rule.kind] = _values(rule.kind, text)
     if found.keys() & {"ping-works-tcp-not", "large-packets-stall"}:
@@ -208,7 +216,11 @@ def _all_said(text: str, asks: bool) -> Iterator[tuple[str, tuple[str, ...]]]:
 def _without_desks(low: str) -> str:
     if not any(word in low for word in _DESK_WORDS):
         return low
-    return _DESK.sub(lambda match: "." * len(match.group()), low)
+    return _DESK.sub(_blotted, low)
+
+
+def _blotted(match: re.Match[str]) -> str:
+    return "." * len(match.group())
 
 
 def _with_a_key_in(low: str) -> list[Rule]:
