@@ -9,6 +9,7 @@ from tortie.doctor.causes.shared import STARTED
 from tortie.doctor.diagnosis import Area
 from tortie.doctor.judgement.standing import Standing, live, ready, without_bgp
 from tortie.doctor.judgement.tallies import tally
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Ping, PoolUse, PortTest, Setting, Workload
 from tortie.doctor.picture.host_pods import is_agent
 from tortie.doctor.picture.picture import Picture
@@ -18,6 +19,7 @@ from tortie.doctor.words import Words
 LEAST: Final = 2
 WIDE: Final = 3
 _ON_THE_NETWORK: Final = ("calico-kube-controllers", "coredns")  # Deployments whose pods need it
+_THROUGHPUT: Final = lazily(r"\b(?!0\.?0* )\d+(?:\.\d+)? [KMG]?bits/sec")
 _API_PORTS: Final = (443, 6443, 16443, 8443)
 
 
@@ -69,7 +71,13 @@ def _traffic(picture: Picture, now: Standing) -> bool:
     passed = "traffic" in now.told or any(
         test.result == "open" or test.result.startswith("http-2") for test in picture.of(PortTest)
     )
-    return passed or any(ping.ok for ping in picture.of(Ping))
+    return passed or any(ping.ok for ping in picture.of(Ping)) or _carried(picture)
+
+
+def _carried(picture: Picture) -> bool:
+    """Throughput that iperf measured."""
+    lines = (line for exhibit in picture.exhibits if not exhibit.prose for line in exhibit.lines)
+    return any("bits/sec" in line and _THROUGHPUT.search(line) for line in lines)
 
 
 def _start(picture: Picture, _: Standing) -> bool:

@@ -47,7 +47,7 @@ _TRIAL: Final = lazily(
     r"|[, ](?!0(?:\.0+)?%)\d+(?:\.\d+)?% packet loss"
     r"|^From \S+ icmp_seq=\d+ (?:Destination|Packet filtered)|^upstream connect error"
     r"|^command terminated with exit code (?:1$|6$|7$|28$|56$|124$|143$)"
-    r"|\b[1-9]\d* (?:failed|timed out|timeouts|lost)\b(?! jobs?)"
+    r"|\b[1-9]\d* (?:failed|timed out|timeouts|lost)\b(?! (?:jobs?|power|contact|its|the|network|connectivity)\b)"
     r"|\b(?:ok|OK)\b.{0,400}\bTIMEOUT\b|\bTIMEOUT\b.{0,400}\b(?:ok|OK)\b"
     r"|^(?:iperf3?|ssh): .*(?:refused|timed|unable|route)"
 )
@@ -122,8 +122,13 @@ def _of(exhibit: Exhibit, left_out: set[int]) -> Iterator[Grave]:
             continue
         text = line.strip()
         kind = next((kind for kind, pattern in _KINDS if pattern.search(text)), "")
-        if kind:
+        if kind and not (exhibit.prose and _only_a_level(text)):
             yield Grave(kind, text, exhibit.place(index))
+
+
+def _only_a_level(text: str) -> bool:
+    """A person speaks of lines with this level, and quotes none."""
+    return "level=error" in text and not text.startswith(("time=", "level=", "ts="))
 
 
 def _suspicious(lines: tuple[str, ...]) -> list[int]:

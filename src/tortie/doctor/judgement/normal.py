@@ -24,7 +24,7 @@ from tortie.doctor.judgement.meant_trials import (
 )
 from tortie.doctor.judgement.standing import without_bgp
 from tortie.doctor.lazily import lazily
-from tortie.doctor.picture.facts import Ping, Setting
+from tortie.doctor.picture.facts import Ping, Route, Setting
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Place
 from tortie.doctor.reading.readers.statements import Sentence
@@ -67,6 +67,13 @@ def _only_late_packets(picture: Picture) -> bool:
     """Of connections that are closed already; what would begin one is let through."""
     lines = [line for one in picture.exhibits for line in one.lines if "[UFW BLOCK]" in line and "IN=" in line]
     return all(" RST " in line or " FIN " in line for line in lines) and not any(" SYN " in line for line in lines)
+
+
+def _no_ipip(picture: Picture) -> bool:
+    """No pool asks for it, and no route leads through its tunnel."""
+    if any(route.device == "tunl0" for route in picture.of(Route)):
+        return False
+    return not any(pool.ipip in ("Always", "CrossSubnet") for pool in picture.pools_now())
 
 
 def _policy_only(picture: Picture) -> bool:
@@ -140,6 +147,17 @@ _ENTRIES: Final = (
         ),
         about=lazily(r"\bbird|\bbgp|peers?\b", re.IGNORECASE),
         applies=lambda picture: without_bgp(picture) or _policy_only(picture),
+    ),
+    Normal(
+        "other-socket",
+        needles=("/var/run/bird/bird",),
+        seen=lazily(r"dial unix /var/run/bird/bird6?\.ctl"),
+        about=lazily(r"bird\.ctl|socket|calicoctl|status", re.IGNORECASE),
+        applies=lambda picture: any(
+            "/var/run/calico/bird.ctl" in line or ("bird.ctl" in line and "/var/run/calico" in exhibit.command)
+            for exhibit in picture.exhibits
+            for line in exhibit.lines
+        ),
     ),
     Normal(
         "policy-only",
@@ -236,7 +254,7 @@ _ENTRIES: Final = (
         needles=("tunl0@NONE",),
         seen=lazily(r"\btunl0@NONE\b"),
         about=lazily(r"tunl0|\bipip\b|proto 4\b|encaps|隧道", re.IGNORECASE),
-        applies=lambda picture: not any(pool.ipip in ("Always", "CrossSubnet") for pool in picture.pools_now()),
+        applies=_no_ipip,
     ),
     Normal(
         "openapi-models",

@@ -56,6 +56,9 @@ class Passing:
         for event in picture.events("Pulled"):
             if event.age_s is not None:
                 self._pulled[event.place.source, event.object] = event.age_s
+        self._failed_probes: dict[str, list[Event]] = {}
+        for event in picture.events("Unhealthy"):
+            self._failed_probes.setdefault(event.object.rpartition("/")[2], []).append(event)
         self._starts_told: dict[str, list[float]] = {}  # by source, when a log told that a container was started
         for line in self._lines:
             if line.time is not None and line.message.startswith(_STARTED):
@@ -75,10 +78,20 @@ class Passing:
             if just_now or (age_s <= _RECENT_S and (event.over_s or 0.0) - age_s > _LASTING_S):
                 return False  # again and again, and just now: ready is only the moment between two of them
         if pod is not None and pod.containers is not None:
-            return ready(pod)
+            return ready(pod) and not self._comes_back(event, pod)
         about_agents = not event.object or is_agent(event.object.rpartition("/")[2])
         known = event.reason in ("Unhealthy", "Killing", "BackOff", "FailedMount", "")
         return self._standing.agents_well and about_agents and known
+
+    def _comes_back(self, event: Event, pod: Pod) -> bool:
+        """A probe that fails a pod now and then, long after its start: ready is what it is in between."""
+        if event.reason != "Unhealthy" or event.age_s is None or event.age_s > _RECENT_S:
+            return False
+        if pod.age_s is None or pod.age_s < _LONG_AGO_S or pod.restarts:
+            return False
+        same = (e.age_s for e in self._failed_probes.get(event.object.rpartition("/")[2], ()) if e.age_s is not None)
+        spread = [age_s for age_s in same if age_s <= _LONG_AGO_S]
+        return len(spread) > 1 and max(spread) - min(spread) > _PROBES * self._period_s(event, pod)
 
     def is_past(self, event: Event) -> bool:
         """Over; or said long ago, or of a node that is ready now, while all that is shown is well."""

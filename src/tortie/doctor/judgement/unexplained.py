@@ -20,6 +20,8 @@ from tortie.doctor.picture.facts import Document, Event, LogLine, Ping, Pod, Por
 from tortie.doctor.picture.host_pods import is_agent, on_host_network
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Exhibit, Place
+from tortie.doctor.reading.readers.statements import Sentence
+from tortie.doctor.reading.readers.statements import said as stated
 from tortie.doctor.words import Words
 
 SHOWN: Final = 8
@@ -302,9 +304,17 @@ def _outside(ip: str, pools: list[ipaddress.IPv4Network | ipaddress.IPv6Network]
     return bool(same) and not any(address in pool for pool in same)
 
 
+def _is_harmless(complaint: str) -> bool:
+    """Nothing but a message in it is trouble, and clusters that are well print that message, too."""
+    rest = HARMLESS.sub("", complaint)
+    return rest != complaint and not any(kind == "suffers" for kind, _ in stated(Sentence(rest, 0, 0)))
+
+
 def _complaints(picture: Picture, now: Standing) -> Iterator[Unexplained]:
     """What people say to be broken now, unless it is about a pod whose trouble is its own."""
     own = {_BASE.sub("", name).lower() for name in elsewhere(picture, now)}
     for said in standing_complaints(picture):
+        if _is_harmless(said.text):
+            continue
         if not any(name in said.text.lower() for name in own) and not (now.well_as_told and is_over(said, picture)):
             yield Unexplained("complaint", said.text, said.place, "", PERSON)
