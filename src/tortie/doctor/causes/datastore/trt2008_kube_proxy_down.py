@@ -15,6 +15,7 @@ from tortie.doctor.causes.datastore.api_evidence import (
     IPVS_PROXIER,
     KUBE_PROXY_SIGNS,
     PROXY_LIST,
+    PROXY_OFF_SIGNS,
     RESTORE_FAILED,
     RULE_SIGNS,
     VIP_SIGNS,
@@ -58,6 +59,7 @@ class Seen:
         self.units = [one for one in down if isinstance(one, Unit)]
         self.containers = proxy_containers_down(picture)
         self.none = [load for load in picture.of(Workload) if load.name == "kube-proxy" and load.ready == 0]
+        self.switched_off = [] if proxy_pods(picture) else picture.hits(*PROXY_OFF_SIGNS)
         self.said = picture.said("kube-proxy-missing")
         self.vip = self.failing[0].address if self.failing else ""
 
@@ -92,7 +94,8 @@ class Seen:
 
     @property
     def guilty(self) -> list[Hit | Pod | Unit | Workload | object]:
-        return [*self.own, *self.pods, *self.units, *self.containers, *self.none, *self.said]
+        there = (*self.pods, *self.units, *self.containers, *self.none)
+        return [*self.own, *there, *self.switched_off, *self.said]
 
     @property
     def only_missing(self) -> bool:
@@ -223,6 +226,11 @@ def container_down(seen: Seen) -> Finding | None:
     return _at_fault(seen, Culprit("container", "kube-proxy"), state=seen.containers[0].value)
 
 
+def switched_off(seen: Seen) -> Finding | None:
+    """The installation was told to leave it out, which only Calico's eBPF mode makes up for."""
+    return _at_fault(seen) if seen.at_fault and seen.switched_off else None
+
+
 def not_there(seen: Seen) -> Finding | None:
     return _at_fault(seen) if seen.at_fault and seen.only_missing else None
 
@@ -254,6 +262,10 @@ def fix(picture: Picture, finding: Finding) -> Iterator[Do | Step]:
     if finding.rule == "unit-dead":
         yield do("unit-look")
         yield do("unit-start")
+        yield from restart_agent(picture, node)
+        return
+    if finding.rule == "switched-off":
+        yield do("switch-on")
         yield from restart_agent(picture, node)
         return
     if finding.rule == "container-down":
@@ -288,11 +300,11 @@ CAUSE = Cause(
         "api-unreachable", "init-crash", "init-stuck", "crash-loop", "service-dead", "controllers-failing",
         "datastore-error",
     ),
-    signs=(*VIP_SIGNS, *RULE_SIGNS, *KUBE_PROXY_SIGNS, *BPF_SIGNS, *INTERCEPTED),
+    signs=(*VIP_SIGNS, *RULE_SIGNS, *KUBE_PROXY_SIGNS, *PROXY_OFF_SIGNS, *BPF_SIGNS, *INTERCEPTED),
     look=Seen,
     rules=(
         ebpf, rules_present, ranges_overlap, ipvs_unusable, conntrack_denied, services_unread, rules_unwritten,
-        pod_down, unit_dead, container_down, not_there, no_rules, not_running, runs, silent_address,
+        pod_down, unit_dead, container_down, switched_off, not_there, no_rules, not_running, runs, silent_address,
     ),
     fix=fix,
     prevents={"modules": lambda _picture, finding: finding.rule == "ipvs-unusable"},
