@@ -52,7 +52,10 @@ class Seen:
         self.used = "vxlan" in self.kinds or any(self._carries(capture) for capture in captures(picture))
         foreign = picture.hits(FOREIGN_DROP, NEW_FOREIGN_DROP)
         self.dropped = [hit for hit in foreign if _packets(hit.line) > 0]
-        self.prohibited = [hit for hit in picture.hits(PROHIBITED) if self.used or self.port in hit.command]
+        prohibited = [hit for hit in picture.hits(PROHIBITED) if self.used or self.port in hit.command]
+        # Who refuses inside of the tunnel refuses what the tunnel carried: VXLAN came through.
+        self.inside = [hit for hit in prohibited if "vxlan" in hit.command]
+        self.prohibited = [hit for hit in prohibited if hit not in self.inside]
         # Strangers on the internet try any port; a neighbour that sends to this one is another node.
         logged = [hit for hit in picture.hits(BLOCKED) if hit.value("port") == self.port and not hit.prose]
         neighbours = [hit for hit in logged if not public(hit.line.partition(" SRC=")[2].partition(" ")[0])]
@@ -128,8 +131,8 @@ def _filters_without(picture: Picture, port: int) -> tuple[list[object], str]:
 
 def arrives(seen: Seen) -> Finding | None:
     bad = next((hit for hit in seen.picture.hits(BAD_SUM) if side_of(seen.picture, hit) != "sender"), None)
-    through = arrived(seen.picture, "vxlan")
-    return ruled_out((bad or through,)) if bad or through else None
+    through = bad or arrived(seen.picture, "vxlan") or next(iter(seen.inside), None)
+    return ruled_out((through,)) if through else None
 
 
 def no_vxlan(seen: Seen) -> Finding | None:
