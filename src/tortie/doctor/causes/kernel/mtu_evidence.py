@@ -15,6 +15,7 @@ from tortie.model.tuples import NamedTuple
 TOO_LONG = Sign("mtu-too-long", "local error: Message too long")
 OVERHEAD: Final = {"ipip": 20, "vxlan": 50, "wireguard": 60}
 TUNNEL_KIND: Final = {"tunl0": "ipip", "vxlan.calico": "vxlan", "wireguard.cali": "wireguard"}
+HEADERS: Final = 28  # of IP and ICMP, before the payload of a ping
 LARGE: Final = 1200  # a ping with at least so much payload tests the size of packets
 Links = dict[str, dict[str, tuple[int, object]]]  # host to link to MTU, and where that is shown
 
@@ -91,6 +92,40 @@ def _on_host(
         yield from (
             Conflict(pod, sent, path.link, room, (shown, path.fact), host) for pod, sent, shown in pods if sent > room
         )
+
+
+class Narrow(NamedTuple):
+    """A way between nodes on which less gets through than the links at its ends say."""
+
+    fits: int  # what pods may send
+    link: str
+    mtu: int
+    fact: object
+
+
+def narrow_path(picture: Picture) -> Narrow | None:
+    """By the largest ping that passes to an address where a larger one, within the link's MTU, is lost."""
+    hosts = _mtus(picture)
+    _, lost = pings_by_size(picture)
+    found = []
+    for ping in lost:
+        passed = [p.size + HEADERS for p in picture.of(Ping) if p.ok and p.size and p.address == ping.address]
+        links = hosts.get(ping.host) or hosts.get("") or {}
+        link = _uplink_of(links)
+        if passed and link and (ping.size or 0) + HEADERS <= link.mtu and _is_node(picture, ping.address):
+            kinds = encapsulation(picture) or {TUNNEL_KIND[name] for name in links if name in TUNNEL_KIND}
+            found.append(Narrow(max(passed) - _overhead(kinds), link.link, link.mtu, link.fact))
+    return min(found, key=lambda one: one.fits, default=None)
+
+
+def _is_node(picture: Picture, address: str) -> bool:
+    nodes = {*picture.internal_ips().values(), *(session.peer for session in picture.sessions())}
+    return address in nodes
+
+
+def _uplink_of(links: dict[str, tuple[int, object]]) -> Limit | None:
+    out = [Limit(name, mtu, fact) for name, (mtu, fact) in links.items() if uplink(name)]
+    return out[0] if len(out) == 1 else None
 
 
 def _overhead(kinds: set[str]) -> int:

@@ -8,7 +8,7 @@ from typing import Final
 from tortie.doctor.causes import ways
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
-from tortie.doctor.causes.kernel.mtu_evidence import LARGE, TOO_LONG, conflict, pings_by_size
+from tortie.doctor.causes.kernel.mtu_evidence import HEADERS, LARGE, TOO_LONG, conflict, narrow_path, pings_by_size
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.underlay.traffic_evidence import host_of
 from tortie.doctor.lazily import lazily
@@ -22,7 +22,6 @@ NOT_SET = Sign("mtu-not-set", "Failed to set vxlan tunnel device MTU")
 FRAG_NEEDED = Sign("mtu-frag-needed", "Frag needed and DF set")
 CLIENT_HELLO = Sign("mtu-client-hello", "TLS handshake, Client hello")
 SERVER_HELLO = Sign("mtu-server-hello", "TLS handshake, Server hello")
-HEADERS: Final = 28  # of IP and ICMP, before the payload of a ping
 AUTOMATIC: Final = (3, 17)  # from here on Calico finds the MTU by itself, by links of these names
 FOUND_LINKS: Final = lazily(r"(?:en|wl|ww|sl|ib)[Pcopsvx]|eth|wlan|wwan")
 
@@ -84,10 +83,16 @@ def kernel_refuses(seen: Seen) -> Finding | None:
 def large_lost(seen: Seen) -> Finding | None:
     if not seen.large or not (seen.small or seen.said):
         return None
-    lost = seen.large[0]
-    who = culprits(seen.culprits, named("address", lost.address), named("node", lost.host))
-    evidence = (*seen.stalled, *seen.small[:1])
-    return found(STRONG, who, evidence, size=lost.size or 0, address=lost.address, remote_pod=lost.address)
+    lost, narrow = seen.large[0], narrow_path(seen.picture)
+    link = named("interface", narrow.link if narrow else "")
+    who = culprits(seen.culprits, link, named("address", lost.address), named("node", lost.host))
+    evidence = (*seen.stalled, *seen.small[:1], *((narrow.fact,) if narrow else ()))
+    return found(
+        STRONG, who, evidence, size=lost.size or 0, address=lost.address, remote_pod=lost.address,
+        say="narrow-path" if narrow else "", narrow=str(narrow.fits) if narrow else "",
+        link=narrow.link if narrow else "", mtu=narrow.mtu if narrow else "",
+        payload=narrow.fits - HEADERS if narrow else "",
+    )  # fmt: skip
 
 
 def path_says_so(seen: Seen) -> Finding | None:
@@ -119,7 +124,8 @@ def _grows(new: str, old: str) -> bool:
 def fix(picture: Picture, finding: Finding) -> Iterator[Do | Step]:
     fits, link = finding.value("fits"), finding.value("limit")
     by_hand = fits and (_too_old(picture) or not (FOUND_LINKS.match(link) or "." in link or link.startswith("tunl")))
-    yield from ways.set_config_map(picture, "veth_mtu", fits if by_hand else "0")
+    narrow = finding.value("narrow")  # what the agent would find at its own link is too much for this path
+    yield from ways.set_config_map(picture, "veth_mtu", narrow or (fits if by_hand else "0"))
     yield do("pods")
 
 
