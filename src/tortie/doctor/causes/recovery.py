@@ -27,6 +27,9 @@ def recovered(picture: Picture, hits: Sequence[Hit]) -> list[Pod]:
 def writers(picture: Picture, *hits: Hit) -> tuple[Culprit, ...]:
     """Nodes on which these lines were written, then the agents that wrote them."""
     names = hosts_of(picture, *hits)
+    alone = sick(picture)
+    if not names and len(alone) == 1:
+        names = [name for name in (alone[0].node, alone[0].name) if name]
     agents = [name for name in names if is_agent(name)]
     return (*named("node", *(name for name in names if name not in agents)), *named("pod", *agents))
 

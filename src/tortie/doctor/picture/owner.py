@@ -12,7 +12,18 @@ from functools import cache
 from typing import Final
 
 from tortie.doctor.lazily import lazily
-from tortie.doctor.picture.facts import Document, HostFile, Node, Pod, ResourceCondition, Setting, Unit, Workload
+from tortie.doctor.picture.facts import (
+    Document,
+    HostFile,
+    Interface,
+    Node,
+    Pod,
+    ResourceCondition,
+    Route,
+    Setting,
+    Unit,
+    Workload,
+)
 from tortie.doctor.picture.host_pods import is_agent
 from tortie.doctor.picture.picture import Picture, remembered
 from tortie.doctor.reading.exhibit import Place
@@ -57,6 +68,7 @@ _MANIFEST: Final = (
     r"|rbac-kdd(?:-calico)?\.yaml|kubernetes-datastore/calico-networking"
 )
 _CANAL: Final = r"\bcanal\.yaml\b|\bcanal-config\b|\brke2-canal\b"
+_CALICO_CHART: Final = r"\brke2-calico\b|\bcni: \"?calico\b|\b[Tt]ypha\b"
 _NOT_IT: Final = lazily(
     r"\bnot (?:using |on |an? )?|\binstead of |\bunlike |\bwithout |不是|没有用|没用|而非", re.IGNORECASE
 )
@@ -79,7 +91,16 @@ class Owner(NamedTuple):
 def owner(picture: Picture) -> Owner:
     way, shown = _way(picture)
     platform, told = _platform(picture)
+    if platform == "rke2" and not way and (found := _chart_of_calico(picture)):
+        way, shown = "operator", found
     return Owner(way, platform, (*shown, *told))
+
+
+def _chart_of_calico(picture: Picture) -> tuple[Place, ...]:
+    """RKE2 installs canal, which has neither Typha nor Calico's VXLAN, unless it is told to install Calico."""
+    links = [link.place for link in picture.of(Interface) if link.name == "vxlan.calico"]
+    links += [route.place for route in picture.of(Route) if route.device == "vxlan.calico"]
+    return (links[0],) if links else _said(picture, _CALICO_CHART)
 
 
 def _way(picture: Picture) -> tuple[str, tuple[Place, ...]]:

@@ -12,7 +12,7 @@ from tortie.doctor.causes.shared import PROBE_FAILED, STARTED, TERMINATING
 from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Container, Event, LogLine, Pod, Probe, Workload
 from tortie.doctor.picture.host_pods import is_agent
-from tortie.doctor.picture.picture import Picture
+from tortie.doctor.picture.picture import Picture, remembered
 from tortie.doctor.reading.exhibit import Place
 from tortie.doctor.signs import Hit, Sign
 from tortie.health.window import ProbeWindow
@@ -217,7 +217,20 @@ def hosts_of(picture: Picture, *hits: Hit | None) -> list[str]:
         names += [rows[pod].node for pod in pods if pod in rows]
         names += [line.host, line.pod] if line else []
         names += [*pods, hit.host if "kubectl" not in hit.command else ""]
-    return [name for name in dict.fromkeys(names) if name]
+    return [name for name in dict.fromkeys(names) if name and name not in _desks(picture)]
+
+
+@remembered
+def _desks(picture: Picture) -> frozenset[str]:
+    """Machines where kubectl was typed, and where none of the agents runs that are shown with their nodes."""
+    nodes = {pod.node.lower() for pod in picture.agents_now() if pod.node}
+    shown = {*nodes, *(name.lower() for name in picture.nodes_now()), *(ip for ip in picture.internal_ips().values())}
+    typed = {exhibit.host for exhibit in picture.exhibits if exhibit.host and "kubectl" in exhibit.command}
+    return frozenset(host for host in typed if nodes and not _is_one_of(host.lower(), shown))
+
+
+def _is_one_of(host: str, names: set[str]) -> bool:
+    return any(host.partition(".")[0] == name.partition(".")[0] or host in name for name in names)
 
 
 def as_culprits(names: Iterable[str]) -> tuple[Culprit, ...]:

@@ -15,7 +15,7 @@ from tortie.doctor.causes.nodes.bgp_evidence import (
 )
 from tortie.doctor.causes.shared import AUTODETECTED, AUTODETECTED_MATCHING, AUTODETECTED_REACHING
 from tortie.doctor.lazily import lazily
-from tortie.doctor.picture.facts import Interface, Node, Statement
+from tortie.doctor.picture.facts import Interface, Node, Setting, Statement
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Place
 from tortie.doctor.signs import Sign
@@ -130,6 +130,13 @@ def link_with(picture: Picture, address: str, node: str = "") -> Interface | Non
     links = _carriers(picture).get(address, [])
     own = [link for link in links if node and same_host(link.host, node)]
     return next(iter(own or links), None)
+
+
+def link_under_tunnel(picture: Picture, address: str) -> str:
+    """The link on which Felix made its tunnel for this address: `local <address> dev <link>` of `ip -d link`."""
+    details = [one for one in picture.of(Setting) if one.scope == "link"]
+    places = {one.place for one in details if one.name == "local" and one.value == address}
+    return next((one.value for one in details if one.name == "dev" and one.place in places), "")
 
 
 def links_shown(picture: Picture, node: str) -> list[Interface]:

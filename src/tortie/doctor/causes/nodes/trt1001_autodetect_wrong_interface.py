@@ -12,7 +12,13 @@ from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.methods import METHOD, method_for, release_matters
 from tortie.doctor.causes.nodes.address_chain import chain, sessions_stand_on
 from tortie.doctor.causes.nodes.address_replay import remark
-from tortie.doctor.causes.nodes.bgp_addresses import ADDRESS_SIGNS, inner_link, link_with, registrations
+from tortie.doctor.causes.nodes.bgp_addresses import (
+    ADDRESS_SIGNS,
+    inner_link,
+    link_under_tunnel,
+    link_with,
+    registrations,
+)
 from tortie.doctor.causes.nodes.bgp_addresses import Seen as Address
 from tortie.doctor.causes.nodes.bgp_evidence import (
     SHARED_SIGNS,
@@ -69,8 +75,9 @@ class Seen:
                     internal=best.internal or other.internal,
                 )
         link = link_with(self.picture, best.address, best.node) if best.address else None
-        if link and not best.interface:
-            best = best._replace(interface=link.name)
+        if best.address and not best.interface:
+            name = link.name if link else link_under_tunnel(self.picture, best.address)
+            best = best._replace(interface=name)
         if best.node and not best.internal:
             best = best._replace(internal=self.picture.internal_ips().get(best.node, ""))
         return best
