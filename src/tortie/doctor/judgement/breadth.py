@@ -105,6 +105,17 @@ def seen(picture: Picture, now: Standing) -> tuple[tuple[Area, ...], tuple[Area,
     return covers, tuple(area for area in missing if not (area.key == "sessions" and no_sessions))
 
 
+def carries(picture: Picture, now: Standing, covers: tuple[Area, ...]) -> bool:
+    """Nobody looked at the agents, but what they make was tried and works, other areas are in order, and the person
+    only asks whether something is as it should be.
+    """
+    tried = any(ping.ok for ping in picture.of(Ping)) or any(
+        test.result == "open" or test.result.startswith("http-2") for test in picture.of(PortTest)
+    )
+    asks = bool(picture.said("asks-if-normal")) and not picture.said("suffers", "seeks-help")
+    return tried and asks and now.in_order and len(covers) >= WIDE
+
+
 def broad(picture: Picture, now: Standing, covers: tuple[Area, ...]) -> bool:
     """Enough was seen to call the cluster healthy: two areas, or sessions from both of their ends."""
     return len(covers) >= LEAST or _both_ends(picture, now)

@@ -40,7 +40,9 @@ _OTHERS: Final = lazily(
 )
 _QUOTED: Final = lazily(r"[\"“「『][^\"”」』]{2,200}[\"”」』]")
 
-_CLOCKED: Final = lazily(r"\W{0,4}\d{1,2}:\d\d(?::\d\d)?(?! ?[AP]M\b)[ ，,]{1,4}(?!@?\w{1,24}[:：])")
+_CLOCKED: Final = lazily(
+    r"\W{0,4}\d{1,2}:\d\d(?::\d\d)?(?: ?[-–—~至到] ?\d{1,2}:\d\d)?(?! ?[AP]M\b)[ ，,]{1,4}(?!@?\w{1,24}[:：])"
+)
 _AFTERWARDS: Final = lazily(
     r"\b(?:at|from|during|after|since|before) (?:the time of )?(?:the|that|this|our) (?:\w+ )?"
     r"(?:outage|incident|crash)\b",

@@ -51,15 +51,15 @@ class Standing(NamedTuple):
 
         Nodes that are Ready prove nothing alone: kubelet says so of nodes whose pods reach nobody.
         """
-        return (self.agents_shown or self.sessions_shown) and self._in_order
+        return (self.agents_shown or self.sessions_shown) and self.in_order
 
     @property
     def well_as_told(self) -> bool:
         """The same where the operator or the person says so: enough against a doubt, never against a cause."""
-        return self.well or (bool(self.told & {"agents", "sessions"}) and self._in_order)
+        return self.well or (bool(self.told & {"agents", "sessions"}) and self.in_order)
 
     @property
-    def _in_order(self) -> bool:
+    def in_order(self) -> bool:
         parts = (
             (self.agents_shown, self.agents_well),
             (self.sessions_shown, self.sessions_up),

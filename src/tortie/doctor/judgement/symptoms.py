@@ -9,6 +9,7 @@ from tortie.doctor.causes.nodes.bgp_evidence import Complaint, complaints, mesh_
 from tortie.doctor.causes.nodes.reflectors import gap
 from tortie.doctor.causes.shared import DIAL_FAILED, SYMPTOMS, TERMINATING
 from tortie.doctor.diagnosis import Symptom
+from tortie.doctor.judgement.complaints import is_over
 from tortie.doctor.judgement.grave_lines import HARMLESS
 from tortie.doctor.judgement.passing import OWN, Passing, is_settled
 from tortie.doctor.judgement.pods import ELSEWHERE, containers, elsewhere, few, kind_of, pod_symptoms, trouble_of
@@ -52,7 +53,7 @@ def symptoms(picture: Picture, standing: Standing) -> list[Symptom]:
         *_messages(picture, standing),
         *_members(picture),
         *_trials(picture),
-        *_said(picture),
+        *_said(picture, standing),
     ]
 
 
@@ -265,11 +266,12 @@ def _trials(picture: Picture) -> Iterator[Symptom]:
         yield Symptom("traffic-dead", text, few(lost), tuple(ping.address for ping in lost))
 
 
-def _said(picture: Picture) -> Iterator[Symptom]:
+def _said(picture: Picture, standing: Standing) -> Iterator[Symptom]:
     for kind, (symptom, text) in SAID.items():
         statements = picture.said(kind)
+        still = [one for one in statements if not (standing.well_as_told and is_over(one, picture))]
         if statements:
-            yield Symptom(symptom, text, few(statements))
+            yield Symptom(symptom, text, few(still or statements), current=bool(still))
 
 
 def _cut(text: str, most: int) -> str:

@@ -52,11 +52,16 @@ def _tallies(picture: Picture, what: str) -> Iterator[Tally]:
     for exhibit in picture.exhibits:
         if exhibit.prose or "get" not in exhibit.command or not asked.search(exhibit.command):
             continue
-        if what != "agents":
+        if what != "agents" or (_AGENTS.search(exhibit.command) and _unready_counted(exhibit.command)):
             yield from _of(exhibit, what, numbers)
         elif "uniq" in exhibit.command and _AGENTS.search(exhibit.command):
             # Without how much of each is ready a count says little: Running is also who fails its probes.
             yield from (one for one in _of(exhibit, what, numbers) if any(_ready(line) for line in exhibit.lines))
+
+
+def _unready_counted(command: str) -> bool:
+    """`grep calico-node | grep -vc 1/1`, or with `wc -l` behind it."""
+    return ("1/1" in command or "2/2" in command) and _LEFT_OUT.search(command) is not None
 
 
 def _ready(line: str) -> bool:
@@ -72,7 +77,7 @@ def _of(exhibit: Exhibit, what: str, numbers: dict[Place, Number]) -> Iterator[T
         if counted:
             yield Tally(well, sum(int(match[1]) for match in counted) - well, exhibit.place(0))
         return
-    rest = _LEFT_OUT.search(command) is not None and any(word in command for word in _WELL[what])
+    rest = _LEFT_OUT.search(command) is not None and any(word in command for word in (*_WELL[what], "1/1", "2/2"))
     if not rest and not _ONLY_BAD.search(command) and "!=" not in command:
         return
     for index in range(len(exhibit.lines)):

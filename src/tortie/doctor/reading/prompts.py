@@ -12,7 +12,7 @@ _ENVIRONMENT = lazily(r"^\([\w.-]{1,30}\) ")
 _NAME = r"[A-Za-z0-9][\w.-]{0,80}"
 # A user and a host together are a prompt whatever follows; each group is linear.
 _SURE = lazily(
-    rf"^ {{0,8}}(?:\[(?P<u1>[\w.-]{{1,40}})@(?P<h1>{_NAME})(?:[: ](?P<f1>[^\]\n]{{0,120}}))?\] ?[$#%>]"
+    rf"^ {{0,16}}(?:\[(?P<u1>[\w.-]{{1,40}})@(?P<h1>{_NAME})(?:[: ](?P<f1>[^\]\n]{{0,120}}))?\] ?[$#%>]"
     rf"|(?P<u2>[\w.-]{{1,40}})@(?P<h2>{_NAME})(?::(?P<f2>[^$#%\n]{{0,120}}?)| (?P<f3>[~/][^$#%\n]{{0,120}}?))?"
     rf" ?[$#%])(?: +(?P<command>.*)|(?P<close>\S.*)?)$"
 )
@@ -21,11 +21,11 @@ _MAYBE = lazily(
     rf"^(?:\[(?P<h1>{_NAME})(?: (?P<f1>[^\]\n]{{0,80}}))?\] ?[$#]"
     rf"|[\w~./-]{{0,40}}\] ?[$#]"  # its beginning was not copied: ~]#
     rf"|(?P<shell>(?:ba|z|da|k)?sh)(?:-[\d.]+)?[$#]"
-    rf"| {{0,8}}(?P<h2>{_NAME})(?::(?P<f2>[~/][^ $#\n]{{0,120}})(?: [\w.-]+)?| (?P<f3>[~/][^ $#\n]{{0,120}}))? ?[$#]"
-    rf"|[~/][\w./~-]{{0,80}} ?[$#]|[#%❯»λ]|[➜→] {{1,3}}\S{{1,80}}(?: git:\(\S+\))?(?: ✗)?"
+    rf"| {{0,16}}(?P<h2>{_NAME})(?::(?P<f2>[~/][^ $#\n]{{0,120}})(?: [\w.-]+)?| (?P<f3>[~/][^ $#\n]{{0,120}}))? ?[$#]"
+    rf"|[~/][\w./~-]{{0,80}} ?[$#]| {{0,16}}#|[%❯»λ]|[➜→] {{1,3}}\S{{1,80}}(?: git:\(\S+\))?(?: ✗)?"
     rf"|(?:PS )?[A-Za-z]:[^>\n]{{0,120}}>|[╰└]─+[$#➤>❯]+) {{0,4}}(?P<command>\S.*)$"
 )
-_DOLLAR = lazily(r"^ {0,8}\$ +(?P<command>\S.*)$")
+_DOLLAR = lazily(r"^ {0,16}\$ +(?P<command>\S.*)$")
 _EMPTY = lazily(r"^ {0,4}\$$")
 _BIRD = lazily(r"^bird(?:6)?> ?(?P<command>.*)$")
 # Clients that ask for a command of their own: what is typed there is one of theirs.

@@ -174,3 +174,79 @@ def test_chats_and_tickets_are_heard(words: str) -> None:
 def test_a_command_that_failed_is_not_healthy() -> None:
     tried = "$ calicoctl apply -f node.yaml\nFailed to apply 'Node' resource: [update conflict: Node(hm-1)]\n"
     assert judged(WELL + tried).verdict == "undetermined"
+
+
+PROBES = """
+LAST SEEN   TYPE      REASON      OBJECT                  MESSAGE
+3m11s       Warning   Unhealthy   pod/calico-node-6fjt4   Readiness probe failed: calico/node is not ready: felix is not ready: Get http://localhost:9099/readiness: dial tcp 127.0.0.1:9099: connect: connection refused
+8m20s       Warning   Unhealthy   pod/calico-node-6fjt4   Readiness probe failed: calico/node is not ready: felix is not ready: Get http://localhost:9099/readiness: dial tcp 127.0.0.1:9099: connect: connection refused
+"""  # noqa: E501
+
+
+def test_a_probe_that_fails_now_and_then_is_no_history() -> None:
+    """Ready is what such a pod is in between."""
+    old = WELL.replace("52m", "6d")
+    assert judged(old + PROBES).verdict == "undetermined"
+
+
+def test_probes_of_a_start_are_history() -> None:
+    assert judged(WELL.replace("52m", "9m") + PROBES).verdict == "healthy"
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "smoke suite passes 48/48, is the noise in the log normal?",
+        "DNS 5000 queries, 0 failed. Is the noise in the log normal?",
+        "Our mesh probe node x node is at 100.0 % since then. Is the noise in the log normal?",
+        "no packet loss in the mesh probe. Is the noise in the log normal?",
+        "跨节点拨测 0 失败，日志里的提示可以忽略吗？",
+        "$ iperf3 -c 10.42.17.65\n[  5]   0.00-10.00  sec  10.9 GBytes  9.36 Gbits/sec   12   sender",
+    ],
+)
+def test_traffic_that_is_counted_or_measured_is_an_area(told: str) -> None:
+    answer = judged(AGENTS + "\n" + told)
+    assert answer.verdict == "healthy"
+    assert "traffic" in {area.key for area in answer.covers}
+
+
+CARRIES = """
+$ kubectl get pods -o wide
+NAME                    READY   STATUS    RESTARTS   AGE    IP             NODE
+web-7f6d5c7b8b-2mhqs    1/1     Running   0          3d2h   10.42.77.193   hm-1
+web-7f6d5c7b8b-9kz4d    1/1     Running   0          3d2h   10.42.0.0      hm-2
+$ kubectl exec web-7f6d5c7b8b-2mhqs -- curl -s -o /dev/null -w '%{http_code}' http://10.42.0.0:8080/
+200
+$ calicoctl ipam check
+Check complete; found 0 problems.
+"""
+
+
+def test_traffic_that_was_tried_proves_as_much_as_agents_to_somebody_who_only_asks() -> None:
+    assert judged("Is it normal that a pod has the address 10.42.0.0?\n" + CARRIES).verdict == "healthy"
+
+
+@pytest.mark.parametrize("said", ["The dashboard hangs.", "", "发布一直卡住，怎么办？"])
+def test_but_not_to_somebody_who_suffers_or_says_nothing(said: str) -> None:
+    assert judged(f"{said}\n{CARRIES}").verdict == "undetermined"
+
+
+def test_a_person_who_names_a_level_quotes_no_error() -> None:
+    assert (
+        judged("These (level=error > 0 pages people) are on the list, can I ignore them?\n\n" + WELL).verdict
+        == "healthy"
+    )
+
+
+def test_a_harmless_message_in_a_sentence_is_no_complaint() -> None:
+    message = "bird: Unable to open configuration file /etc/calico/confd/config/bird.cfg: No such file or directory"
+    said = f"日志里有 {message} 两行。"
+    assert judged(f"{said}\n{WELL}").verdict == "healthy"
+
+
+def test_what_is_told_to_be_over_in_a_time_line_is_over() -> None:
+    told = "20:35-20:39 跨节点不通\n20:40 告警全部恢复\n20:50 业务侧确认无异常\n"
+    answer = judged(told + WELL)
+    assert answer.verdict == "healthy"
+    assert [symptom.current for symptom in answer.symptoms] == [False]
+    assert judged("20:35-20:39 跨节点不通\n\n" + WELL).verdict == "undetermined"

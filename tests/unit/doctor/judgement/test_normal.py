@@ -119,3 +119,25 @@ def test_a_trial_may_be_told_to_have_been_meant_below_it() -> None:
     tried = TRIED.format("http://example.com")
     assert judged(f"{tried}\n(the last one is what we want, no internet for it.)\n{WELL}").verdict == "healthy"
     assert judged(f"{tried}\n(the last one is what we see all the time.)\n{WELL}").verdict == "undetermined"
+
+
+SOCKET = """
+$ calicoctl node status
+Calico process is running.
+
+IPv4 BGP status
+Error querying BIRD: unable to connect to BIRDv4 socket: dial unix /var/run/bird/bird.ctl: connect: no such file or directory
+"""  # noqa: E501
+
+
+def test_the_second_socket_of_calicoctl_is_explained_where_bird_has_the_first() -> None:
+    answer = judged(SOCKET + "$ ls /var/run/calico\nbird.ctl  bird6.ctl\n" + WELL)
+    assert any("/var/run/calico" in one.text.en for one in answer.normal)
+    assert not judged(SOCKET + WELL).normal
+
+
+def test_a_tunnel_that_routes_lead_through_is_not_unused() -> None:
+    link = "$ ip link show tunl0\n7: tunl0@NONE: <NOARP,UP,LOWER_UP> mtu 1480 qdisc noqueue state UNKNOWN\n"
+    route = "$ ip route\n10.42.9.0/26 via 10.3.9.12 dev tunl0 proto bird onlink\n"
+    assert judged(link + WELL).normal
+    assert not judged(link + route + WELL).normal

@@ -68,3 +68,12 @@ def test_a_large_cluster_is_judged_by_its_counts(text: str) -> None:
 def test_agents_may_be_counted_too(rows: str, verdict: str) -> None:
     nodes = next(iter(NODES))
     assert judged(OURS + rows + nodes).verdict == verdict
+
+
+@pytest.mark.parametrize(("count", "unwell"), [("0", 0), ("3", 3)])
+def test_agents_that_are_not_ready_are_counted(count: str, unwell: int) -> None:
+    for command in ("grep calico-node | grep -vc '1/1'", "grep calico-node | grep -v 1/1 | wc -l"):
+        seen = picture(f"$ kubectl get po -n kube-system -o wide | {command}\n{count}\n")
+        counted = tally(seen, "agents")
+        assert counted is not None
+        assert counted.unwell == unwell

@@ -103,3 +103,27 @@ def test_what_was_then_counts_as_long_as_it_is_not_over() -> None:
     story = "Yesterday the agent crashed with this:\n" + LOG + "\nNow:\n"
     assert picture(story + NOW.format("0/1     CrashLoopBackOff   9")).hits("rpf-loose-fatal")
     assert not picture(story + NOW.format("1/1     Running   0")).hits("rpf-loose-fatal")
+
+
+MOMENTS = """
+1) the swap of kib-1, planned. While it was off:
+
+14:12
+NAME    STATUS     ROLES    AGE   VERSION
+kib-1   NotReady   <none>   29d   v1.24.3
+kib-2   Ready      <none>   29d   v1.24.3
+
+2) it is on again since 16:21. 17:05:
+
+calico-node-fqr5k   1/1   Running   1   29d   10.3.0.89    kib-1
+calico-node-j8mdm   1/1   Running   0   9d    10.3.0.111   kib-2
+"""
+
+
+def test_what_stands_below_an_earlier_clock_is_told_of_then() -> None:
+    assert lines_then(cut(source(MOMENTS))) == {3, 4, 5, 6}
+
+
+@pytest.mark.parametrize("last", ["14:12", "13:05:", "it was at 17:05 that it came back"])
+def test_one_clock_or_an_earlier_one_heads_no_present(last: str) -> None:
+    assert not lines_then(cut(source(MOMENTS.replace("2) it is on again since 16:21. 17:05:", last))))

@@ -216,3 +216,48 @@ def test_a_program_that_does_not_load_is_no_load(text: str) -> None:
 def test_a_load_is_one() -> None:
     kinds = {statement.kind for statement in picture("The load of these nodes is very high.").of(Statement)}
     assert "load-high" in kinds
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "ICMP between pods across nodes: 0 of 5000 lost, also with large packets.",
+        "200 curls to pods of other nodes, errors: 0.",
+        "各方向的 Pod 互相 ping，0 丢包。",
+        "全矩阵拨测 1200 次，失败 0 次。",
+    ],
+)
+def test_troubles_that_are_counted_as_none_are_none(sentence: str) -> None:
+    seen = picture(sentence)
+    assert not seen.said("cross-node-dead", "suffers")
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "ICMP between pods across nodes: 10 of 5000 lost, also with large packets.",
+        "各方向的 Pod 互相 ping，10% 丢包。",
+        "cross-node requests: 10 of 50 timed out",
+    ],
+)
+def test_troubles_that_are_counted_are_troubles(sentence: str) -> None:
+    assert picture(sentence).said("suffers")
+
+
+@pytest.mark.parametrize(
+    ("sentence", "kind"),
+    [
+        ("两台都停了 firewalld 之后立刻就通了，但是生产要求防火墙不能关，还差哪个端口没开？", "firewalld-stop-helps"),
+        ("I'm not experiencing any issues, but do these lines mean a problem?", "says-well"),
+        ("Everything works fine, is that a bug?", "says-well"),
+    ],
+)
+def test_what_stands_beside_a_question_is_said(sentence: str, kind: str) -> None:
+    assert picture(sentence).said(kind)
+
+
+@pytest.mark.parametrize(
+    "sentence", ["Is everything fine?", "is it ok if all pods are running fine?", "停了 firewalld 之后会不会通？"]
+)
+def test_what_is_asked_is_not_said(sentence: str) -> None:
+    assert not picture(sentence).said("says-well", "firewalld-stop-helps")

@@ -235,3 +235,24 @@ def test_what_a_loop_prints_for_each_turn() -> None:
         ("10.0.0.13", 6443),
     ]
     assert got[2][2] == got[3][2] == "timeout"
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "result"),
+    [
+        ("curl -m 5 -s http://10.9.1.7:8080/", "28", "timeout"),
+        ("curl -s http://10.9.1.7:8080/", "7", "refused"),
+        ("curl -s -o /dev/null http://10.9.1.7:8080/", "0", "open"),
+        ("nc -zw3 10.9.1.7 8080", "1", "closed"),
+    ],
+)
+def test_the_outcome_of_a_silent_command_is_asked_in_the_next_one(command: str, code: str, result: str) -> None:
+    for asked in ("echo $?", 'echo "rc=$?"'):
+        answer = code if asked == "echo $?" else f"rc={code}"
+        tests = picture(f"[root@n1 ~]# {command}\n[root@n1 ~]# {asked}\n{answer}\n").of(PortTest)
+        assert [(one.address, one.port, one.result) for one in tests] == [("10.9.1.7", 8080, result)]
+
+
+def test_an_outcome_belongs_to_no_command_that_printed_something() -> None:
+    tests = picture("[root@n1 ~]# curl -s http://10.9.1.7:8080/\nok\n[root@n1 ~]# echo $?\n0\n").of(PortTest)
+    assert [one.result for one in tests] == ["http-200"]

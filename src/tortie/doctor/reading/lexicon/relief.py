@@ -51,8 +51,8 @@ RULES: Final = (
     Rule(
         "says-well",
         "nothing|no |n't |not |nobody|none|close|没|无|关单|关工单|影响|报错|异常|感知|报障",
-        r"\b(?:not|n't) (?:\w+ )?(?:experiencing|seeing|having|noticing|noticed|seen|had|facing|observed?|observing|have|"
-        r"see|notice) (?:any|a single) (?:\w+ ){0,2}(?:issues?|problems?|impact|troubles?|symptoms?|outages?|"
+        r"\b(?:not|n't) (?:\w+ )?(?:experiencing|seeing|having|noticing|noticed|seen|had|facing|observed?|observing|"
+        r"have|see|notice) (?:any|a single) (?:\w+ ){0,2}(?:issues?|problems?|impact|troubles?|symptoms?|outages?|"
         r"complaints?)\b(?! (?:until|before|with the (?:old|other)))|"
         r"\b(?:as far as (?:i|we) can (?:tell|see|judge)|so far|actually|otherwise|apparently|visibly),? "
         r"nothing (?:is|seems|looks|appears) (?:\w+ )?(?:broken|wrong|affected|down)\b|"
@@ -84,8 +84,8 @@ RULES: Final = (
     Rule(
         "agents-well",
         "pods|pod",
-        r"grep~-\w{0,3}v\w{0,3}\b~running~(?:->|=>|→|:) ?(?:only the header|nothing|empty|no (?:rows?|lines?|output|pods?)|无|"
-        r"空|没有)|"
+        r"grep~-\w{0,3}v\w{0,3}\b~running~(?:->|=>|→|:) ?(?:only the header|nothing|empty|"
+        r"no (?:rows?|lines?|output|pods?)|无|空|没有)|"
         r"\ball (?:of )?(?:the |our )?(?:calico |system |kube-system |calico-system )*pods (?:are |show )?(?:\w+ )?"
         r"(?:running|ready|healthy|up|green|1/1)\b|(?:所有|全部)(?:的)? ?pods?(?:都|均)?(?:是|为|"
         r"处于)? ?(?:running|正常|ready|1/1)|"
@@ -110,24 +110,30 @@ RULES: Final = (
     ),
     Rule(
         "traffic-well",
-        "pod|ping|curl|cross|dns|polic|test|traffic|100|lost|loss|fail|error|verified|丢|失败|超时|跨节点|解析|互通|拨测|压测",
+        "pod|ping|curl|cross|dns|polic|test|traffic|100|pass|lost|loss|fail|error|verified|丢|失败|超时|跨节点|解析|互通|拨测|压测",
         r"\bpods? (?:\w+ ){0,5}?(?:talk|reach|ping|see)s? (?:to |with )?(?:each other|one another|pods)\b|"
         r"\bping(?:s|ed)?\b~(?:without loss|0% (?:packet )?loss|works|is fine|ok)\b|\bcurls?\b~(?:->|→|gives?|returns?|"
         r"answers?|is)? ?200\b|\b(?:cross[- ]node|pod[- ]to[- ]pod|east-west|dns|policies)\b~(?:works?|ok|fine|"
         r"enforced|pass(?:es|ed)?|green|without (?:any )?(?:loss|problem|error)s?)\b|"
-        r"\b(?:pings?|icmp|probes?|mesh|dns|quer(?:y|ies)|lookups?|requests?|packets?|curls?|http|udp|tcp)\b≈(?<![\d.,])"
-        r"(?:0|no|zero) (?:(?:of|out of|/) ?[\d.,]+ ?[km]? ?)?(?:packets? |queries |requests )?(?:lost|loss|failed|"
-        r"failures?|errors?|time-?outs?|drops?|dropped)\b(?! by)|"
-        r"\b(?:no|0|zero) (?:packet )?(?:loss|drops)\b(?: \w+){0,3} (?:mesh|probes?|matrix|pings?|between|nodes)\b|"
-        r"\b(?:traffic|snat|connectivity|dns|east-west|egress|ingress)\b~\bverified\b|"
-        r"(?:ping|拨测|压测|解析|请求|互访|互通|跨节点)[^。；]{0,24}(?:(?<![\d.])0 ?(?:个|次|条)?(?:丢包|失败|超时|错误)|无丢包|零丢包|"
-        r"(?:失败|丢包|超时|错误)(?:数|次数|率)?[:：是为 ]{0,3}0(?![\d.]*[1-9]))|"
         r"\b(?:probes?|mesh|monitoring|availability|success(?: rate)?)\b≈\b(?:at|is|was|shows?) 100(?:\.0+)? ?%|"
         r"(?:可用率|成功率|连通率)[^，。；]{0,8}100(?:\.0+)? ?%|"
         r"\bpass(?:es|ed)? (?:all )?([1-9]\d*) ?(?:/|of|out of) ?\1(?!\d)|"
         r"\btraffic\b≈\b(?:pods?|networks?|nodes?|services?|directions?)\b~(?:just |all |perfectly )fine\b|"
         r"(?:跨节点|互通|互访|拨测|压测)[^。；]{0,24}(?:正常|通的|都通|200|0% ?丢包|success|成功|没问题)|"
         r"(?:dns|解析)[^，。；]{0,8}(?:都|也|均)?(?:正常|没问题|ok)",
+    ),
+    Rule(  # trouble that was counted, and is none
+        "traffic-well",
+        "no |0|zero|verified|无",
+        r"\b(?:pings?|icmp|probes?|mesh|dns|quer(?:y|ies)|lookups?|requests?|packets?|curls?|http|udp|tcp)\b≈(?<![\d.,])"
+        r"(?:0|no|zero) (?:(?:of|out of|/) ?[\d.,]+ ?[km]? ?)?(?:packets? |queries |requests )?(?:lost|loss|failed|"
+        r"failures?|errors?|time-?outs?|drops?|dropped)\b(?! by)|"
+        r"\b(?:no|0|zero) (?:packet )?(?:loss|drops)\b(?: \w+){0,3} (?:mesh|probes?|matrix|pings?|between|nodes)\b|"
+        r"\b(?:traffic|snat|connectivity|dns|east-west|egress|ingress)\b~\bverified\b|"
+        r"(?:ping|拨测|压测|解析|请求|互访|互通|跨节点)[^。；]{0,24}(?:(?<![\d.])0 ?(?:个|次|条)?"
+        r"(?:丢包|失败|超时|错误)|无丢包|零丢包|"
+        r"(?:失败|丢包|超时|错误)(?:数|次数|率)?[:：是为 ]{0,3}0(?![\d.]*[1-9]))",
+        False,
     ),
     # A person who looks for a cause has a trouble, in whatever words it is told.
     Rule(

@@ -48,10 +48,10 @@ LONGEST: Final = 600  # characters of one sentence that are looked at
 _END = lazily(r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)(?<!vs\.)(?<!etc\.)\s+|(?<=[。！？；])|;\s+")
 # These look at sentences in lower case.
 _GUESS = lazily(
-    r"\b(?:maybe|perhaps|probably|possibly|presumably|i (?:have to |must )?(?:think|guess|suspect|assume|believe|suppose)|we "
-    r"(?:think|suspect|assume)|"
-    r"my guess|might be|may be|possible signs? of|could be (?:a|an|the|due|because|that|related|caused)|not sure|wonder|seems? to "
-    r"be caused|suspect)\b"
+    r"\b(?:maybe|perhaps|probably|possibly|presumably|i (?:have to |must )?(?:think|guess|suspect|assume|believe|"
+    r"suppose)|we (?:think|suspect|assume)|"
+    r"my guess|might be|may be|possible signs? of|could be (?:a|an|the|due|because|that|related|caused)|not sure|"
+    r"wonder|seems? to be caused|suspect)\b"
     r"|怀疑|可能|也许|或许|应该是|估计|猜测|是不是|会不会|感觉是|难道|猜想",
 )
 _CONDITION = lazily(
@@ -84,6 +84,7 @@ _NONE_COUNTED = lazily(
     r"(?<![\d.,])(?:0|zero|none) (?:(?:of|out of|/) ?[\d,]+ )?(?:\w+ )?"
     r"(?:lost|dropped|failed|failures?|errors?|time-?outs?|timed out|drops|losses|restarts)\b"
     r"|\b(?:lost|dropped|failed|failures?|errors?|time-?outs?|drops) ?[:=]? ?0\b(?![.,%/]?\d)(?! of)"
+    r"|(?<![\d.,])0 ?(?:次|个|条)?(?:失败|丢包|超时|错误|异常|报错|重启)"
     r"|(?:失败|丢包|超时|错误|异常|重启)(?:数|次数|率|计数)?(?:都|均|全部)?[:：是为 ]{0,3}0(?![\d.]*[1-9]) ?[次个条]?"
 )
 _DESK_WORDS = ("slow", "lag", "busy", "load", "慢", "卡", "负载")  # one of them is in it
@@ -191,16 +192,19 @@ def _said(text: str, asks: bool) -> tuple[tuple[str, tuple[str, ...]], ...]:
 def _all_said(text: str, asks: bool) -> Iterator[tuple[str, tuple[str, ...]]]:
     low = lowered(text)
     rules = _with_a_key_in(low)
-    certain = _NONE_COUNTED.sub(_blotted, without_citations(_certain(_without_desks(low))))
+    relieving = without_citations(_certain(_without_desks(low)))  # what is counted as none says that all is well
+    certain = _NONE_COUNTED.sub(_blotted, relieving)
     told = without_intentions(without_questions(certain, asks))
+    relieving = without_questions(relieving, asks)
     over = long_mended(low)
-    low, certain, told = simple(low), simple(certain), simple(told)
+    low, certain, told, relieving = simple(low), simple(certain), simple(told), simple(relieving)
     found: dict[str, tuple[str, ...]] = {}
     for rule in rules:
         if rule.kind in found:
             continue
         beside = rule.kind == "suffers" or (asks and rule.kind not in _ASKING)  # the clauses that are no question
         shown = told if beside else low if rule.kind in _CERTAIN else certain
+        shown = relieving if rule.kind.endswith("-well") and rule.kind not in _CERTAIN else shown
         if _holds(rule, shown[over:] if rule.kind in _STATES else shown):
             found[rule.kind] = _values(rule.kind, text)
     if found.keys() & {"ping-works-tcp-not", "large-packets-stall"}:
