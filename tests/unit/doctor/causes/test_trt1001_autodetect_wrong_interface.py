@@ -299,3 +299,23 @@ def test_who_is_registered_as_it_knocks_is_only_not_known_yet() -> None:
     other = UNKNOWN.replace("100.101.7.7", "10.3.0.23")
     assert finding("autodetect-wrong-interface", other).strength >= 0.9
     assert finding("autodetect-wrong-interface", other + shown).strength < 0.8
+
+
+def test_the_link_below_a_tunnel_carries_the_registered_address() -> None:
+    answer = finding(
+        "autodetect-wrong-interface",
+        """
+        $ kubectl get nodes -o wide | awk '{print $1,$2,$6}'
+        NAME STATUS INTERNAL-IP
+        gnu-1 Ready 10.20.8.21
+        gnu-2 Ready 10.20.8.22
+        $ kubectl get nodes -o yaml | grep -e ' name: gnu' -e projectcalico.org/IPv4Address
+              projectcalico.org/IPv4Address: 172.22.40.21/24
+            name: gnu-1
+        $ ip -d link show dev vxlan.calico
+        11: vxlan.calico: <BROADCAST,MULTICAST,UP,LOWER_UP> mtu 1450 qdisc noqueue state UNKNOWN mode DEFAULT
+            vxlan id 4096 local 172.22.40.21 dev storage0 srcport 0 0 dstport 4789 nolearning ttl auto ageing 300
+        """,
+    )
+    assert answer.state == "found"
+    assert "storage0" in answer.objects

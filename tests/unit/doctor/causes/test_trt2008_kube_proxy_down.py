@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from tests.support.doctor import finding
 from tests.support.fixes import fixes
 
@@ -315,3 +316,41 @@ Prot LocalAddress:Port Scheduler Flags
     row = "TCP  10.96.0.1:443 rr\n  -> 10.1.0.4:6443                Masq    1      0          0\n"
     assert finding("kube-proxy-down", log + head).strength >= 0.8
     assert finding("kube-proxy-down", log + head + row).state == "ruled-out"
+
+
+OPERATOR = (
+    '{"level":"error","logger":"setup","msg":"unable to start manager","error":"Get '
+    '\\"https://10.17.0.1:443/api?timeout=32s\\": dial tcp 10.17.0.1:443: i/o timeout"}'
+)
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        "disable-kube-proxy: true",
+        'disable-kube-proxy: "true"',
+        "--disable-kube-proxy=true",
+        "kubeadm init --skip-phases=addon/kube-proxy",
+    ],
+)
+def test_a_cluster_that_was_installed_without_it(setting: str) -> None:
+    answer = finding(
+        "kube-proxy-down",
+        f"$ cat config.yaml\n{setting}\n$ kubectl logs -n tigera-operator tigera-operator-x\n{OPERATOR}",
+    )
+    assert (answer.state, answer.rule) == ("found", "switched-off")
+    assert answer.strength >= 0.9
+
+
+def test_without_it_on_purpose() -> None:
+    text = f"$ cat config.yaml\ndisable-kube-proxy: true\n$ kubectl logs x\n{OPERATOR}\n"
+    text += "$ kubectl get felixconfig -o yaml\n  bpfEnabled: true\n"
+    assert finding("kube-proxy-down", text).state == "ruled-out"
+
+
+def test_a_setting_that_took_no_effect() -> None:
+    pods = "$ kubectl get pods -n kube-system\nkube-proxy-p9w2c   1/1   Running   0   9m\n"
+    assert (
+        finding("kube-proxy-down", f"$ cat config.yaml\ndisable-kube-proxy: true\n{pods}{OPERATOR}").rule
+        != "switched-off"
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.support.doctor import finding, picture
+from tests.support.doctor import finding, fixes, picture
 
 from tortie.doctor.causes.catalogue import cause_named
 
@@ -140,3 +140,36 @@ def test_a_host_that_pings_the_internet_learns_the_size_of_its_line() -> None:
     """
     assert finding("mtu-mismatch", text.format("8.8.8.8", "8.8.8.8")).state == "cannot-tell"
     assert finding("mtu-mismatch", text.format("10.42.3.8", "10.42.3.8")).strength >= 0.8
+
+
+NARROW = """
+Small requests work, anything bigger hangs.
+
+| 10.12.0.12 | node-to-node mesh | up | 21:10:44 | Established |
+
+node-1:~# ip link
+2: eth0: <BROADCAST,MULTICAST,UP,LOWER_UP> mtu 1500 qdisc pfifo_fast state UP mode DEFAULT group default qlen 1000
+4: tunl0@NONE: <NOARP,UP,LOWER_UP> mtu 1480 qdisc noqueue state UNKNOWN mode DEFAULT group default qlen 1
+node-1:~# ping -M do -c 3 -s 1472 10.12.0.12
+PING 10.12.0.12 (10.12.0.12) 1472(1500) bytes of data.
+3 packets transmitted, 0 received, 100% packet loss, time 2041ms
+node-1:~# ping -M do -c 3 -s 1422 10.12.0.12
+3 packets transmitted, 3 received, 0% packet loss, time 2002ms
+"""
+
+
+def test_a_path_that_is_narrower_than_its_links_gets_an_mtu_by_hand() -> None:
+    """The agent would find the link's MTU, and set what fails already."""
+    answer = finding("mtu-mismatch", NARROW)
+    assert (answer.rule, answer.say) == ("large-lost", "narrow-path")
+    assert "eth0" in answer.objects
+    assert any('"veth_mtu":"1430"' in command for command in fixes("mtu-mismatch", NARROW))
+
+
+def test_a_link_that_refuses_what_it_cannot_carry_is_no_narrow_path() -> None:
+    small = NARROW.replace("mtu 1500", "mtu 1450")
+    assert finding("mtu-mismatch", small).say != "narrow-path"
+
+
+def test_what_a_pod_is_pinged_with_says_nothing_of_the_path_alone() -> None:
+    assert finding("mtu-mismatch", NARROW.replace("-s 1422 10.12.0.12", "-s 1422 10.244.4.4")).say != "narrow-path"

@@ -76,3 +76,18 @@ def test_other_programs_are_refused_as_well() -> None:
     assert finding("bpf-not-permitted", text).state == "cannot-tell"
     own = text.replace("-n monitoring logs ebpf-exporter", "-n calico-system logs calico-node")
     assert finding("bpf-not-permitted", own).strength >= 0.9
+
+
+def test_the_machine_where_kubectl_was_typed_refuses_nothing() -> None:
+    answer = finding(
+        "bpf-not-permitted",
+        """
+        root@deploy:~# kubectl -n kube-system get po -o wide | grep calico-node | grep -v ' 1/1 '
+        calico-node-jz5w2   0/1   CrashLoopBackOff   118   9h   10.40.7.56   wren-56   <none>   <none>
+
+        libbpf: Error in bpf_object__probe_name():Operation not permitted(1). Couldn't load basic 'r0 = 0' BPF program.
+        libbpf: failed to load object '/tmp/felix-bpf-457814611'
+        """,
+    )
+    assert "wren-56" in answer.objects
+    assert "deploy" not in answer.objects

@@ -168,3 +168,16 @@ def test_the_hosts_filter_logs_what_it_blocks() -> None:
     assert finding("vxlan-port-blocked", line.format(4789)).strength < 0.8
     assert finding("vxlan-port-blocked", dead + line.format(5353)).strength < 0.8
     assert finding("vxlan-port-blocked", dead + line.format(4789).replace("=10.0.0.3", "=8.8.4.4")).strength < 0.8
+
+
+def test_who_refuses_inside_of_the_tunnel_got_the_packet_through_it() -> None:
+    inside = """
+        [root@w1 ~]# tcpdump -nni vxlan.calico -c2
+        13:20:22.510771 IP 172.16.219.64.40112 > 172.16.104.14.4654: Flags [S], seq 1829912244, win 64860, length 0
+        13:20:22.510828 IP 172.16.104.0 > 172.16.219.64: ICMP host 172.16.104.14 unreachable - admin prohibited filter
+        [root@w1 ~]# ip route get 172.16.104.14
+        172.16.104.14 via 172.16.104.0 dev vxlan.calico src 172.16.219.64 uid 0
+        """
+    assert finding("vxlan-port-blocked", inside).state == "ruled-out"
+    outside = inside.replace("-nni vxlan.calico", "-nni ens160 udp port 4789")
+    assert finding("vxlan-port-blocked", outside).state == "found"

@@ -66,3 +66,17 @@ def test_rke2_keeps_the_operator_in_its_own_chart() -> None:
 
 def test_nobody_is_named_without_evidence() -> None:
     assert owner(picture("BGP is not established with 10.0.0.5. We are not using kubespray.\n")).name == ""
+
+
+@pytest.mark.parametrize(
+    ("shown", "way"),
+    [
+        ("$ ip -d link show\n11: vxlan.calico: <BROADCAST,UP> mtu 1450 qdisc noqueue state UNKNOWN\n", "operator"),
+        ("RKE2 with `cni: calico` in its config\n", "operator"),
+        ("calico-node and typha are all 1/1\n", "operator"),
+        ("everything is default\n", ""),
+    ],
+)
+def test_rke2_installs_canal_unless_calico_shows(shown: str, way: str) -> None:
+    seen = owner(picture(f"RKE2 v1.31.5 on Debian\n\n{shown}"))
+    assert (seen.platform, seen.way) == ("rke2", way)

@@ -51,6 +51,7 @@ _POD_PROGRAMS: Final = (
     "kube-controllers", "coredns", "metrics-server", "plugin/", "kube-dns", "provisioner",
     "failed to initialize datastore", "failed to verify datastore", "failed to reach apiserver",
 )  # fmt: skip
+_WITHOUT_PROXY: Final = lazily(r"--disable-kube-proxy(?!=false)\b|--skip-phases[= ]\S{0,80}addon/kube-proxy")
 _CONTROL_PLANE: Final = ("kube-apiserver", "kube-controller-manager", "kube-scheduler")
 _RULE_WORDS: Final = ("KUBE-S", "KUBE-NODE", "default/kubernetes")
 _LINES_READ = 400  # of one exhibit that answers a question; such answers are short
@@ -317,6 +318,13 @@ def proxies_down(picture: Picture) -> list[Pod | Unit]:
     units = {unit.host: unit for unit in picture.of(Unit) if unit.name.removesuffix(".service") == "kube-proxy"}
     dead = [unit for unit in units.values() if unit.active in UNIT_DEAD and not in_pods]
     return [*pods, *dead]
+
+
+def proxy_switched_off(picture: Picture) -> list[Hit | Place]:
+    """In the settings of an installation, or on its command line."""
+    typed = [exhibit for exhibit in picture.exhibits if _WITHOUT_PROXY.search(exhibit.command)]
+    places = [Place(one.source, *one.command_lines[::-1][:1] * 2) for one in typed if one.command_lines]
+    return [*picture.hits(*PROXY_OFF_SIGNS), *places]
 
 
 def proxy_containers_down(picture: Picture) -> list[Setting]:

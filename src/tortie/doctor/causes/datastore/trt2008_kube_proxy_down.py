@@ -27,6 +27,7 @@ from tortie.doctor.causes.datastore.api_evidence import (
     proxies_down,
     proxy_containers_down,
     proxy_pods,
+    proxy_switched_off,
     proxy_without_api,
     troubles,
     vip_rules,
@@ -59,7 +60,7 @@ class Seen:
         self.units = [one for one in down if isinstance(one, Unit)]
         self.containers = proxy_containers_down(picture)
         self.none = [load for load in picture.of(Workload) if load.name == "kube-proxy" and load.ready == 0]
-        self.switched_off = [] if proxy_pods(picture) else picture.hits(*PROXY_OFF_SIGNS)
+        self.switched_off = [] if proxy_pods(picture) else proxy_switched_off(picture)
         self.said = picture.said("kube-proxy-missing")
         self.vip = self.failing[0].address if self.failing else ""
 
