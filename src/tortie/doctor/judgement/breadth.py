@@ -109,11 +109,18 @@ def carries(picture: Picture, now: Standing, covers: tuple[Area, ...]) -> bool:
     """Nobody looked at the agents, but what they make was tried and works, other areas are in order, and the person
     only asks whether something is as it should be.
     """
-    tried = any(ping.ok for ping in picture.of(Ping)) or any(
-        test.result == "open" or test.result.startswith("http-2") for test in picture.of(PortTest)
-    )
-    asks = bool(picture.said("asks-if-normal")) and not picture.said("suffers", "seeks-help")
-    return tried and asks and now.in_order and len(covers) >= WIDE
+    passed = _passed(picture)
+    asks = bool(picture.said("asks-if-normal"))
+    return bool(passed) and asks and now.in_order and (len(covers) >= WIDE or len(passed) >= LEAST)
+
+
+def _passed(picture: Picture) -> set[str]:
+    """In which ways something was reached: pings, requests that were answered with whatever, names."""
+    ways = {"ping" for ping in picture.of(Ping) if ping.ok}
+    answered = ("open", "http-2", "http-3", "http-4")
+    ways |= {"port" for test in picture.of(PortTest) if test.result.startswith(answered)}
+    names = (one.value for one in picture.of(Setting) if one.scope == "dns")
+    return ways | {"dns" for value in names if value[:1].isdigit() or ":" in value}
 
 
 def broad(picture: Picture, now: Standing, covers: tuple[Area, ...]) -> bool:

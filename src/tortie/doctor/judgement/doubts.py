@@ -33,7 +33,7 @@ class Doubts:
         self._covers, self._missing = looked_at(picture, now)
         widely = len(self._covers) >= WIDE
         self._left = unexplained(picture, now, accounted, normals, widely) if about_a_cluster(picture) else ()
-        self._normal = tuple(normals.told()) if now.well_as_told else ()
+        self._normal = tuple(normals.told()) if now.in_order else ()
         self._picture, self._candidates, self._seen, self._known = picture, candidates, seen, known
         self._quiet = not candidates and not any(s.current and s.kind != ELSEWHERE for s in seen)
         self._fits = any(finding.strength > HINT for _, finding in candidates)

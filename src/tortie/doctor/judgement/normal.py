@@ -89,7 +89,8 @@ _ENTRIES: Final = (
         needles=(_GATEWAY,),
         seen=lazily(r"\b169\.254\.1\.1\b"),
         about=lazily(
-            r"169\.254\.1\.1|gateway|网关|ee:ee|\bmac\b|/32|mask|掩码|ping it|placeholder|looks? (?:broken|wrong|odd)",
+            r"169\.254\.1\.1|gateway|网关|^\W*也? ?ping 不通\W*$|ee:ee|\bmac\b|/32|mask|掩码|ping it|placeholder"
+            r"|looks? (?:broken|wrong|odd)",
             re.IGNORECASE,
         ),
         pings=lambda _: {_GATEWAY},
@@ -130,7 +131,7 @@ _ENTRIES: Final = (
     Normal(
         "own-blackhole",
         needles=("blackhole ",),
-        seen=lazily(r"^\s*blackhole \d[\d.]*/\d+ +(?:proto|dev)"),
+        seen=lazily(r"^\s*blackhole \d[\d.]*(?:/\d+)? +(?:proto|dev)"),
         about=lazily(r"black ?hole|黑洞|\bip r(?:oute)? del|delet\w+ (?:one|it|them|the route)", re.IGNORECASE),
     ),
     Normal(

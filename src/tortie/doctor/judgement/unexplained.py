@@ -63,7 +63,7 @@ def unexplained(
         *_complaints(picture, now),
     ]
     left = [item for item in found if not any(_overlap(item.place, place) for place in taken)]
-    if now.well_as_told and normals:
+    if now.in_order and normals:
         left = [item for item in left if not normals.accounts_for(item)]
         if all(
             item.kind == "complaint" for item in left

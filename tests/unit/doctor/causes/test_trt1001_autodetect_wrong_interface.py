@@ -319,3 +319,25 @@ def test_the_link_below_a_tunnel_carries_the_registered_address() -> None:
     )
     assert answer.state == "found"
     assert "storage0" in answer.objects
+
+
+ACCOUNTS = """
+账号 A 的 VPC（172.28.0.0/16）里有一套集群，打通账号 B 的 VPC（172.20.0.0/16）后，把一台机器 172.20.196.48 加为 node。
+
+| 172.28.138.128 | node-to-node mesh | up    | 2021-11-09 | Established |
+| 172.20.196.48  | node-to-node mesh | start | 01:50:43   | Connect     |
+"""
+
+
+def test_a_node_of_another_network_that_the_person_knows_is_no_odd_one() -> None:
+    assert finding("autodetect-wrong-interface", ACCOUNTS).strength < 0.8
+
+
+def test_an_address_at_which_a_kubelet_answers_is_a_nodes() -> None:
+    test = "$ nc -zv 172.20.0.1 10250\nConnection to 172.20.0.1 10250 port [tcp/*] succeeded!\n"
+    table = """
+        | 172.28.138.128 | node-to-node mesh | up    | 2021-11-09 | Established |
+        | 172.20.0.1     | node-to-node mesh | start | 01:50:43   | Connect     |
+        """
+    assert finding("autodetect-wrong-interface", table).strength >= 0.45
+    assert finding("autodetect-wrong-interface", table + test).strength < 0.45

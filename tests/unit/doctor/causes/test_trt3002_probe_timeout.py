@@ -145,3 +145,20 @@ def test_kubelets_own_log_names_the_pod() -> None:
     for line in (old, new):
         assert finding(ID, line.format(pod="calico-node-2ml8k", namespace="kube-system")).strength >= 0.9
         assert finding(ID, line.format(pod="checkout-7bb9dd5c5c-9xk2p", namespace="shop")).strength < 0.8
+
+
+SILENT = """
+calico v3.16.6 / k8s v1.20.1 / Ubuntu 18.04
+
+calico-node-c67tx   0/1   CrashLoopBackOff   129   4d4h   10.1.2.61   heron-1
+
+Events:
+  Warning  Unhealthy  12m (x26725 over 12d)   kubelet  Readiness probe failed:
+  Warning  BackOff    2m2s (x42070 over 11d)  kubelet  Back-off restarting failed container
+"""
+
+
+def test_a_readiness_probe_without_a_reason_does_not_explain_a_crash() -> None:
+    assert finding("probe-timeout", SILENT).strength < 0.8
+    assert finding("probe-timeout", SILENT.replace("Readiness", "Liveness")).strength >= 0.8
+    assert finding("probe-timeout", SILENT.replace("CrashLoopBackOff", "Running")).strength >= 0.8

@@ -141,3 +141,15 @@ def test_a_tunnel_that_no_pool_wants_may_be_missing() -> None:
     vxlan = "default-ipv4-ippool   10.42.0.0/16   true   Never   Always   false   all()\n"
     assert finding("kernel-module-missing", gone + pools + vxlan).strength >= 0.8
     assert finding("kernel-module-missing", gone + pools + ipip).strength < 0.8
+
+
+FIRST_SECOND = """
+2019-08-04 10:08:42.644 [WARNING][42] ipip_mgr.go 110: Failed to add IPIP tunnel device error=exit status 1
+2019-08-04 10:08:42.645 [WARNING][42] ipip_mgr.go 87: Failed configure IPIP tunnel device, retrying... error=exit status 1
+"""  # noqa: E501
+
+
+def test_routes_through_a_tunnel_show_that_it_was_made() -> None:
+    routes = "$ ip route\n172.20.131.128/26 via 172.16.110.42 dev tunl0 proto bird onlink\n"
+    assert finding("kernel-module-missing", FIRST_SECOND + routes).state == "ruled-out"
+    assert finding("kernel-module-missing", FIRST_SECOND).state == "found"

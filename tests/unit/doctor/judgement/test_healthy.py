@@ -250,3 +250,26 @@ def test_what_is_told_to_be_over_in_a_time_line_is_over() -> None:
     assert answer.verdict == "healthy"
     assert [symptom.current for symptom in answer.symptoms] == [False]
     assert judged("20:35-20:39 跨节点不通\n\n" + WELL).verdict == "undetermined"
+
+
+POD_SHELL = """
+小白提问，网关根本不存在，也 ping 不通，是不是漏了一步？
+
+root@web-0:/# ip ro
+default via 169.254.1.1 dev eth0
+root@web-0:/# ping -c2 169.254.1.1
+2 packets transmitted, 0 received, 100% packet loss, time 1001ms
+"""
+WORKS = """
+root@web-0:/# ping -c2 10.42.130.5
+2 packets transmitted, 2 received, 0% packet loss, time 1001ms
+root@web-0:/# curl -sI http://www.example.com | head -1
+HTTP/1.1 200 OK
+"""
+
+
+def test_who_wonders_about_what_is_normal_and_shows_that_it_works_is_told_so() -> None:
+    answer = judged(POD_SHELL + WORKS)
+    assert answer.verdict == "healthy"
+    assert answer.normal
+    assert judged(POD_SHELL).verdict == "undetermined"

@@ -256,3 +256,17 @@ def test_the_outcome_of_a_silent_command_is_asked_in_the_next_one(command: str, 
 def test_an_outcome_belongs_to_no_command_that_printed_something() -> None:
     tests = picture("[root@n1 ~]# curl -s http://10.9.1.7:8080/\nok\n[root@n1 ~]# echo $?\n0\n").of(PortTest)
     assert [one.result for one in tests] == ["http-200"]
+
+
+def test_a_loop_over_ports_names_them_in_its_answers() -> None:
+    tests = picture(
+        """
+        $ for p in 22 179 10250; do timeout 5 bash -c "</dev/tcp/10.9.1.7/$p" && echo $p ok || echo $p fail; done
+        22 ok
+        179 fail
+        10250: ok
+        """
+    ).of(PortTest)
+    assert [(one.address, one.port, one.result) for one in tests] == [
+        ("10.9.1.7", 22, "open"), ("10.9.1.7", 179, "closed"), ("10.9.1.7", 10250, "open"),
+    ]  # fmt: skip

@@ -61,6 +61,10 @@ class Seen:
         return self.picture.version("kubernetes") or self.picture.version("kubelet")
 
     @property
+    def only_readiness(self) -> bool:
+        return all("readiness" in hit.line.lower() for hit in self.silent)
+
+    @property
     def slower(self) -> bool:
         return bool(self.limit and self.measured and self.measured > self.limit.timeout_s)
 
@@ -127,7 +131,15 @@ def limit_shown(seen: Seen) -> Finding | None:
 
 
 def no_reason(seen: Seen) -> Finding | None:
-    return seen.found(LIKELY if _limit_expected(seen) else POSSIBLE) if seen.late else None
+    """A readiness probe restarts nothing: where containers crash beside it, the limit is only a guess."""
+    if not seen.late:
+        return None
+    crashing = not seen.named and not kills(seen.picture) and seen.only_readiness and _crashes(seen.picture)
+    return seen.found(LIKELY if _limit_expected(seen) and not crashing else POSSIBLE)
+
+
+def _crashes(picture: Picture) -> bool:
+    return any("CrashLoop" in pod.status or pod.status == "Error" for pod in picture.agents_now())
 
 
 def _of_agent(hit: Hit) -> bool:

@@ -14,7 +14,7 @@ from tortie.doctor.causes.kernel.whose_node import node_of, said_on
 from tortie.doctor.causes.recovery import recovered
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.underlay.traffic_evidence import agents_fine, compiled, encapsulation, rows, trouble
-from tortie.doctor.picture.facts import Node, Setting
+from tortie.doctor.picture.facts import Node, Route, Setting
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Hit, Sign
 
@@ -172,6 +172,9 @@ def tunnel_there(seen: Seen) -> Finding | None:
     there = [link for link in seen.picture.interfaces() if link.name.split("@")[0] in names and link.addresses]
     if there:
         return ruled_out(there[:1], device=there[0].name.split("@")[0])
+    through = [route for route in seen.picture.of(Route) if route.device in names and route.via]
+    if through:  # the kernel takes no route through a link that is not there
+        return ruled_out(through[:1], device=through[0].device)
     once = len(seen.complaints) == 1 and agents_fine(seen.picture)
     return ruled_out(seen.complaints[:1], say="said-once") if once else None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from ipaddress import ip_interface
+from typing import Final
 
 from tortie.bgp.calling import waits
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG
@@ -30,9 +31,14 @@ from tortie.doctor.causes.nodes.bgp_evidence import (
     session_node,
     unknown_connects,
 )
-from tortie.doctor.picture.facts import Interface
+from tortie.doctor.picture.addresses import inside
+from tortie.doctor.picture.facts import Interface, PortTest
 from tortie.doctor.picture.picture import Picture
 from tortie.model.tuples import NamedTuple
+
+
+KUBELET: Final = 10250
+ANSWERS: Final = ("open", "tls-error", "http-401", "http-403", "http-404", "http-200")
 
 
 class Suspect(NamedTuple):
@@ -73,8 +79,14 @@ def suspects(picture: Picture) -> list[Suspect]:
         _odd_one,
     )
     every = (suspect for ground in grounds for suspect in ground(picture))
-    found = [suspect for suspect in every if not told_old(picture, suspect.address)]
+    hosts = _hosts(picture)
+    found = [one for one in every if not told_old(picture, one.address) and one.address not in hosts]
     return sorted(found, key=lambda suspect: -suspect.strength)
+
+
+def _hosts(picture: Picture) -> set[str]:
+    """Addresses at which a kubelet answers: peers that look for a node there look at the right place."""
+    return {test.address for test in picture.of(PortTest) if test.port == KUBELET and test.result in ANSWERS}
 
 
 def _registered(picture: Picture) -> Iterator[Suspect]:
@@ -270,6 +282,11 @@ def _moved(picture: Picture) -> Iterator[Suspect]:
             yield Suspect("moved", strength, last.address, last.interface, last.node, first.address, (first, last))
 
 
+def _in_network(address: str, told: str) -> bool:
+    """As people tell it: 10.3., 10.3.x, or with a mask."""
+    return inside(address, told) if "/" in told else address.startswith(told.rstrip("x*"))
+
+
 def _odd_one(picture: Picture) -> Iterator[Suspect]:
     """An address such as docker hands to itself, while every other address of nodes lies elsewhere."""
     others = set(picture.internal_ips().values()) | {session.peer for session in picture.sessions()}
@@ -281,7 +298,8 @@ def _odd_one(picture: Picture) -> Iterator[Suspect]:
         rest = others - {address}
         if address in picture.internal_ips().values():
             continue
-        if said and not any(address.startswith(value.rstrip("x*")) for s in said for value in s.values if value):
+        told = any(address in one.text for one in said)  # a node of another network, which the person knows
+        if said and not told and not any(_in_network(address, value) for one in said for value in one.values if value):
             yield Suspect("odd", LIKELY, address, "", "", "", (peer, *said))
         elif gateway_like(address):
             strength = LIKELY if rest and not any(near(address, other) for other in rest) else POSSIBLE

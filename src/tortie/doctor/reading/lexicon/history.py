@@ -192,18 +192,20 @@ RULES: Final = (
     ),
     Rule(
         "asks-if-normal",
-        "?|？|normal|wrong|problem|ignore|正常|有没有|要不要|需不需|是否|必要|算不算|用不用|能用",
+        "?|？|normal|wrong|odd|strange|weird|problem|ignore|正常|有没有|要不要|需不需|是否|必要|算不算|用不用|能用",
         r"(?:is|are) (?:this|that|it|these|those|they) (?:\w+ )?(?:normal|ok|expected|a problem|bad|fine|harmless|"
         r"safe|cosmetic|noise|intended)|(?:anything|something) wrong (?:with|here)|"
         r"should (?:i|we) (?:worry|be (?:worried|concerned)|care|roll back|reinstall|do something|be afraid)|"
         r"is there anything wrong|(?:can|may|could|should) (?:i|we|this|these|it|they) (?:be )?(?:safely )?ignored?|"
+        r"\blooks? (?:\w+ )?(?:wrong|odd|strange|weird|broken|off) to (?:me|us)\b|am i about to|"
         r"safe to ignore|do (?:i|we) (?:need|have) to (?:(?:be )?worr(?:y|ied)|be concerned|care|act|fix|do|"
         r"reinstall|`|kubeadm)|"
         r"do(?:es)? (?:this|these|those|that|it)(?: \w+)? (?:indicate|mean|suggest|point to)s? "
         r"(?:there is )?(?:a|an|any) (?:\w+ )?(?:problem|issue|fault|error)|"
         r"did (?:i|we) (?:break|miss)|\b(?:cosmetic|harmless|expected noise)\b≈or\b|"
         r"(?:正常吗|有问题吗|要紧吗|有影响吗|(?:需要|要|用)(?:处理|整改|关注|重装|管)吗|是不是(?:正常|误报)|算正常|是否正常|"
-        r"有没有(?:问题|影响|异常|遗漏)|(?:要不要|需不需要|是否需要)(?:管|处理|整改|重装|关注|紧)|(?:可以|能)(?:不管|忽略)吗|"
+        r"有没有(?:问题|影响|异常|遗漏)|(?:要不要|需不需要|是否需要)(?:管|处理|整改|重装|关注|紧|手工|手动|改|删|重建|"
+        r"把[^，。；]{1,16}(?:删|改|重))|是不是(?:配错|装错|写错|漏了?|有问题|不对)|(?:可以|能)(?:不管|忽略)吗|"
         r"没问题吧|能不能忽略|不影响吧|(?:有|没有?)必要吗|有没有必要|用不用(?:管|处理|改)|算不算(?:事故|故障|问题|异常)|"
         r"(?:这|还)能用(?:吗|么|\?))",
         False,

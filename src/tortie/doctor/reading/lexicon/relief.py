@@ -50,17 +50,18 @@ RULES: Final = (
     ),
     Rule(
         "says-well",
-        "nothing|no |n't |not |nobody|none|close|没|无|关单|关工单|影响|报错|异常|感知|报障",
+        "nothing|no |n't |not |nobody|none|close|没|无|关单|关工单|影响|报错|异常|感知|障",
         r"\b(?:not|n't) (?:\w+ )?(?:experiencing|seeing|having|noticing|noticed|seen|had|facing|observed?|observing|"
         r"have|see|notice) (?:any|a single) (?:\w+ ){0,2}(?:issues?|problems?|impact|troubles?|symptoms?|outages?|"
         r"complaints?)\b(?! (?:until|before|with the (?:old|other)))|"
         r"\b(?:as far as (?:i|we) can (?:tell|see|judge)|so far|actually|otherwise|apparently|visibly),? "
         r"nothing (?:is|seems|looks|appears) (?:\w+ )?(?:broken|wrong|affected|down)\b|"
-        r"没(?:有)?(?:人)?报障|无(?:人)?报障|"
+        r"没(?:有)?(?:人)?报过?障|无(?:人)?报障|"
         r"(?:i|we) (?:see|find|think|believe|found)~(?:nothing (?:is )?(?:wrong|broken|strange)|no (?:problem|trouble|"
         r"fault)s?)\b|"
         r"(?:nobody|no one|none of (?:the |our )?(?:users?|teams?|customers?))(?: has| have)? (?:complain(?:s|ed)|"
-        r"noticed?)\b|no complaints\b|(?:users?|teams?|customers?)~(?:see|report|notice|have|"
+        r"noticed?)\b|no (?:complaints|(?:user |support )?tickets)\b(?! yet)|"
+        r"(?:users?|teams?|customers?)~(?:see|report|notice|have|"
         r"has)s? no (?:\w+ )?(?:problem|issue|"
         r"impact|trouble|outage)s?\b|no (?:\w+ )?(?:impact|effect) (?:on|for|to) (?:\w+ )?(?:users?|workloads?|traffic|"
         r"applications?|apps|services?|pods|production|customers?)\b|"
@@ -86,6 +87,7 @@ RULES: Final = (
         "pods|pod",
         r"grep~-\w{0,3}v\w{0,3}\b~running~(?:->|=>|→|:) ?(?:only the header|nothing|empty|"
         r"no (?:rows?|lines?|output|pods?)|无|空|没有)|"
+        r"\b\d+ ?x 1/1 running\b(?!.*\b(?:crash|0/1|pending|error))|"
         r"\ball (?:of )?(?:the |our )?(?:calico |system |kube-system |calico-system )*pods (?:are |show )?(?:\w+ )?"
         r"(?:running|ready|healthy|up|green|1/1)\b|(?:所有|全部)(?:的)? ?pods?(?:都|均)?(?:是|为|"
         r"处于)? ?(?:running|正常|ready|1/1)|"
@@ -110,13 +112,14 @@ RULES: Final = (
     ),
     Rule(
         "traffic-well",
-        "pod|ping|curl|cross|dns|polic|test|traffic|100|pass|lost|loss|fail|error|verified|丢|失败|超时|跨节点|解析|互通|拨测|压测",
+        "pod|ping|curl|cross|dns|polic|test|traffic|100|pass|iperf|lost|loss|fail|error|verified|丢|失败|超时|跨节点|解析|互通|拨测|压测",
         r"\bpods? (?:\w+ ){0,5}?(?:talk|reach|ping|see)s? (?:to |with )?(?:each other|one another|pods)\b|"
         r"\bping(?:s|ed)?\b~(?:without loss|0% (?:packet )?loss|works|is fine|ok)\b|\bcurls?\b~(?:->|→|gives?|returns?|"
         r"answers?|is)? ?200\b|\b(?:cross[- ]node|pod[- ]to[- ]pod|east-west|dns|policies)\b~(?:works?|ok|fine|"
         r"enforced|pass(?:es|ed)?|green|without (?:any )?(?:loss|problem|error)s?)\b|"
         r"\b(?:probes?|mesh|monitoring|availability|success(?: rate)?)\b≈\b(?:at|is|was|shows?) 100(?:\.0+)? ?%|"
         r"(?:可用率|成功率|连通率)[^，。；]{0,8}100(?:\.0+)? ?%|"
+        r"\biperf3?\b≈\d(?:\.\d+)? ?gbits?(?:/s|ps|/sec)|"
         r"\bpass(?:es|ed)? (?:all )?([1-9]\d*) ?(?:/|of|out of) ?\1(?!\d)|"
         r"\btraffic\b≈\b(?:pods?|networks?|nodes?|services?|directions?)\b~(?:just |all |perfectly )fine\b|"
         r"(?:跨节点|互通|互访|拨测|压测)[^。；]{0,24}(?:正常|通的|都通|200|0% ?丢包|success|成功|没问题)|"

@@ -26,7 +26,7 @@ _TOOLS: Final = ("nc", "ncat", "netcat", "telnet", "curl", "wget", "openssl", "b
 _PORTS: Final = {"https": 443, "http": 80}
 _UDP: Final = lazily(r"\b(?:nc|ncat|netcat)\s(?:\S{1,100}\s{1,8}){0,12}?-[a-z0-9]{0,8}u")
 _URL: Final = lazily(r"\b(https?)://(\[[^\]]+\]|[^\s/:'\"]+)(?::(\d+))?")
-_DEV_TCP: Final = lazily(r"/dev/(?:tcp|udp)/([^/\s'\")]+)/(\d+)")
+_DEV_TCP: Final = lazily(r"/dev/(?:tcp|udp)/([^/\s'\")$]+)/(?:(\d+)|\$\{?\w)")
 _PLACED: Final = (
     lazily(rf"Ncat: (Connected) to ({IP}|[\w.-]+):(\d+)"),
     lazily(r"Connection to (?P<a>\S+) (?P<p>\d+) port \[.*(?P<r>succeeded)"),
@@ -50,7 +50,7 @@ _BARE: Final = (
     (lazily(r"^telnet: (?:Unable to connect to remote host|connect to address \S+): (.+)"), ("telnet",)),
     (lazily(r"^(Connected) to \S+\.$"), ("telnet",)),
     (lazily(r"^bash: connect: (.+)"), ("bash",)),
-    (lazily(r"^(\d{1,5}) (open|closed|ok|timeout|refused)$", re.I), ("/dev/tcp", "nc", "loop")),
+    (lazily(r"^(\d{1,5})[: ] ?(open|closed|ok|timeout|refused|fail(?:ed)?)$", re.I), ("/dev/tcp", "nc", "loop")),
     (lazily(r"^connect(?:: )?:?errno=(\d+)"), ("openssl",)),
     (lazily(r"^(CONNECTED)\("), ("openssl",)),
     (lazily(r"^wget: (can't connect.*|download timed out.*|.*timed out.*)"), ("wget",)),
@@ -144,7 +144,7 @@ def targets(command: str) -> list[Target]:
     for segment in segments(command):
         device = _DEV_TCP.search(segment)
         if device:
-            found.append(Target(device[1], int(device[2]), "/dev/tcp"))
+            found.append(Target(device[1], int(device[2] or 0), "/dev/tcp"))  # in a loop the answers name the ports
             continue
         for tool in ("curl", "wget"):
             words = words_after(segment, tool)
@@ -216,7 +216,8 @@ def _ports(exhibit: Exhibit, asked: list[Target]) -> Iterator[Fact]:
             meant = meant or (asked[min(turn, len(asked) - 1)] if asked else None)
             if meant and (meant.tool != "curl" or not line.startswith("CONNECTED")):
                 port = int(said) if said.isdecimal() else meant.port
-                yield _tried(exhibit, index, meant._replace(port=port), result, line)
+                if port:
+                    yield _tried(exhibit, index, meant._replace(port=port), result, line)
                 turn, answered = turn + 1, True
     if not answered and (web or ("$?" in exhibit.command and asked)):
         yield from _http(exhibit, web or asked)
