@@ -189,6 +189,7 @@ class _Cutter:
         self.prose = prose
         if prose:
             self.named = command_named(line)
+            self.shells.told(line)
             self.heading_host = host_named(line, self.known) or ("" if paragraph else self.heading_host)
             self.heading_done = False
         elif fresh or not self.command:

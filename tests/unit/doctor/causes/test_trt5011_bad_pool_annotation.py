@@ -60,3 +60,20 @@ def test_the_fix_writes_the_list() -> None:
     commands = [step.command for step in cause.fix(seen, cause.judge(seen))]
     wanted = """kubectl annotate namespace blue --overwrite cni.projectcalico.org/ipv4pools='["green-pool"]'"""
     assert wanted in commands
+
+
+def test_a_list_is_one_in_whatever_is_printed_around_it() -> None:
+    shown = (
+        '$ kubectl get ns ci -o jsonpath={.metadata.annotations}\n{"cni.projectcalico.org/ipv4pools":"[\\"blue\\"]"}',
+        '{"cni.projectcalico.org/ipv6pools":"[\\"blue\\",\\"six\\"]","team":"ci"}',
+        'Annotations: map[cni.projectcalico.org/ipv4pools:["blue"] team:ci]',
+        'Annotations:  cni.projectcalico.org/ipv4pools: ["blue"]',
+    )
+    for text in shown:
+        assert finding("bad-pool-annotation", text).state != "found", text
+
+
+def test_no_list_is_none_in_json_either() -> None:
+    for value in ("blue", "[blue]", "blue,green"):
+        text = f'{{"cni.projectcalico.org/ipv4pools":"{value}","team":"ci"}}'
+        assert finding("bad-pool-annotation", text).state == "found", text

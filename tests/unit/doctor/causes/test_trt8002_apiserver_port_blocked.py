@@ -87,3 +87,23 @@ def test_no_route_to_a_machine_that_answers_pings_is_a_reject() -> None:
     assert finding("apiserver-port-blocked", away).strength < 0.8
     slow = REJECTED.replace("connect: no route to host", "i/o timeout")
     assert finding("apiserver-port-blocked", slow).strength < 0.8
+
+
+WEB = """
+[root@w7 ~]# curl -m3 https://{}
+curl: (28) Connection timed out after 3001 milliseconds
+"""
+
+
+def test_a_web_server_out_there_is_no_api_server() -> None:
+    for name in ("mirrors.example.com", "registry.npmjs.example", "8.8.4.4"):
+        assert finding("apiserver-port-blocked", WEB.format(name)).state != "found"
+    lost = "$ wget -qO- -T3 https://mirrors.example.com\nwget: download timed out\n"
+    assert finding("apiserver-port-blocked", lost).state != "found"
+
+
+def test_what_is_called_the_api_server_is_one_at_443_too() -> None:
+    for name in ("k8s-api.example.com", "kube-master.corp", "172.20.3.8", "lb.example.com", "8.8.4.4/healthz"):
+        assert finding("apiserver-port-blocked", WEB.format(name)).state == "found"
+    config = "$ grep server: ~/.kube/config\n    server: https://api.shop.example.com\n"
+    assert finding("apiserver-port-blocked", config + WEB.format("api.shop.example.com")).state == "found"

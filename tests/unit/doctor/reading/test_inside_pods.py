@@ -62,3 +62,45 @@ def test_a_prompt_alone_may_tell(prompt: str, pod: str) -> None:
 def test_pods_on_the_network_of_their_node_try_from_there() -> None:
     assert pinged("$ kubectl exec -it calico-node-8xkqj -- bash", "sh-4.4# ping -c2 1.1.1.1", LOST) == [("", "")]
     assert pinged("$ kubectl exec calico-node-8xkqj -- ping -c2 1.1.1.1", LOST) == [("", "")]
+
+
+@pytest.mark.parametrize("prompt", ["bash-5.1# ", "bash-4.4$ ", "sh-5.0# "])
+def test_a_shell_without_settings_is_a_containers(prompt: str) -> None:
+    assert pinged(f"{prompt}ping -c2 1.1.1.1", LOST) == [("?", "")]
+
+
+def test_tools_of_nodes_are_in_no_image() -> None:
+    shell = ("bash-5.1# systemctl is-active kubelet", "active", "bash-5.1# ping -c2 1.1.1.1", LOST)
+    assert pinged(*shell) == [("", "")]
+    assert pinged("$ oc debug node/w1", "sh-4.4# ping -c2 1.1.1.1", LOST) == [("", "")]
+    assert pinged("sh-4.2$ ping -c2 1.1.1.1", LOST) == [("", "")]
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "From inside the build pod:",
+        "I exec'd into the runner and tried:",
+        "我进 runner 里看看：",
+        "在容器里执行：",
+    ],
+)
+def test_a_person_says_where_it_was_typed(told: str) -> None:
+    shell = ("", "$ ping -c2 1.1.1.1", LOST)
+    assert pinged(told, *shell) == [("?", "")]
+    assert pinged(told, *shell, "", "The same from node w2:", *shell) == [("?", ""), ("", "w2")]
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "On the node of that pod:",
+        "进 master 里看看：",
+        "From the container runtime we see nothing. On w2:",
+        "From the calico-node pod:",
+        "在宿主机上（不是 pod 里）执行：",
+        "Addresses are from the pod range, and then:",
+    ],
+)
+def test_a_person_speaks_of_pods_and_means_a_node(told: str) -> None:
+    assert [pod for pod, _ in pinged(told, "", "$ ping -c2 1.1.1.1", LOST)] == [""]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import lru_cache
 from ipaddress import ip_address
@@ -9,8 +10,10 @@ from typing import Final
 
 from tortie.doctor.causes.shared import API_DEADLINE, DIAL_FAILED
 from tortie.doctor.lazily import lazily
+from tortie.doctor.picture.addresses import public
 from tortie.doctor.picture.facts import Number, Ping, Pod, PortTest, Setting, Unit
 from tortie.doctor.picture.picture import Picture
+from tortie.doctor.picture.places import exhibit_at
 from tortie.doctor.reading.exhibit import Exhibit, Place
 from tortie.doctor.signs import Hit, Sign
 from tortie.model.tuples import NamedTuple
@@ -45,6 +48,13 @@ COMMON_PORTS: Final = (443, 8443, 9443, 5443)  # of those, where other servers l
 ANSWERS: Final = ("open", "tls-error")
 UNIT_DEAD: Final = ("inactive", "failed", "activating", "deactivating")
 _SOCKET = lazily(r"(?<![\d.])((?:\d{1,3}\.){3}\d{1,3}):(\d{2,5})(?!\d)")
+# Of a test at a port that many servers share: what makes it one of the API server.
+_API_PATH = lazily(r"/(?:healthz|livez|readyz|version|apis?)(?![\w-])")
+_API_NAME = lazily(
+    r"(?<![a-z])(?:kube\w*|k8s|k3s|rke2?|eks|aks|gke|azmk8s|apiserver|master\d*|cluster|lb|vip)(?![a-z])", re.I
+)
+_API_SETTINGS: Final = ("server", "controlPlaneEndpoint", "KUBERNETES_SERVICE_HOST")
+_OWN_NETWORK: Final = (".local", ".lan", ".internal", ".intra", ".corp", ".home", ".svc")
 _ADDRESS = lazily(r"(?:\d{1,3}\.){3}\d{1,3}")
 _ITEM = lazily(r"\s*+-?\s*+ip:\s*+((?:\d{1,3}\.){3}\d{1,3})")
 _POD_PROGRAMS: Final = (
@@ -167,8 +177,21 @@ def _api_tests(picture: Picture) -> Iterator[PortTest]:
     known = vips(picture)
     for test in picture.of(PortTest):
         local = test.address in ("localhost",) or test.address.startswith("127.")
-        if test.port in API_PORTS and test.address not in known and not local:
+        if test.port in API_PORTS and test.address not in known and not local and not _of_the_web(picture, test):
             yield test
+
+
+def _of_the_web(picture: Picture, test: PortTest) -> bool:
+    """At 443 the whole world listens: a name out there is the API server's only where something says so."""
+    if test.port not in COMMON_PORTS or test.address in picture.internal_ips().values():
+        return False
+    named = "." in test.address and not _ADDRESS.fullmatch(test.address) and ":" not in test.address
+    if not (named and not test.address.endswith(_OWN_NETWORK)) and not public(test.address):
+        return False
+    exhibit = exhibit_at(picture, test.place)
+    by_path = exhibit is not None and _API_PATH.search(f"{exhibit.command} {test.text}")
+    told = (setting for name in _API_SETTINGS for setting in picture.settings(name))
+    return not (by_path or _API_NAME.search(test.address) or any(test.address in setting.value for setting in told))
 
 
 def answered(test: PortTest) -> bool:

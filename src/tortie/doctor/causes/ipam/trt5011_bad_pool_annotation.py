@@ -33,6 +33,9 @@ _ANSWER: Final = lazily(
 _SHOWN: Final = lazily(
     r"cni\.projectcalico\.org/(ipv[46]pools|ipAddrs|ipAddrsNoIpam|ipFamilies)\\{0,4}[\"']?\s{0,9}[:=]\s{0,9}(\S.{0,2000})"
 )
+# A whole string of JSON with something of the document behind it, and a list of plain names.
+_STRING: Final = lazily(r'"(?:[^"\\]|\\.){0,300}"(?=\s{0,9}[,}\]])')
+_INNER: Final = lazily(r'\["[^"\]]{1,80}"(?:, ?"[^"\]]{1,80}"){0,9}\](?=[\s\]},]|$)')
 _NAMESPACE: Final = lazily(
     r"\bannotate (?:ns|namespaces?)[ /]+([a-z0-9-]+)|\b(?:ns|namespaces?)[ /]+([a-z0-9-]+)(?= |$)|\"?kind\"?: Namespace"
 )
@@ -74,10 +77,20 @@ def shown_in(picture: Picture) -> Iterator[Annotation]:
                 # Of what was typed its answer is quoted.
                 yield Annotation(
                     match[1],
-                    _unquoted(match[2].rstrip().removesuffix(",").rstrip()),
+                    _value(line[match.start(2) :][:_LONGEST]),
                     exhibit.place(max(at, 0)),
                     _namespace(exhibit, line),
                 )
+
+
+def _value(text: str) -> str:
+    """Up to its end: in JSON or in Go's `map[…]` other annotations and brackets come behind it."""
+    text = text.rstrip()
+    if whole := _STRING.match(text):
+        return _unquoted(whole[0])
+    if (inner := _INNER.match(text)) and text[0] == "[":
+        return inner[0]
+    return _unquoted(text.removesuffix(",").rstrip())
 
 
 def _unquoted(text: str) -> str:

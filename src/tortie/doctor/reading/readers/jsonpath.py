@@ -163,7 +163,8 @@ def _facts(place: Place, kind: str, name: str, record: Record) -> Iterator[Fact]
         )  # fmt: skip
     if kind == "ippool" and any(path.endswith(".cidr") for path in said):
         ipip, vxlan = said.get(".spec.ipipMode", ""), said.get(".spec.vxlanMode", "")
-        yield Pool(place, name, said.get(".spec.cidr", ""), None, ipip, vxlan)
+        nat = {"true": True, "false": False}.get(said.get(".spec.natOutgoing", ""))
+        yield Pool(place, name, said.get(".spec.cidr", ""), None, ipip, vxlan, nat=nat)
     for path, value in record:
         if path in (".metadata.name", ".metadata.namespace") or not value:
             continue

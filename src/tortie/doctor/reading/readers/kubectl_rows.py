@@ -172,8 +172,13 @@ def pool_row(place: Place, row: Row) -> Iterator[Fact]:
         yield Pool(
             place, row.get("NAME", ""), row["CIDR"], None, row.get("IPIPMODE", row.get("IPIP", "")),
             row.get("VXLANMODE", row.get("VXLAN", "")), None if not disabled else disabled == "true",
-            row.get("SELECTOR", ""),
+            row.get("SELECTOR", ""), _yes(row.get("NAT") or row.get("NATOUTGOING") or row.get("OUTGOING") or ""),
         )  # fmt: skip
+
+
+def _yes(word: str) -> bool | None:
+    """Of a boolean column: kubectl shows `<none>` for what is left out, and left out it is off."""
+    return {"true": True, "false": False, "<none>": False}.get(word.lower())
 
 
 def top_row(place: Place, row: Row) -> Iterator[Fact]:
