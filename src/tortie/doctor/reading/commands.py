@@ -17,7 +17,7 @@ def word_set(text: str) -> frozenset[str]:
 PROGRAMS: Final = word_set("""
     kubectl oc calicoctl kubeadm kubelet helm microk8s k3s k3d rke rke2 kind minikube kops eksctl istioctl
     cilium docker dockerd podman nerdctl crictl ctr containerd runc skopeo etcdctl etcd ip ifconfig route arp
-    bridge ss netstat lsof nc ncat netcat telnet curl wget ping ping6 traceroute tracepath mtr nmap tcpdump dig
+    bridge ss netstat lsof nc ncat netcat telnet curl wget ping ping6 traceroute tracepath mtr nmap tcpdump tshark dig
     nslookup host getent ethtool nmcli nmtui networkctl resolvectl brctl ipcalc arping iperf iperf3 conntrack
     iptables iptables-save iptables-restore iptables-legacy iptables-legacy-save iptables-nft iptables-nft-save
     ip6tables ip6tables-save nft ipset ipvsadm firewall-cmd ufw ebtables update-alternatives alternatives bird
@@ -57,6 +57,7 @@ _VERBS: Final = {
     "ss": "",
     "netstat": "",
     "tcpdump": "",
+    "tshark": "",
     "ethtool": "",
     "openssl": "x509 s_client version",
     "birdcl": "show",

@@ -34,7 +34,7 @@ _INSIDE: Final = lazily(
     r"(?![ -](?:runtime|engine|network|cidr|range|subnet|log|ip\b))"
     r"|\bexec(?:'d|ed|ing)? (?:in)?to\b"
     rf"|\b(?:go|went|going|got) in(?:to|side)? (?:of )?{_ONE}(?:pod|container|runner)\b"
-    r"|(?:进入?|进到|登录到?) ?(?:某个|一个|这个|该|业务|任意)? ?(?:pod|容器|[\w-]{0,20}runner|busybox|netshoot) ?(?:里|内|中)"
+    r"|(?:进入?|进到|登录到?) ?(?:某个|这个|该|业务)? ?(?:pod|容器|[\w-]{0,20}runner|busybox) ?[里内中]"
     r"|(?:pod|容器|runner) ?(?:里面?|内部?|中) ?(?:执行|测|试|看|curl|ping|访问|[:：]|$)"
     r"|进(?:入|到)?了? ?(?:pod|容器)",
     re.IGNORECASE,

@@ -15,6 +15,8 @@ from typing import Final
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.datastore.api_evidence import Trouble, bpf_on, kubernetes_endpoints, vip_troubles, vips
+from tortie.doctor.causes.ipam.bare_sources import bare_sources, pod_addresses, told
+from tortie.doctor.causes.ipam.trt5011_bad_pool_annotation import shown_in
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.ways import patch_pool
 from tortie.doctor.lazily import lazily
@@ -22,6 +24,7 @@ from tortie.doctor.picture.addresses import inside
 from tortie.doctor.picture.facts import Ping, Pod, Pool, PortTest, Setting, Statement
 from tortie.doctor.picture.host_pods import on_host_network
 from tortie.doctor.picture.picture import Picture
+from tortie.doctor.picture.places import exhibit_at
 from tortie.doctor.reading.exhibit import Place
 from tortie.doctor.reading.inside_pods import UNNAMED
 from tortie.doctor.signs import Sign
@@ -40,6 +43,8 @@ _PODS: Final = lazily(r"\bpods?\b|containers?|workloads?|容器|业务", re.IGNO
 _UNRESOLVED: Final = ("bad address", "unknown host", "not known", "resolve", "resolution")
 _INSIDE: Final = (".svc", ".cluster.local", "localhost")
 _SILENT: Final = ("timeout", "unreachable")
+_SIX: Final = lazily(r"\bping6\b|\s-[a-zA-Z]{0,6}6[a-zA-Z]{0,6}(?=\s|$)|--ipv6\b|--inet6\b")
+_FOUR: Final = lazily(r"\s-[a-zA-Z]{0,6}4[a-zA-Z]{0,6}(?=\s|$)|--ipv4\b")
 _HIDDEN: Final = 3  # pods with an address outside of every pool; one may be left from a pool that was taken away
 
 
@@ -49,12 +54,15 @@ class Seen:
     def __init__(self, picture: Picture) -> None:
         self.picture = picture
         self.pools = [pool for pool in picture.pools_now() if pool.cidr and not pool.disabled]
-        self.off = [pool for pool in self.pools if pool.nat is False]
-        self.on = [pool for pool in self.pools if pool.nat]
         trials: list[Ping | PortTest] = [*picture.of(Ping), *picture.of(PortTest)]
         outside = [trial for trial in trials if self._is_outside(trial.address)]
-        self.from_pods = [trial for trial in outside if trial.pod]
-        self.from_hosts = [trial for trial in outside if not trial.pod and _worked(trial)]
+        self.bare = [one for one in bare_sources(picture) if self._is_outside(one.target)]
+        seen_leaving = {one.target for one in self.bare}
+        # What was captured on its way from a pod was tried in one, whatever the prompt says.
+        self.from_pods = [
+            one for one in outside if one.pod or (one.address in seen_leaving and not one.host and _silent(one))
+        ]
+        self.from_hosts = [one for one in outside if one not in self.from_pods and not one.pod and _worked(one)]
         dead = (one for one in picture.said("network-dead", "suffers", "complains"))
         self.said = [one for one in dead if _OUTSIDE.search(one.text) and _PODS.search(one.text)]
         self.lookups = [hit for hit in picture.hits(UPSTREAM) if self._is_outside(hit.value("ip_server"))]
@@ -83,22 +91,26 @@ class Seen:
     def setting_off(self) -> bool:
         return self.setting is not None and self.setting.value.strip("\"'").lower() in _OFF
 
+    def _key(self, trial: Ping | PortTest) -> tuple[str, int]:
+        """What was tried, and by which family: a name may have addresses of both."""
+        return trial.address, family(self.picture, trial)
+
     @cached_property
     def failed(self) -> list[Ping | PortTest]:
         """Pods' trials that got no answer at all, each address as it was last."""
-        last = {trial.address: trial for trial in self.from_pods}
+        last = {self._key(trial): trial for trial in self.from_pods}
         return [trial for trial in last.values() if _silent(trial)]
 
     @cached_property
     def worked(self) -> list[Ping | PortTest]:
-        last = {trial.address: trial for trial in self.from_pods}
+        last = {self._key(trial): trial for trial in self.from_pods}
         return [trial for trial in last.values() if _worked(trial)]
 
     @cached_property
     def both(self) -> list[Ping | PortTest]:
         """What a host reaches, and a pod did not."""
-        tried = {trial.address for trial in self.failed}
-        return [trial for trial in self.from_hosts if trial.address in tried]
+        tried = {self._key(trial) for trial in self.failed}
+        return [trial for trial in self.from_hosts if self._key(trial) in tried]
 
     @cached_property
     def service(self) -> list[Trouble]:
@@ -115,14 +127,34 @@ class Seen:
         return [test for test in tests if _worked(test)]
 
     @cached_property
-    def concerned(self) -> list[Pool]:
-        """Pools without NAT whose pods were tried; all without it where no pod's address is known."""
+    def used(self) -> list[Pool]:
+        """Pools whose pods were tried: by a pod's address, its annotation, its family; else all there are."""
         tried = {trial.pod for trial in self.failed}
-        addresses = [pod.ip for pod in self.picture.pods_now() if pod.name in tried and pod.ip]
-        addresses += [hit.value("ip_pod") for hit in self.lookups]
+        families = {family(self.picture, trial) for trial in self.failed} - {0}
+        pools = [pool for pool in self.pools if not families or _version(pool) in families]
+        addresses = [one.source for one in self.bare]
         if not addresses:
-            return self.off
-        return [pool for pool in self.off if any(inside(address, pool.cidr) for address in addresses)]
+            addresses = [pod.ip for pod in self.picture.pods_now() if pod.name in tried and pod.ip]
+            addresses += [hit.value("ip_pod") for hit in self.lookups]
+            addresses += [] if addresses else self._own_addresses
+        if addresses:
+            return [pool for pool in pools if any(inside(address, pool.cidr) for address in addresses)]
+        return [pool for pool in pools if pool.name in self._annotated] or pools
+
+    @cached_property
+    def _own_addresses(self) -> list[str]:
+        """As the pods show them that were tried; a list of pods tells nothing of who tried."""
+        listed = {pod.ip for pod in self.picture.pods_now()}
+        return [address for address in pod_addresses(self.picture) if address not in listed]
+
+    @cached_property
+    def _annotated(self) -> set[str]:
+        return {name for one in shown_in(self.picture) if one.key.startswith("ipv") for name in one.listed or ()}
+
+    @cached_property
+    def concerned(self) -> list[Pool]:
+        """Of these pools those without NAT."""
+        return [pool for pool in self.used if pool.nat is False]
 
     @cached_property
     def strangers(self) -> list[Pod]:
@@ -141,7 +173,8 @@ class Seen:
         tried = {trial.address for trial in self.failed}
         reached = {trial.address for trial in self.from_hosts}
         trials: list[Ping | PortTest] = [*self.picture.of(Ping), *self.picture.of(PortTest)]
-        hosts = [trial for trial in trials if not trial.pod and trial.address in tried and _silent(trial)]
+        others = [trial for trial in trials if not trial.pod and trial not in self.failed]
+        hosts = [trial for trial in others if trial.address in tried and _silent(trial)]
         return [trial for trial in hosts if trial.address not in reached]
 
     @property
@@ -149,12 +182,21 @@ class Seen:
         """Pods do not even reach each other: then it is not the way out."""
         return self.picture.said("cross-node-dead", "ping-works-tcp-not")
 
+    @cached_property
+    def told(self) -> list[Statement]:
+        return told(self.picture)
+
+    @cached_property
+    def suffered(self) -> list[Statement]:
+        return self.picture.said("network-dead", "suffers", "complains")
+
     @property
     def symptoms(self) -> list[object]:
-        return [*self.failed[:1], *self.both[:1], *self.service[:1], *self.lookups[:1], *self.said[:1]]
+        seen_leaving = (*self.bare[:1], *self.told[:1]) if self.failed or self.suffered else ()
+        return [*seen_leaving, *self.failed[:1], *self.both[:1], *self.service[:1], *self.lookups[:1], *self.said[:1]]
 
     def found(self, strength: float, evidence: tuple[object, ...]) -> Finding:
-        pools = self.concerned or self.off
+        pools = self.concerned or self.used
         name = next((pool.name for pool in pools if pool.name), "") or self._only_name()
         cidr = next((pool.cidr for pool in pools or self.pools), "")
         who = culprits(Culprit("setting", FIELD), named("pool", name), named("cidr", cidr))
@@ -179,6 +221,20 @@ def _silent(trial: Ping | PortTest) -> bool:
     if any(word in trial.text.lower() for word in _UNRESOLVED):
         return False
     return not trial.ok if isinstance(trial, Ping) else trial.result in _SILENT
+
+
+def family(picture: Picture, trial: Ping | PortTest) -> int:
+    """4 or 6, by the address or as the tool was told; 0 where nobody knows."""
+    try:
+        return ip_address(trial.address).version
+    except ValueError:
+        exhibit = exhibit_at(picture, trial.place)
+        command = exhibit.command if exhibit else ""
+        return 6 if _SIX.search(command) else 4 if _FOUR.search(command) else 0
+
+
+def _version(pool: Pool) -> int:
+    return 6 if ":" in pool.cidr else 4
 
 
 def pods_reach_it(seen: Seen) -> Finding | None:
@@ -207,9 +263,23 @@ def _strength(seen: Seen) -> float:
         return POSSIBLE if seen.symptoms else 0.0
     if seen.both or (seen.service and seen.service_from_host):
         return PROVEN
-    if seen.failed or seen.service or (seen.lookups and seen.said):
+    leaves = seen.bare or seen.told
+    if leaves and seen.failed:
+        return PROVEN
+    if (leaves and seen.suffered) or seen.failed or seen.service or (seen.lookups and seen.said):
         return STRONG
     return LIKELY if seen.said else POSSIBLE if seen.lookups else 0.0
+
+
+def own_address(seen: Seen) -> Finding | None:
+    """The pool is not shown with its field; the packet itself says that nobody translated it."""
+    known = [pool for pool in seen.used if pool.nat is not None] or seen.setting
+    if known or not seen.bare or seen.elsewhere_dead or not (seen.failed or seen.suffered):
+        return None
+    first = seen.bare[0]
+    answer = seen.found(STRONG if seen.failed else LIKELY, (first,))
+    more = (("source", first.source), ("target", first.target))
+    return answer._replace(values=(*answer.values, *more))
 
 
 def outside_of_pools(seen: Seen) -> Finding | None:
@@ -227,9 +297,10 @@ def outside_of_pools(seen: Seen) -> Finding | None:
 
 def on(seen: Seen) -> Finding | None:
     setting_on = seen.setting is not None and not seen.setting_off
-    if seen.off or not (seen.on or setting_on):
+    on_here = [pool for pool in seen.used if pool.nat]
+    if seen.concerned or not (on_here or setting_on):
         return None
-    return ruled_out(seen.on[:1] or (seen.setting,))
+    return ruled_out(on_here[:1] or (seen.setting,))
 
 
 def fix(picture: Picture, finding: Finding) -> Iterator[Do | Step]:
@@ -249,7 +320,7 @@ CAUSE = Cause(
     explains=("traffic-dead", "service-dead", "api-unreachable", "log-errors"),
     signs=(UPSTREAM,),
     look=Seen,
-    rules=(pods_reach_it, off, outside_of_pools, on),
+    rules=(pods_reach_it, off, own_address, outside_of_pools, on),
     fix=fix,
     yields_to=(
         "sysctl-forwarding-off", "firewalld-interference", "leftover-iptables", "cidr-overlap", "kube-proxy-down",

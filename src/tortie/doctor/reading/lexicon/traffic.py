@@ -272,4 +272,18 @@ RULES: Final = (
         r"web )?prox(?:y|ies)\b|https?_proxy~(?:set|configured|is|exported)|(?:corporate|company) proxy|"
         r"(?:配置|设置|使用|用|走|开)了?~(?:http ?)?代理(?!服务器异常)|代理环境",
     ),
+    Rule(
+        "pod-source-bare",
+        "pod|nat|容器",
+        r"(?:source|src|sender|client)(?: ip| address)?~(?:is|are|shows?|=|being|remains?|stays?|was|as)~"
+        r"(?:the |a |its )?(?:bare |raw |own )?pods?(?:'s|')?(?: own| real)? (?:ip|address)|"
+        r"(?:with|from|by|using|keeps?|under) (?:the |its |their |a )?(?:own |bare |raw |real )?pods?(?:'s|')?"
+        r"(?: own| real)? (?:ips?|address(?:es)?) as (?:the )?source|"
+        r"(?:leav|go(?:es)? out|sent|arriv|come in)~(?:un-?natted|without (?:any )?(?:s?nat|masquerad)|not (?:s?natted|"
+        r"masqueraded|translated))|pods?~(?:is|are|not|n't|never) (?:being )?(?:s?natted|masqueraded|translated)|"
+        r"源(?:地址|ip)?~(?:pod|容器)(?: ?(?:自己|本身|自身))?(?:的)? ?(?:ip|地址)|"
+        r"(?:没有?|未|不)(?:被|再|经过)?(?:做|转)? ?(?:s?nat|源地址转换|masquerade)|"
+        r"(?:pod|容器) ?(?:ip|地址)~(?:直接)?(?:出去|裸奔|发出去?|到了?对端)",
+        False,
+    ),
 )
