@@ -174,3 +174,57 @@ def test_the_name_in_a_template_is_nobodys_name() -> None:
     w21
     """
     assert finding("duplicate-nodename", text).state != "found"
+
+
+AGENTS = """
+$ kubectl -n kube-system get pods -o wide | grep calico-node
+calico-node-aa11a   1/1   Running   0   2d   10.2.0.11   10.2.0.11   <none>   <none>
+calico-node-bb22b   1/1   Running   0   2d   10.2.0.12   10.2.0.12   <none>   <none>
+calico-node-cc33c   1/1   Running   0   2d   10.2.0.13   10.2.0.13   <none>   <none>
+"""
+RECORDS = (
+    "$ calicoctl get node\nNAME\nlocalhost.localdomain\n",
+    "$ calicoctl get nodes -o wide\nNAME                    ASN       IPV4           IPV6\n"
+    "localhost.localdomain   (64512)   10.2.0.13/24\n",
+    "$ calicoctl get node -o yaml\napiVersion: projectcalico.org/v3\nitems:\n- apiVersion: projectcalico.org/v3\n"
+    "  kind: Node\n  metadata:\n    name: localhost.localdomain\n  spec:\n    bgp:\n      ipv4Address: 10.2.0.13/24\n"
+    "kind: NodeList\n",
+)
+ALONE = "$ sudo calicoctl node status\nCalico process is running.\n\nIPv4 BGP status\nNo IPv4 peers found.\n"
+
+
+def test_one_record_for_several_ready_agents() -> None:
+    for record in RECORDS:
+        for more in (ALONE, "", "虚机都是同一个模板克隆出来的，没改主机名。\n\n"):
+            answer = finding(ID, more + AGENTS + record)
+            assert (answer.strength >= 0.9, answer.objects[0]) == (True, "localhost.localdomain"), record
+    named = RECORDS[0].replace("localhost.localdomain", "golden-7")
+    assert finding(ID, AGENTS + named).strength >= LIKELY
+    assert finding(ID, AGENTS + named + ALONE).strength >= 0.9
+
+
+def test_pods_of_different_hosts_in_one_block() -> None:
+    pods = """
+    $ kubectl get pods -o wide
+    NAME    READY   STATUS    RESTARTS   AGE   IP            NODE
+    api-0   1/1     Running   0          2d    10.61.4.130   10.2.0.11
+    web-0   1/1     Running   0          2d    10.61.4.131   10.2.0.12
+    $ ip route
+    blackhole 10.61.4.128/26 proto bird
+    """
+    named = RECORDS[0].replace("localhost.localdomain", "golden-7")
+    assert finding(ID, AGENTS + named + pods).strength >= 0.9
+
+
+def test_as_many_records_as_agents_whatever_they_are_called() -> None:
+    names = "$ calicoctl get node\nNAME\nvm-1\nvm-2\nvm-3\n"
+    assert finding(ID, AGENTS + names).strength < LIKELY
+
+
+def test_a_part_of_the_list_is_not_the_list() -> None:
+    for command in ("calicoctl get node golden-7", "calicoctl get node | grep golden", "calicoctl get node | head -2"):
+        assert finding(ID, AGENTS + f"$ {command}\nNAME\ngolden-7\n").strength < LIKELY
+    young = AGENTS.replace("   2d   ", "   40s   ")
+    assert finding(ID, young + "$ calicoctl get node\nNAME\n10.2.0.11\n").strength < LIKELY
+    waiting = AGENTS.replace("1/1", "0/1")
+    assert finding(ID, waiting + "$ calicoctl get node\nNAME\n10.2.0.11\n").strength < LIKELY

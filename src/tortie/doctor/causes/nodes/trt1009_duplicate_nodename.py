@@ -17,8 +17,11 @@ from tortie.doctor.causes.nodes.trt1004_node_ip_changed import CHANGED
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.surroundings import has_operator
 from tortie.doctor.lazily import lazily
-from tortie.doctor.picture.facts import CalicoNode, Interface
+from tortie.doctor.picture.addresses import inside
+from tortie.doctor.picture.facts import CalicoNode, Interface, Pod, Route, Setting
+from tortie.doctor.picture.host_pods import on_host_network
 from tortie.doctor.picture.picture import Picture
+from tortie.doctor.picture.places import exhibit_at
 
 _SEVERAL: Final = lazily(
     r"\b(?:two|both|2) (?:\w+ )?(?:hosts|machines|nodes|vms|servers)|in turns?\b|take turns|alternat|"
@@ -26,6 +29,12 @@ _SEVERAL: Final = lazily(
     re.I,
 )
 TUNNELS: Final = ("tunl0", "vxlan.calico", "wireguard.cali")
+# A name behind the resource, or a filter: then others may be there.
+_NAMED: Final = lazily(
+    r"\bget\s+no(?:des?)?(?:\s+(?!-)[a-z0-9]|[^|]{0,200}\|\s*(?:grep|egrep|head|tail|awk|sed)\b)|\s-l\b"
+)
+_UNNAMED_HOSTS: Final = ("localhost", "localhost4", "template", "ubuntu", "debian", "centos", "rocky", "host", "vm")
+_YOUNG: Final = 120.0  # seconds
 _VARIABLE: Final = Culprit("setting", "NODENAME")
 _FILE: Final = Culprit("file", NODENAME_FILE)
 
@@ -60,6 +69,48 @@ class Seen:
         if not recorded or len(nodes) <= len(set(recorded)):
             return []
         return [name for name in nodes if name not in recorded]
+
+    @cached_property
+    def records(self) -> list[CalicoNode]:
+        """Calico's nodes where their list is whole: a name or a filter in the command leaves some out."""
+        shown: dict[str, CalicoNode] = {}
+        for one in self.picture.of(CalicoNode):
+            exhibit = exhibit_at(self.picture, one.place)
+            if exhibit and _NAMED.search(exhibit.command):
+                return []
+            shown[one.name] = one
+        return list(shown.values())
+
+    @cached_property
+    def ready(self) -> list[Pod]:
+        """Agents that are ready, one of each node: every one of them has registered under some name."""
+        agents = {pod.node: pod for pod in self.picture.agents_now() if pod.node and pod.all_ready}
+        return list(agents.values())
+
+    @cached_property
+    def alone(self) -> list[Setting]:
+        """No peer at all, though there are other nodes: who has one name is one node, and needs none."""
+        shown = [setting for setting in self.picture.settings("ipv4-peers", "calicoctl") if setting.value == "none"]
+        return [] if self.picture.sessions() else shown
+
+    @cached_property
+    def one_block(self) -> list[Pod]:
+        """Pods of several nodes with addresses of one block, which belongs to one node."""
+        hosts = set(self.picture.internal_ips().values())
+        pods = [pod for pod in self.picture.pods_now() if pod.ip and pod.node and pod.ip not in hosts]
+        pods = [pod for pod in pods if not on_host_network(pod.name)]
+        blocks = [r.destination for r in self.picture.of(Route) if r.kind == "blackhole" and "/" in r.destination]
+        for block in blocks:
+            inner = {pod.node: pod for pod in pods if inside(pod.ip, block)}
+            if len(inner) > 1:
+                return list(inner.values())[:2]
+        return []
+
+    @cached_property
+    def same_name(self) -> list[str]:
+        """What several machines call themselves, where nothing else tells them apart."""
+        names = [one.name for one in self.records]
+        return [name for name in names if name.partition(".")[0].lower() in _UNNAMED_HOSTS]
 
 
 def foreign_name(seen: Seen) -> Finding | None:
@@ -128,6 +179,29 @@ def address_changes(seen: Seen) -> Finding | None:
     return found(LIKELY if sure else POSSIBLE, blamed, (*seen.changed[:2], *seen.stored[:1], *seen.cloned))
 
 
+def one_record(seen: Seen) -> Finding | None:
+    """More agents are ready than there are names: some of them share one."""
+    if not seen.records or len(seen.ready) <= len(seen.records) or _tried_anew(seen):
+        return None
+    proofs = [bool(seen.alone) and len(seen.records) == 1, seen.one_block, seen.cloned, seen.same_name, seen.stored]
+    told = sum(map(bool, proofs))
+    nodes = {pod.node for pod in seen.ready}
+    shared = [one for one in seen.records if one.name not in nodes] or seen.records[:1]
+    strength = PROVEN if told > 1 else STRONG if told else LIKELY
+    first = shared[0]
+    evidence = (first, *seen.ready[:2], *seen.alone[:1], *seen.one_block, *seen.cloned[:1], *seen.stored[:1])
+    absent = [pod.node for pod in seen.ready if pod.node not in {one.name for one in seen.records}]
+    return found(
+        strength, culprits(named("node", first.name, *absent[:3]), _VARIABLE, _FILE), evidence,
+        shared=first.name, records=len(seen.records), agents=len(seen.ready), same="yes" if seen.same_name else "",
+    )  # fmt: skip
+
+
+def _tried_anew(seen: Seen) -> bool:
+    """An agent that started while the list was made is not in it yet."""
+    return any(pod.age_s is not None and pod.age_s < _YOUNG for pod in seen.ready)
+
+
 def fewer_records(seen: Seen) -> Finding | None:
     if not seen.fewer:
         return None
@@ -147,6 +221,8 @@ def fix(picture: Picture, finding: Finding) -> Iterator[Do | Step]:
     host = finding.value("host")
     if not by:
         yield do("compare")
+    if finding.value("same"):
+        yield do("own-name")
     if by != "agent":
         yield do("remove-file")
     if by != "file" and not has_operator(picture):
@@ -174,7 +250,7 @@ CAUSE = Cause(
     ),
     signs=(*NAME_SIGNS, CHANGED, NODE_NAME, NODE_BUILT, NODE_USED),
     look=Seen,
-    rules=(foreign_name, only_host, shared_tunnel, address_changes, fewer_records, own_names),
+    rules=(foreign_name, only_host, shared_tunnel, one_record, address_changes, fewer_records, own_names),
     fix=fix,
     prevents={"template": _copied, "manifest": _written},
 )  # fmt: skip
