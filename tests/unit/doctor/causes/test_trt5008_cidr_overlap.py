@@ -206,3 +206,56 @@ def test_a_machine_beside_the_nodes_inside_of_the_pool() -> None:
 
 def test_a_machine_elsewhere_is_not_in_the_way() -> None:
     assert finding("cidr-overlap", NODES + pool("10.244.0.0/16") + trial("172.31.7.60")).aside
+
+
+WIDE = """
+$ calicoctl get ippool -o wide
+NAME     CIDR         NAT     IPIPMODE   VXLANMODE   DISABLED   SELECTOR
+main     10.0.0.0/8   {nat}   {ipip}     Never       false      all()
+"""
+FROM_POD = """
+[root@m1 ~]# kubectl exec app-0 -- curl -sv -m5 http://{name}:8080/
+*   Trying 10.77.3.40:8080...
+curl: (28) Connection timed out after 5001 milliseconds
+"""
+FROM_HOST = "[root@m1 ~]# curl -s -o /dev/null -w '%{http_code}\\n' http://10.77.3.40:8080/\n200\n"
+LEFT = "[root@m1 ~]# tcpdump -ni eth0 host 10.77.3.40\n09:00:01.000001 IP 10.5.1.9.40112 > 10.77.3.40.8080: Flags [S], seq 1, length 0\n"  # noqa: E501
+
+
+def outer(name: str = "crm.corp.example", nat: str = "true", ipip: str = "Always", host: str = FROM_HOST) -> str:
+    return WIDE.format(nat=nat, ipip=ipip) + FROM_POD.format(name=name) + host
+
+
+def test_a_service_outside_whose_address_lies_in_the_pool() -> None:
+    answer = finding("cidr-overlap", outer())
+    assert (answer.strength >= 0.9, answer.objects[:2]) == (True, ("10.0.0.0/8", "10.77.3.40"))
+    assert finding("cidr-overlap", outer() + LEFT).strength >= 0.95
+    assert finding("cidr-overlap", outer("10.77.3.40") + LEFT).strength >= 0.9
+    assert finding("nat-outgoing-off", outer() + LEFT).state == "ruled-out"
+
+
+def test_who_says_that_it_is_outside() -> None:
+    told = (
+        "10.77.3.40 is the legacy billing VM, outside of the cluster.\n",
+        "10.77.3.40 是集群外的物理机。\n",
+        "[root@m1 ~]# ip route get 10.77.3.40\n10.77.3.40 via 172.16.0.1 dev eth0 src 172.16.0.9 uid 0\n",
+    )
+    for text in told:
+        assert finding("cidr-overlap", text + outer("10.77.3.40")).strength >= 0.9, text
+    pods = "$ kubectl get pods -A -o wide\nNAMESPACE NAME READY STATUS RESTARTS AGE IP NODE\nx app-0 1/1 Running 0 1d 10.5.1.9 m1\n"  # noqa: E501
+    assert finding("cidr-overlap", pods + outer("10.77.3.40")).strength >= 0.8
+
+
+def test_a_pod_that_is_not_reached_is_none_outside() -> None:
+    pods = "$ kubectl get pods -o wide\nNAME READY STATUS RESTARTS AGE IP NODE\ncrm-0 1/1 Running 0 1d 10.77.3.40 m2\n"
+    assert finding("cidr-overlap", pods + outer() + LEFT).state != "found"
+    # Routed without a tunnel, a packet of one pod for another looks the same.
+    assert finding("cidr-overlap", outer("10.77.3.40", ipip="Never") + LEFT).strength < 0.8
+    inner = outer("crm.shop.svc.cluster.local", ipip="Never")
+    assert finding("cidr-overlap", inner).strength < 0.8
+
+
+def test_what_nobody_reaches_or_has_no_nat_at_all() -> None:
+    dead = FROM_HOST.replace("\n200\n", "\ncurl: (28) Connection timed out after 5001 milliseconds\n")
+    assert finding("cidr-overlap", outer(host=dead)).state != "found"
+    assert finding("cidr-overlap", outer(nat="false")).strength < 0.8

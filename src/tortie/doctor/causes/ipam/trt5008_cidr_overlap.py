@@ -7,10 +7,11 @@ from functools import cached_property
 from ipaddress import IPv4Network, ip_address, ip_network
 from typing import Final
 
-from tortie.doctor.causes.cause import LIKELY, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
+from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.datastore.api_evidence import RULE_SIGNS, VIP_SIGNS, troubles, vip_rules, vips
 from tortie.doctor.causes.ipam.further_pool import like_the_first
+from tortie.doctor.causes.ipam.outside_in_pool import outsiders
 from tortie.doctor.causes.ipam.trt5012_nat_outgoing_off import UPSTREAM
 from tortie.doctor.causes.shared import DNS_FAILED
 from tortie.doctor.causes.steps import Step
@@ -57,7 +58,7 @@ class Range(NamedTuple):
 
 
 class Overlap(NamedTuple):
-    kind: str  # pods-nodes, pods-outside, services-nodes, services-pods, pods-service
+    kind: str  # pods-nodes, pods-outside, pods-beyond, services-nodes, services-pods, pods-service
     range: str
     other: str  # address or range inside it
     places: tuple[Place, ...]
@@ -207,6 +208,7 @@ class Seen:
     def __init__(self, picture: Picture) -> None:
         self.picture = picture
         self.clashes = overlaps(picture)
+        self.outsiders = sorted(outsiders(picture), key=lambda one: -one.sure)
         self.agents = picture.agents_now()
         self.healthy = bool(self.agents) and all(pod.all_ready for pod in self.agents)
         self.troubles = [trouble for trouble in troubles(picture) if not _far(trouble.address)]
@@ -299,7 +301,7 @@ class Seen:
 
 
 def disjoint(seen: Seen) -> Finding | None:
-    pods = [] if seen.clashes else pod_ranges(seen.picture)
+    pods = [] if seen.clashes or seen.outsiders else pod_ranges(seen.picture)
     clear = pods and _host_addresses(seen.picture)
     return ruled_out((pods[0].place,), range=str(pods[0].network)) if clear else None
 
@@ -314,6 +316,21 @@ def name_server_silent(seen: Seen) -> Finding | None:
     if not seen.clashes or seen.clash.kind != "pods-outside" or not seen.unanswered:
         return None
     return _overlap(seen, PROVEN if seen.healthy else STRONG)
+
+
+def service_outside(seen: Seen) -> Finding | None:
+    """An address of a pool that is no pod's: NAT is left out for it, whatever the pool says."""
+    if not seen.outsiders:
+        return None
+    first = seen.outsiders[0]
+    if not first.sure and seen.clashes:
+        return None
+    clash = Overlap("pods-beyond", first.pool.cidr, first.address, first.places, first.pool.name)
+    who = culprits(named("cidr", clash.range), named("address", clash.other), named("pool", clash.pool))
+    return found(
+        (POSSIBLE, LIKELY, STRONG, PROVEN)[first.sure], who, first.places,
+        overlap=clash.text, range=clash.range, kind=clash.kind, pool=clash.pool, other=clash.other,
+    )  # fmt: skip
 
 
 def address_in_block(seen: Seen) -> Finding | None:
@@ -359,7 +376,9 @@ def _overlap(seen: Seen, strength: float) -> Finding:
 
 
 def fix(picture: Picture, finding: Finding) -> Iterator[Do | Step]:
-    if finding.value("kind") not in ("pods-nodes", "pods-outside"):
+    if finding.value("kind") == "pods-beyond" and ":" not in finding.value("range"):
+        yield do("by-hand")
+    if finding.value("kind") not in ("pods-nodes", "pods-outside", "pods-beyond"):
         yield do("rebuild")
         yield do("pools")
         return
@@ -386,8 +405,8 @@ CAUSE = Cause(
     ),
     look=Seen,
     rules=(
-        disjoint, pods_fail, name_server_silent, address_in_block, address_avoided, service_fails, traffic_fails,
-        nothing_fails,
+        disjoint, pods_fail, name_server_silent, service_outside, address_in_block, address_avoided, service_fails,
+        traffic_fails, nothing_fails,
     ),
     fix=fix,
 )  # fmt: skip

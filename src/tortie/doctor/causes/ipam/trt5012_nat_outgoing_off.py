@@ -16,6 +16,7 @@ from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, 
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.datastore.api_evidence import Trouble, bpf_on, kubernetes_endpoints, vip_troubles, vips
 from tortie.doctor.causes.ipam.bare_sources import bare_sources, pod_addresses, told
+from tortie.doctor.causes.ipam.trial_outcomes import silent, worked
 from tortie.doctor.causes.ipam.trt5011_bad_pool_annotation import shown_in
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.ways import patch_pool
@@ -40,9 +41,7 @@ _OUTSIDE: Final = lazily(
     re.IGNORECASE,
 )
 _PODS: Final = lazily(r"\bpods?\b|containers?|workloads?|容器|业务", re.IGNORECASE)
-_UNRESOLVED: Final = ("bad address", "unknown host", "not known", "resolve", "resolution")
 _INSIDE: Final = (".svc", ".cluster.local", "localhost")
-_SILENT: Final = ("timeout", "unreachable")
 _SIX: Final = lazily(r"\bping6\b|\s-[a-zA-Z]{0,6}6[a-zA-Z]{0,6}(?=\s|$)|--ipv6\b|--inet6\b")
 _FOUR: Final = lazily(r"\s-[a-zA-Z]{0,6}4[a-zA-Z]{0,6}(?=\s|$)|--ipv4\b")
 _HIDDEN: Final = 3  # pods with an address outside of every pool; one may be left from a pool that was taken away
@@ -60,9 +59,9 @@ class Seen:
         seen_leaving = {one.target for one in self.bare}
         # What was captured on its way from a pod was tried in one, whatever the prompt says.
         self.from_pods = [
-            one for one in outside if one.pod or (one.address in seen_leaving and not one.host and _silent(one))
+            one for one in outside if one.pod or (one.address in seen_leaving and not one.host and silent(one))
         ]
-        self.from_hosts = [one for one in outside if one not in self.from_pods and not one.pod and _worked(one)]
+        self.from_hosts = [one for one in outside if one not in self.from_pods and not one.pod and worked(one)]
         dead = (one for one in picture.said("network-dead", "suffers", "complains"))
         self.said = [one for one in dead if _OUTSIDE.search(one.text) and _PODS.search(one.text)]
         self.lookups = [hit for hit in picture.hits(UPSTREAM) if self._is_outside(hit.value("ip_server"))]
@@ -99,12 +98,12 @@ class Seen:
     def failed(self) -> list[Ping | PortTest]:
         """Pods' trials that got no answer at all, each address as it was last."""
         last = {self._key(trial): trial for trial in self.from_pods}
-        return [trial for trial in last.values() if _silent(trial)]
+        return [trial for trial in last.values() if silent(trial)]
 
     @cached_property
     def worked(self) -> list[Ping | PortTest]:
         last = {self._key(trial): trial for trial in self.from_pods}
-        return [trial for trial in last.values() if _worked(trial)]
+        return [trial for trial in last.values() if worked(trial)]
 
     @cached_property
     def both(self) -> list[Ping | PortTest]:
@@ -124,7 +123,7 @@ class Seen:
     def service_from_host(self) -> list[PortTest]:
         known = vips(self.picture)
         tests = [test for test in self.picture.of(PortTest) if test.address in known and not test.pod]
-        return [test for test in tests if _worked(test)]
+        return [test for test in tests if worked(test)]
 
     @cached_property
     def used(self) -> list[Pool]:
@@ -174,7 +173,7 @@ class Seen:
         reached = {trial.address for trial in self.from_hosts}
         trials: list[Ping | PortTest] = [*self.picture.of(Ping), *self.picture.of(PortTest)]
         others = [trial for trial in trials if not trial.pod and trial not in self.failed]
-        hosts = [trial for trial in others if trial.address in tried and _silent(trial)]
+        hosts = [trial for trial in others if trial.address in tried and silent(trial)]
         return [trial for trial in hosts if trial.address not in reached]
 
     @property
@@ -209,18 +208,6 @@ class Seen:
     def _only_name(self) -> str:
         names = {pool.name for pool in self.pools if pool.name}
         return names.pop() if len(names) == 1 else ""
-
-
-def _worked(trial: Ping | PortTest) -> bool:
-    if isinstance(trial, Ping):
-        return trial.ok
-    return trial.result in ("open", "refused", "tls-error") or bool(re.fullmatch(r"http-[1-5]\d\d", trial.result))
-
-
-def _silent(trial: Ping | PortTest) -> bool:
-    if any(word in trial.text.lower() for word in _UNRESOLVED):
-        return False
-    return not trial.ok if isinstance(trial, Ping) else trial.result in _SILENT
 
 
 def family(picture: Picture, trial: Ping | PortTest) -> int:
