@@ -185,3 +185,26 @@ def test_more_nodes_than_blocks_in_a_table_without_its_command() -> None:
 
 def test_few_nodes_in_a_table_without_its_command_may_be_a_part() -> None:
     assert finding("ippool-blocks-exhausted", _nodes_without_their_command(3)).strength < 0.8
+
+
+SIX = """
+$ calicoctl ipam show --show-blocks
++----------+----------------+-----------+------------+-----------+
+| GROUPING |      CIDR      | IPS TOTAL | IPS IN USE | IPS FREE  |
++----------+----------------+-----------+------------+-----------+
+| IP Pool  | fd61::/{length}     |       256 | 9 (4%)     | 247 (96%) |
+| Block    | fd61::/122     |        64 | 3 (5%)     | 61 (95%)  |
+| Block    | fd61::40/122   |        64 | 2 (3%)     | 62 (97%)  |
+| Block    | fd61::80/122   |        64 | 2 (3%)     | 62 (97%)  |
+| Block    | fd61::c0/122   |        64 | 2 (3%)     | 62 (97%)  |
++----------+----------------+-----------+------------+-----------+
+$ kubectl get nodes --no-headers | wc -l
+5
+failed to request 1 IPv6 addresses. IPAM allocated only 0
+"""
+
+
+def test_blocks_of_ipv6_are_counted_as_well() -> None:
+    answer = finding("ippool-blocks-exhausted", SIX.format(length=120))
+    assert (answer.state, answer.strength >= 0.9) == ("found", True)
+    assert finding("ippool-blocks-exhausted", SIX.format(length="64 ")).strength < 0.8

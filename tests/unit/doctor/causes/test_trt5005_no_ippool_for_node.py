@@ -87,3 +87,35 @@ kube-system   coredns-5c69dbb7-8hk4n   1/1     Running   0          12d   172.16
 """
     assert finding("no-ippool-for-node", pools).strength >= 0.8
     assert finding("no-ippool-for-node", pools + pods).strength < 0.8
+
+
+DUAL = """
+$ calicoctl get ippool -o wide
+NAME   CIDR           NAT    IPIPMODE  VXLANMODE  DISABLED  SELECTOR
+four   10.61.0.0/16   true   Always    Never      {off}     {selector}
+six    fd61::/64      true   Never     Never      false     all()
+"""
+REFUSED = """
+$ kubectl describe pod web-0
+  Warning  FailedCreatePodSandBox  3s  kubelet  failed to setup network: no configured Calico pools
+"""
+EXHAUSTED = "failed to request 1 IPv4 addresses. IPAM allocated only 0\n"
+
+
+def test_a_pool_of_the_other_family_is_no_help() -> None:
+    closed = DUAL.format(off="true ", selector="all()")
+    answer = finding("no-ippool-for-node", closed + EXHAUSTED)
+    assert (answer.strength >= 0.9, answer.objects[0]) == (True, "four")
+    assert finding("no-ippool-for-node", closed + REFUSED).strength >= 0.9
+    # Nobody lacks an address: one family may be closed on purpose.
+    assert finding("no-ippool-for-node", closed).state == "cannot-tell"
+    assert finding("no-ippool-for-node", DUAL.format(off="false", selector="all()")).state == "ruled-out"
+
+
+def test_a_selector_of_one_family_misses_a_node() -> None:
+    labels = (
+        "$ kubectl get nodes --show-labels\nNAME STATUS ROLES AGE VERSION LABELS\nw1 Ready <none> 9d v1.28.1 zone=b\n"
+    )
+    pools = DUAL.format(off="false", selector="zone == 'a'")
+    answer = finding("no-ippool-for-node", pools + labels + EXHAUSTED)
+    assert (answer.strength >= 0.8, "w1" in answer.objects) == (True, True)

@@ -66,6 +66,8 @@ NUMBERS: Final = (
 )  # fmt: skip
 
 DEFAULT_BLOCK: Final = 26
+DEFAULT_BLOCK_V6: Final = 122
+LONGEST_V4: Final = 32
 # Whoever counts pods may miss some seconds of churn and every tunnel address: a leak is more than that.
 SLACK: Final = 1.4
 SLACK_FEW: Final = 12
@@ -153,8 +155,9 @@ def exhaustion(picture: Picture) -> list[Hit]:
 def numbers(picture: Picture) -> Numbers:
     """The fullest pool shown, with all counts."""
     use = max(pool_uses(picture), key=lambda u: u.used / max(1, u.total), default=_use_checked(picture))
-    pools = [pool for pool in picture.of(Pool) if ":" not in pool.cidr]
-    pool = next((p for p in pools if use and p.cidr == use.cidr), pools[-1] if pools and not use else None)
+    pools = picture.of(Pool)
+    four = [pool for pool in pools if ":" not in pool.cidr] or pools
+    pool = next((p for p in pools if use and p.cidr == use.cidr), four[-1] if four and not use else None)
     cidr = use.cidr if use else pool.cidr if pool else _pool_named(picture)
     dead_owners = _dead_owners(picture)
     return Numbers(
@@ -190,20 +193,22 @@ def host_local(picture: Picture) -> bool:
 def capacity(pool: Pool | None, cidr: str, picture: Picture) -> int | None:
     """Blocks that fit: 2^(blockSize - prefix)."""
     length = cidr.partition("/")[2]
-    if not length.isdecimal() or ":" in cidr:
+    if not length.isdecimal():
         return None
-    size = (pool.block_size if pool else None) or _block_size(picture)
+    size = (pool.block_size if pool else None) or _block_size(picture, ":" in cidr)
     return 2 ** (size - int(length)) if size >= int(length) else None
 
 
-def _block_size(picture: Picture) -> int:
-    for name in ("blockSize", "spec.blockSize", "CALICO_IPV4POOL_BLOCK_SIZE"):
-        value = picture.value(name)
-        if value.isdecimal():
-            return int(value)
-    block = next((use for use in picture.of(PoolUse) if use.grouping.lower().startswith("block")), None)
-    length = block.cidr.partition("/")[2] if block else ""
-    return int(length) if length.isdecimal() else DEFAULT_BLOCK
+def _block_size(picture: Picture, six: bool) -> int:
+    """Lengths up to 32 are of IPv4; a pool of IPv6 has blocks of 116 to 128."""
+    own = "CALICO_IPV6POOL_BLOCK_SIZE" if six else "CALICO_IPV4POOL_BLOCK_SIZE"
+    told = [picture.value(name) for name in ("blockSize", "spec.blockSize", own)]
+    blocks = [
+        use for use in picture.of(PoolUse) if use.grouping.lower().startswith("block") and (":" in use.cidr) == six
+    ]
+    told += [use.cidr.partition("/")[2] for use in blocks[:1]]
+    fits = [int(value) for value in told if value.isdecimal() and (int(value) > LONGEST_V4) == six]
+    return fits[0] if fits else DEFAULT_BLOCK_V6 if six else DEFAULT_BLOCK
 
 
 def _pool_named(picture: Picture) -> str:

@@ -38,15 +38,24 @@ class Seen:
         """Nodes whose labels are shown and which no enabled pool selects."""
         from tortie.model.selector import SelectorError, parse  # only when a pool and labels are there
 
-        selectors = [pool.selector for pool in self.enabled]
-        if not selectors or not all(selectors):
-            return []
-        try:
-            parsed = [parse(text) for text in selectors]
-        except SelectorError:
-            return []
         labelled = [node for node in self.picture.nodes_now().values() if node.labels]
-        return [node for node in labelled if not any(one.matches(dict(node.labels)) for one in parsed)]
+        for pools in _families(self.enabled):
+            if not all(pool.selector for pool in pools):
+                continue
+            try:
+                parsed = [parse(pool.selector) for pool in pools]
+            except SelectorError:
+                continue
+            left = [node for node in labelled if not any(one.matches(dict(node.labels)) for one in parsed)]
+            if left:
+                return left
+        return []
+
+    @cached_property
+    def closed(self) -> list[Pool]:
+        """All pools of one family, where none of them gives addresses; the other family is no help."""
+        shut = [pools for pools in _families(self.pools) if all(pool.disabled for pool in pools)]
+        return shut[0] if shut else []
 
     @cached_property
     def given(self) -> str:
@@ -73,6 +82,13 @@ class Seen:
             named("node", self.node),
             _pools(self.enabled),
         )
+
+
+def _families(pools: Iterable[Pool]) -> list[list[Pool]]:
+    """Pools of IPv4 and of IPv6: a pod gets its addresses of each for itself."""
+    some = list(pools)
+    both = [[pool for pool in some if (":" in pool.cidr) == six] for six in (False, True)]
+    return [pools for pools in both if pools]
 
 
 def _pools(pools: Iterable[Pool]) -> tuple[Culprit, ...]:
@@ -126,17 +142,23 @@ def none_selects(seen: Seen) -> Finding | None:
 
 
 def all_disabled(seen: Seen) -> Finding | None:
-    if not seen.pools or seen.enabled:
+    if not seen.closed:
         return None
-    first = seen.pools[0]
+    first = seen.closed[0]
+    refused = exhaustion(seen.picture)
+    # Of two families one may be closed on purpose.
+    if seen.enabled and not refused:
+        return None
     # Pods that run all the same have their addresses from elsewhere: a cloud's IPAM, host-local.
-    strength = STRONG if exhaustion(seen.picture) else POSSIBLE if all_served(seen.picture) else LIKELY
-    return found(strength, _pools(seen.pools), seen.pools, cidr=first.cidr, pool=first.name)
+    strength = STRONG if refused else POSSIBLE if all_served(seen.picture) else LIKELY
+    return found(strength, _pools(seen.closed), seen.closed, cidr=first.cidr, pool=first.name)
 
 
 def enabled_for_all(seen: Seen) -> Finding | None:
-    pool = next((pool for pool in seen.enabled if pool.selector.replace(" ", "") == "all()"), None)
-    return ruled_out((pool,), which=pool.name or pool.cidr) if pool else None
+    for_all = [pool for pool in seen.enabled if pool.selector.replace(" ", "") == "all()"]
+    if not for_all or len(_families(for_all)) < len(_families(seen.pools)):
+        return None
+    return ruled_out(for_all[:1], which=for_all[0].name or for_all[0].cidr)
 
 
 def _label(selector: str) -> str:
