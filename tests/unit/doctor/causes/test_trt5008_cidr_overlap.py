@@ -259,3 +259,29 @@ def test_what_nobody_reaches_or_has_no_nat_at_all() -> None:
     dead = FROM_HOST.replace("\n200\n", "\ncurl: (28) Connection timed out after 5001 milliseconds\n")
     assert finding("cidr-overlap", outer(host=dead)).state != "found"
     assert finding("cidr-overlap", outer(nat="false")).strength < 0.8
+
+
+SIX = """
+$ calicoctl get ippool -o wide
+NAME     CIDR              NAT     IPIPMODE   VXLANMODE   DISABLED   SELECTOR
+four     10.61.0.0/16      true    Always     Never       false      all()
+six      {cidr}     true    Never      Always      false      all()
+$ ip -6 addr show eth0
+2: eth0: <BROADCAST,MULTICAST,UP,LOWER_UP> mtu 1500 state UP
+    inet6 fd50:0:0:1::11/64 scope global
+    inet6 fe80::1/64 scope link
+Pods on other nodes cannot be reached over IPv6.
+[root@w1 ~]# ip -6 route
+blackhole fd50:0:0:1::/122 dev lo proto bird metric 1024 error -22 pref medium
+"""
+
+
+def test_ranges_of_ipv6_overlap_as_well() -> None:
+    answer = finding("cidr-overlap", SIX.format(cidr="fd50::/48"))
+    assert (answer.state, answer.objects[:2]) == ("found", ("fd50::/48", "fd50:0:0:1::11"))
+    assert finding("cidr-overlap", SIX.format(cidr="fd61::/48")).state != "found"
+    both = (
+        "kubeadm-config:\n    podSubnet: 10.244.0.0/16,fd50::/56\n    serviceSubnet: 10.96.0.0/16,fd50:0:0:10::/108\n\n"
+    )
+    assert finding("cidr-overlap", both).state == "found"
+    assert finding("cidr-overlap", both.replace("fd50:0:0:10::", "fd51::")).state != "found"

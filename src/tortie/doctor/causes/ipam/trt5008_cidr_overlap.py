@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from ipaddress import IPv4Network, ip_address, ip_network
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from typing import Final
 
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
@@ -51,8 +51,11 @@ _NEAR: Final = (
 _PORTS: Final = (443, 6443, 53)  # the API and DNS
 
 
+Network = IPv4Network | IPv6Network
+
+
 class Range(NamedTuple):
-    network: IPv4Network
+    network: Network
     place: Place
     name: str = ""  # of the pool or the setting
 
@@ -75,12 +78,12 @@ class Overlap(NamedTuple):
         return Text(__name__, f"word {self.kind}", told)
 
 
-def _network(text: str) -> IPv4Network | None:
+def _network(text: str) -> Network | None:
     try:
         network = ip_network(text.strip(), strict=False)
     except ValueError:
         return None
-    return network if isinstance(network, IPv4Network) and network.prefixlen < 31 else None
+    return network if network.prefixlen < network.max_prefixlen - 1 else None
 
 
 def _ranges(picture: Picture, names: tuple[str, ...], *signs: Sign) -> list[Range]:
@@ -132,13 +135,20 @@ def service_ranges(picture: Picture) -> list[Range]:
 def _host_addresses(picture: Picture) -> list[tuple[str, str, Place]]:
     """(address, node, place) of what the machines themselves carry."""
     nodes = [(n.internal_ip, n.name, n.place) for n in picture.nodes_now().values() if n.internal_ip]
+    # Of two families the second one stands beside the first.
+    nodes += [
+        (address, n.name, n.place)
+        for n in picture.nodes_now().values()
+        for kind, address in n.addresses
+        if kind == "InternalIP" and address != n.internal_ip
+    ]
     agents = [(p.ip or p.host_ip, p.node, p.place) for p in picture.agents_now() if p.ip or p.host_ip]
     links = [
         (address.split("/")[0], link.host, link.place)
         for link in picture.of(Interface)
         if not VIRTUAL.match(link.name)
         for address in link.addresses
-        if "." in address and not address.endswith("/32")
+        if not address.endswith(("/32", "/128")) and not address.lower().startswith("fe80")
     ]
     return [*nodes, *agents, *links]
 
@@ -149,11 +159,17 @@ def _name_servers(picture: Picture) -> list[tuple[str, str, Place]]:
     return [(s.value, "", s.place) for s in picture.settings("nameserver", "resolv.conf") if s.value not in pods]
 
 
-def _inside(address: str, network: IPv4Network) -> bool:
+def _inside(address: str, network: Network) -> bool:
     try:
         return ip_address(address) in network
     except ValueError:
         return False
+
+
+def _meet(one: Network, other: Network) -> bool:
+    if isinstance(one, IPv4Network):
+        return isinstance(other, IPv4Network) and one.overlaps(other)
+    return isinstance(other, IPv6Network) and one.overlaps(other)
 
 
 def _far(address: str) -> bool:
@@ -186,7 +202,7 @@ def _over_nodes(kind: str, ranges: list[Range], hosts: list[tuple[str, str, Plac
 def _over_services(picture: Picture, pods: list[Range], services: list[Range]) -> Iterator[Overlap]:
     for pod in pods:
         for service in services:
-            if pod.network.overlaps(service.network):
+            if _meet(pod.network, service.network):
                 places = (service.place, pod.place)
                 yield Overlap("services-pods", str(service.network), str(pod.network), places, pod.name)
         vip = next((v for v in vips(picture) if _inside(v, pod.network)), None)
@@ -261,7 +277,7 @@ class Seen:
     def beside_nodes(self) -> list[object]:
         """Pods' trials of machines beside the nodes, inside of a pool: what is in one leaves without NAT."""
         addresses = [clash.other for clash in self.clashes if clash.kind == "pods-nodes"]
-        near = [network for address in addresses if (network := _network(f"{address}/24"))]
+        near = [network for address in addresses if (network := _network(_beside(address)))]
         pods = {pod.ip for pod in self.picture.of(Pod)}
         trials: list[Ping | PortTest] = [ping for ping in self.picture.of(Ping) if ping.pod and not ping.ok]
         trials += [test for test in self.picture.of(PortTest) if test.pod and test.result == "timeout"]
@@ -316,6 +332,10 @@ def name_server_silent(seen: Seen) -> Finding | None:
     if not seen.clashes or seen.clash.kind != "pods-outside" or not seen.unanswered:
         return None
     return _overlap(seen, PROVEN if seen.healthy else STRONG)
+
+
+def _beside(address: str) -> str:
+    return f"{address}/64" if ":" in address else f"{address}/24"
 
 
 def service_outside(seen: Seen) -> Finding | None:
