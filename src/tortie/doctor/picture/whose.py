@@ -190,12 +190,12 @@ def _runs_agent(picture: Picture, host: str) -> bool:
 
 def _numbers(exhibit: Exhibit) -> Iterator[int]:
     """The lines of an exhibit, if its command asks the machine that it was typed at."""
-    if exhibit.prose or exhibit.pod or not _asks_itself(exhibit.command):
+    if exhibit.prose or exhibit.pod or not asks_itself(exhibit.command):
         return
     yield from (exhibit.number(index) for index in range(len(exhibit.lines)))
 
 
-def _asks_itself(command: str) -> bool:
+def asks_itself(command: str) -> bool:
     if not command:
         return True
     reached = effective(command)

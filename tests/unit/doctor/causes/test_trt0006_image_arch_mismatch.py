@@ -75,3 +75,71 @@ def test_an_applications_image_is_its_own_matter() -> None:
     assert finding("image-arch-mismatch", f"{pods}$ kubectl logs -n web shop-6f7d9c-x2lqp\n{line}").state != "found"
     own = f"{pods}$ kubectl logs -n kube-system calico-node-7qj2c -c install-cni\n{line}"
     assert finding("image-arch-mismatch", own).strength >= 0.9
+
+
+_PODS = """
+        root@ctl:~# kubectl get pod -n calico-system
+        NAME                READY   STATUS             RESTARTS   AGE
+        calico-node-b5t4x   0/1     CrashLoopBackOff   4          2m
+        calico-node-m8w2s   0/1     CrashLoopBackOff   5          3m
+        calico-node-zz7qk   1/1     Running            0          16m
+        root@ctl:~# kubectl logs -n calico-system calico-node-b5t4x{container}
+        {line}
+        root@ctl:~# kubectl get nodes -L kubernetes.io/arch
+        NAME    STATUS   ROLES           AGE   VERSION   ARCH
+        ctl     Ready    control-plane   31m   v1.32.1   amd64
+        brd-1   {status} <none>          12m   v1.32.1   arm64
+        brd-2   {status} <none>          11m   v1.32.1   arm64
+"""
+
+
+def test_the_machine_where_kubectl_was_typed_is_not_the_node() -> None:
+    shown = _PODS.format(container="", line="exec /usr/sbin/start_runit: exec format error", status="Ready  ")
+    answer = finding("image-arch-mismatch", shown)
+    assert {"brd-1", "brd-2", "arm64", "calico/node"} <= set(answer.objects)
+    assert not {"ctl", "amd64"} & set(answer.objects)
+
+
+def test_nodes_that_are_not_ready_and_the_container_that_was_asked_for() -> None:
+    shown = _PODS.format(
+        container=" -c install-cni",
+        line="standard_init_linux.go:228: exec user process caused: exec format error",
+        status="NotReady",
+    )
+    answer = finding("image-arch-mismatch", shown)
+    assert {"brd-1", "brd-2", "calico/cni"} <= set(answer.objects)
+    assert "calico/node" not in answer.objects
+
+
+def test_a_log_on_the_board_itself() -> None:
+    nodes = "$ kubectl get nodes -L kubernetes.io/arch\nNAME    STATUS   ROLES    AGE   VERSION   ARCH\n"
+    rows = "ctl     Ready    master   31m   v1.32.1   amd64\nbrd-1   Ready    <none>   12m   v1.32.1   arm64\n"
+    log = "[root@brd-1 ~]# crictl logs 8f2\nexec /usr/local/bin/calico-typha: exec format error\n"
+    answer = finding("image-arch-mismatch", nodes + rows + log)
+    assert {"brd-1", "arm64", "calico/typha"} <= set(answer.objects)
+
+
+def test_where_nothing_tells_the_node_none_is_named() -> None:
+    shown = """
+        [root@ctl ~]# kubectl get pod -n calico-system
+        NAME                READY   STATUS             RESTARTS   AGE
+        calico-node-b5t4x   0/1     CrashLoopBackOff   4          2m
+        calico-node-zz7qk   1/1     Running            0          16m
+        [root@ctl ~]# kubectl logs -n calico-system calico-node-b5t4x
+        exec /usr/sbin/start_runit: exec format error
+        [root@ctl ~]# kubectl get nodes -L kubernetes.io/arch
+        NAME    STATUS   ROLES           AGE   VERSION   ARCH
+        ctl     Ready    control-plane   31m   v1.32.1   amd64
+        brd-1   Ready    <none>          12m   v1.32.1   arm64
+    """
+    answer = finding("image-arch-mismatch", shown)
+    assert answer.strength >= 0.9
+    assert not {"ctl", "brd-1"} & set(answer.objects)
+
+
+def test_a_registry_with_a_port_stays_whole() -> None:
+    answer = finding(
+        "image-arch-mismatch",
+        "$ docker pull hub.example:5000/calico/node:v3.20.1\n$ docker logs 55a\nexec /usr/sbin/start_runit: exec format error",
+    )
+    assert "hub.example:5000/calico/node:v3.20.1" in answer.objects

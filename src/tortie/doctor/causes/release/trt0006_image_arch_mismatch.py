@@ -8,11 +8,13 @@ from functools import cached_property
 from tortie.doctor.causes.agent.speakers import of_another
 from tortie.doctor.causes.cause import PROVEN, STRONG, Cause, Do, Finding, do, found
 from tortie.doctor.causes.culprits import Culprit, culprits, named
+from tortie.doctor.causes.nodes.bgp_evidence import few
+from tortie.doctor.causes.release.components import image_of, nodes_of
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.ways import edit_agent
 from tortie.doctor.picture.facts import Container, Node
 from tortie.doctor.picture.picture import Picture
-from tortie.doctor.signs import Hit, Sign
+from tortie.doctor.signs import Sign
 
 FORMAT = Sign("image-exec-format", "exec format error")
 FORMAT_PATH = Sign("image-exec-format-path", "exec <path>: exec format error")
@@ -27,11 +29,17 @@ class Seen:
         self.manifest = picture.hits(NO_MANIFEST, NO_PLATFORM)
         self.arches = _arches(picture)
         self.image, self.container = _image(picture)
-        self.node = _node(picture, self.hits, self.arches)
+        self.nodes = nodes_of(picture, self.hits, self.arches)
+        self.node = next(iter(self.nodes), "")
 
     @property
     def arch(self) -> str:
         return self.arches.get(self.node, "")
+
+    @cached_property
+    def component(self) -> str:
+        """Calico's name of the image, where the evidence has none."""
+        return next((name for hit in self.hits if (name := image_of(self.path, hit.command))), "")
 
     @property
     def path(self) -> str:
@@ -44,19 +52,19 @@ class Seen:
     @cached_property
     def culprits(self) -> tuple[Culprit, ...]:
         return culprits(
-            named("image", self.image),
+            named("image", self.image, self.component if self.component not in self.image else ""),
             named("version", self.arch, self.platform),
-            named("node", self.node),
+            named("node", *self.nodes[:4]),
             named("container", self.container.name if self.container else ""),
             named("file", self.path),
             named("pod", _pod(self.picture)),
-            named("version", *_odd(self.arches)),
+            named("version", *(_odd(self.arches) if not self.arch else ())),
         )
 
     @property
     def evidence(self) -> tuple[object, ...]:
-        nodes = [node for node in self.picture.of(Node) if node.name == self.node]
-        return (*nodes[-1:], self.container, *self.hits[:2], *self.manifest[:1])
+        nodes = [node for node in self.picture.of(Node) if node.name in self.nodes]
+        return (*nodes[-2:], self.container, *self.hits[:2], *self.manifest[:1])
 
 
 def exec_format(seen: Seen) -> Finding | None:
@@ -65,7 +73,10 @@ def exec_format(seen: Seen) -> Finding | None:
     known = len(set(seen.arches.values())) > 1 or seen.arch
     what = seen.image or seen.path
     strength = PROVEN if known else STRONG
-    return found(strength, seen.culprits, seen.evidence, image=seen.image, node=seen.node, program=what, arch=seen.arch)
+    return found(
+        strength, seen.culprits, seen.evidence, image=seen.image, node=seen.node, program=what, arch=seen.arch,
+        component=seen.component if not seen.image else "", nodes=few(seen.nodes), next=next(iter(seen.nodes[1:]), ""),
+    )  # fmt: skip
 
 
 def no_variant(seen: Seen) -> Finding | None:
@@ -91,12 +102,6 @@ def _odd(arches: dict[str, str]) -> list[str]:
     return sorted(set(kinds), key=kinds.count) if len(set(kinds)) > 1 else []
 
 
-def _node(picture: Picture, hits: list[Hit], arches: dict[str, str]) -> str:
-    sick = [pod.node for pod in picture.agents_now() if pod.node and not pod.all_ready]
-    hosts = [hit.host for hit in hits if hit.host in arches]
-    return (sick or hosts or [""])[0]
-
-
 def _pod(picture: Picture) -> str:
     return next((pod.name for pod in picture.agents_now() if not pod.all_ready), "")
 
@@ -116,7 +121,9 @@ def _typed(picture: Picture) -> str:
     """An image that an event or a command names."""
     import re  # rarely needed
 
-    pattern = re.compile(r"(?<![\w./-])[\w./-]{0,200}?(?:calico|tigera)[\w./-]{0,200}:v?\d[\w.-]*")
+    pattern = re.compile(
+        r"(?<![\w./:-])(?:[\w.-]{1,100}:\d{1,5}/)?[\w./-]{0,200}?(?:calico|tigera)[\w./-]{0,200}:v?\d[\w.-]*"
+    )
     for event in picture.events():
         if match := pattern.search(event.message):
             return match.group()
@@ -128,10 +135,11 @@ def _typed(picture: Picture) -> str:
 
 
 def fix(picture: Picture, finding: Finding) -> Iterator[Do | Step]:
-    yield do("look")
+    yield do("look") if finding.value("image") or not finding.value("component") else do("look-at-all")
     yield do("multi-arch")
     yield from edit_agent(picture)
-    yield do("again")
+    if not finding.value("next"):
+        yield do("again")
 
 
 CAUSE = Cause(
