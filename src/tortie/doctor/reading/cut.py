@@ -12,6 +12,7 @@ from tortie.doctor.reading.exhibit import Exhibit, Source
 from tortie.doctor.reading.forms import form_of
 from tortie.doctor.reading.inside_pods import Shells
 from tortie.doctor.reading.long_lines import LONGEST, bounded
+from tortie.doctor.reading.plays import GOES_ON
 from tortie.doctor.reading.prompts import Prompt, prompt
 from tortie.doctor.reading.prose import STAMPED, command_named, far_east, host_named, left_out, machine, speaks
 from tortie.doctor.reading.several_hosts import apart, banner_host
@@ -245,7 +246,7 @@ class _Cutter:
             or bool(host_named(line, self.known))
             or line.lower().startswith(("node ", "on ", "host "))
         )
-        return alone and short and (fenced or named or line.startswith("#"))
+        return alone and short and not GOES_ON.match(line) and (fenced or named or line.startswith("#"))
 
     def _close(self, keep_heading: bool = True) -> Iterator[Exhibit]:
         indexes = self.pending

@@ -52,14 +52,14 @@ _MESSAGE = lazily(
     r"|failed calling webhook|failed \(add\)|add cmd|error adding|stat /"
     r"|Loading all (?:IPAM|nodes|workload|handles)|IPAM blocks? |Looking for top|Scanning for IPs"
     r"|Workloads and nodes are|Found \d+ (?:IPAM|active IP|node tunnel|workload|in-use|IPs|handles)"
-    r"|Node with most|Check complete)"
+    r"|Node with most|Check complete|(?:ok|changed|failed|unreachable|skipping): \[[\w.-]{1,253}[\] ])"
 )
 # Lines of packet filters and of kernels, in whose rules small words stand, too.
 _PRINTED = lazily(
     r"\s*(?:counter packets \d|ct state |meta |[io]ifname |ip6? [sd]addr |(?:tcp|udp) [sd]port |type \w+ hook |jump "
     r"|chain \S+ \{|table \w+ \S+ \{|(?:\[\d+:\d+\] )?-[AINP] [\w-]+ |:[\w-]+ (?:ACCEPT|DROP|-) \[|Chain \S+ \("
     r"|# (?:Warning|Generated|Completed)\b|kernel: |neighbou?r: |libbpf: |cgroup: fork |IN=\S* OUT=|\[UFW )"
-    r"|\s{2,20}(?:- )?\"?(?:message|reason|note|error|lastError|description)\"?: |(?:message|note): ['\"]"
+    r"|\s{2,20}(?:- )?\"?(?:message|reason|note|error|lastError|description|msg|std(?:err|out))\"?: |(?:message|note): ['\"]"
     r"|\d+:\s+from \S+ lookup |\d+: [\w.@-]+: <|Active Internet |(?:Tasks|Threads|%?Cpu\(s\)|[KMG]iB (?:Mem|Swap)) ?:"
     r"|top - \d|(?:Reference ID|Stratum|Ref time|System time|Last offset|Leap status) +(?:\(UTC\) *)?:"
     r"|(?:run|down|fail): /|telnet: |Trying [\d.:a-f]+\.\.\."

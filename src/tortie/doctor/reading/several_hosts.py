@@ -1,7 +1,7 @@
 """One command, many hosts: its output taken apart where each host's answer begins.
 
-Known are ansible's headers, loops over ssh, pdsh and clush, and banners such as `=== node-1 ===`. A part keeps the
-lines of its host; its command is what ran there, with the loop's variable filled in.
+Known are ansible's headers and results of plays, loops over ssh, pdsh and clush, and banners such as
+`=== node-1 ===`. A part keeps the lines of its host; its command is what ran there, with the loop's variable filled in.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from functools import cache
 from typing import Final
 
 from tortie.doctor.reading.exhibit import Exhibit
+from tortie.doctor.reading.plays import results
 from tortie.doctor.reading.prose import hosts_in
 from tortie.model.tuples import NamedTuple
 
@@ -78,6 +79,8 @@ def _parts(exhibit: Exhibit, known: frozenset[str]) -> list[_Part]:
         marks = _marks(lines, lambda line: _first(_compiled(_ANSIBLE).match(line)))
         if marks:
             return [_Part(index, host, inner) for index, host in marks]
+    if ": [" in exhibit.text and (plays := results(lines)):
+        return [_Part(index, host, "" if host else command) for index, host in plays]
     loop = _compiled(_LOOP).search(command) if "for " in command else None
     if loop and re.search(rf"\bssh\b[^;|]*?\$\{{?{loop[1]}\b", loop[3]):
         parts = _looped(lines, loop[1], loop[2], loop[3].strip())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.support.doctor import finding, picture
+from tests.support.doctor import finding, fixes, picture
 
 from tortie.doctor.causes.catalogue import cause_named
 
@@ -150,3 +150,31 @@ def test_a_clock_that_was_set_by_a_second() -> None:
 
     assert finding("clock-skew", stepped("1.214021")).strength < 0.8
     assert finding("clock-skew", stepped("28799.214021")).strength >= 0.9
+
+
+_EARLY = "x509: certificate has expired or is not yet valid: current time 2009-01-01T00:04:1{}Z is before 2023-05-14T06:25:00Z"
+
+
+def test_a_play_names_the_machines_that_live_in_the_past() -> None:
+    play = "".join(
+        f'fatal: [vole-{n}]: FAILED! => {{"changed": false, "rc": 1, "stderr": "Error: Get https://10.233.0.1:443/api: '
+        f'{_EARLY.format(n)}"}}\n'
+        for n in (3, 7)
+    )
+    answer = finding("clock-skew", f"TASK [calico : ipam] ***\nok: [vole-1]\n{play}")
+    assert {"vole-3", "vole-7"} <= set(answer.objects)
+    assert "vole-1" not in answer.objects
+    assert "vole-3, vole-7" in answer.why.en
+    assert "vole-7" in answer.why.zh
+    commands = fixes("clock-skew", play)
+    assert [c for c in commands if c.startswith("ssh vole-7")]
+    assert not any("<node" in command for command in commands)
+
+
+def test_journals_of_two_machines() -> None:
+    lines = "".join(
+        f"Jan 01 00:04:1{n} vole-{n} kubelet[811]: E0101 00:04:1{n}.1 811 reflector.go:138] failed to list "
+        f'*v1.Node: Get "https://10.0.0.1:6443/api/v1/nodes": {_EARLY.format(n)}\n'
+        for n in (3, 7)
+    )
+    assert {"vole-3", "vole-7"} <= set(finding("clock-skew", lines).objects)

@@ -131,3 +131,40 @@ def test_what_is_no_host_stays_whole(text: str) -> None:
 def test_what_follows_an_answer_of_pdsh_is_nobodys() -> None:
     text = "$ pdsh -w kv[1-2] cat /var/lib/calico/nodename\nkv1: kv1\nkv2: kv1\nThese are clones."
     assert hosts(text) == ["kv1", "kv2", ""]
+
+
+def test_results_of_a_play_belong_to_the_hosts_that_they_name() -> None:
+    text = """
+    我们跑 cluster.yml 扩容，卡在这一步：
+    TASK [network_plugin/calico : Get pool] ****************
+    ok: [fox-1]
+    fatal: [fox-2]: FAILED! => {"changed": false, "rc": 1, "stderr": "dial tcp 10.233.0.1:443: i/o timeout"}
+    failed: [fox-3 -> crow-1(10.0.0.9)] (item=a) => changed=false
+      msg: 'no route to host'
+
+    STDERR:
+
+    dial tcp 10.233.0.1:443: connect: no route to host
+    ...ignoring
+
+    post step:
+    NAME                READY   STATUS    RESTARTS   AGE   IP          NODE
+    calico-node-4vnmz   1/1     Running   0          3m    10.0.0.11   fox-1
+    """
+    shown = [(e.host, e.lines[0][:8], e.lines[-1][:8]) for e in exhibits(text) if e.host]
+    assert [host for host, _, _ in shown] == ["fox-1", "fox-2", "crow-1"]
+    assert shown[2] == ("crow-1", "failed: ", "dial tcp")
+
+
+def test_a_build_server_puts_the_time_in_front() -> None:
+    text = """
+    09:12:01 TASK [etcd : check] ****
+    09:12:02 changed: [fox-1]
+    2023-01-05T09:12:04.123Z fatal: [fox-2]: UNREACHABLE! => {"changed": false, "unreachable": true}
+    """
+    assert hosts(text) == ["", "fox-1", "fox-2"]
+
+
+def test_what_looks_like_a_result_and_is_none() -> None:
+    assert set(hosts("fatal: [main] could not read from remote repository\n[ok]: [fox-1]")) == {""}
+    assert set(hosts('fatal: [localhost]: FAILED! => {"msg": "no inventory"}\nok: [127.0.0.1]')) == {""}

@@ -28,11 +28,13 @@ from tortie.doctor.causes.datastore.api_trust import (
     synchronised,
     unsynchronised,
 )
+from tortie.doctor.causes.nodes.bgp_evidence import few
 from tortie.doctor.causes.shared import UNAUTHORIZED
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.ways import restart_agent
 from tortie.doctor.picture.facts import Certificate, Clock, LogLine, Unit
 from tortie.doctor.picture.picture import Picture
+from tortie.doctor.reading.exhibit import Place
 from tortie.doctor.reading.readers.host_times import moment
 from tortie.doctor.signs import Hit
 from tortie.doctor.texts import Seconds
@@ -63,10 +65,19 @@ class Seen:
 
     @cached_property
     def node(self) -> str:
-        speakers = {line.place: line.host for line in self.picture.of(LogLine) if line.host}
-        hosts = [speakers.get(hit.place) or hit.host for hit in (*self.stepped, *self.before)]
+        hosts = [self.speakers.get(hit.place) or hit.host for hit in (*self.stepped, *self.before)]
         clocks = [clock.host for clock in self.loose]
         return bad_node(self.picture, *clocks, self.wrong.host if self.wrong else "", *hosts)
+
+    @cached_property
+    def others(self) -> list[str]:
+        """Further nodes that find certificates too young: their clocks are behind as well."""
+        told = [self.speakers.get(hit.place) or hit.host for hit in self.before]
+        return [host for host in dict.fromkeys(told) if host and self.node in told and host != self.node]
+
+    @cached_property
+    def speakers(self) -> dict[Place, str]:
+        return {line.place: line.host for line in self.picture.of(LogLine) if line.host}
 
     @cached_property
     def keeper(self) -> str:
@@ -79,14 +90,16 @@ class Seen:
     def culprits(self) -> tuple[Culprit, ...]:
         sick = [pod.name for pod in self.picture.agents_now() if not pod.all_ready]
         return culprits(
-            named("node", self.node), Culprit("setting", "clock"), Culprit("unit", self.keeper), named("pod", *sick)
-        )
+            named("node", self.node, *self.others[:5]), Culprit("setting", "clock"), Culprit("unit", self.keeper),
+            named("pod", *sick),
+        )  # fmt: skip
 
     def found(
         self, strength: float, evidence: tuple[object, ...], gap: float = 0.0, *, now: str = "", begin: str = ""
     ) -> Finding:
         return found(
             strength, self.culprits, (*self.proof, *evidence), node=self.node, keeper=self.keeper,
+            nodes=few([self.node, *self.others]), others=tuple(self.others[:5]),
             gap=Seconds(abs(gap)) if gap else "", now=now, begin=begin,
         )  # fmt: skip
 
@@ -171,9 +184,13 @@ def _valid_by_others(picture: Picture, seconds: float) -> bool:
 
 def fix(picture: Picture, finding: Finding) -> Iterator[Do | Step]:
     keeper = finding.value("keeper", "chronyd")
-    yield do("keep", keeper=keeper)
-    if finding.rule != "was-ahead":
-        yield do({"chrony-wait": "set", "ntp-wait": "set-ntpd"}.get(_KEEPERS[keeper], "set-timesyncd"), keeper=keeper)
+    others = dict(finding.values).get("others", ())
+    others = others if isinstance(others, tuple) else ()
+    at_once = {"chrony-wait": "set", "ntp-wait": "set-ntpd"}.get(_KEEPERS[keeper], "set-timesyncd")
+    for where in ({}, *({"node": one, "node_address": picture.internal_ips().get(one, one)} for one in others)):
+        yield do("keep", keeper=keeper, **where)
+        if finding.rule != "was-ahead":
+            yield do(at_once, keeper=keeper, **where)
     yield do("boot", kubelet=_kubelet(picture, finding.value("node")), wait=_KEEPERS[keeper])
     if finding.rule == "was-ahead":  # whoever got a token meanwhile, wherever it runs
         yield from restart_agent(picture)
