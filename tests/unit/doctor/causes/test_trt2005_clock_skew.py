@@ -152,7 +152,10 @@ def test_a_clock_that_was_set_by_a_second() -> None:
     assert finding("clock-skew", stepped("28799.214021")).strength >= 0.9
 
 
-_EARLY = "x509: certificate has expired or is not yet valid: current time 2009-01-01T00:04:1{}Z is before 2023-05-14T06:25:00Z"
+_EARLY = (
+    "x509: certificate has expired or is not yet valid: "
+    "current time 2009-01-01T00:04:1{}Z is before 2023-05-14T06:25:00Z"
+)
 
 
 def test_a_play_names_the_machines_that_live_in_the_past() -> None:

@@ -66,3 +66,42 @@ def test_nobody_tells_where_the_api_server_is() -> None:
     assert finding("ebpf-misconfigured", LOG + FELIX.format("true") + there).strength < 0.8
     some = lists.replace("get cm", "get cm | head -2")
     assert finding("ebpf-misconfigured", LOG + FELIX.format("true") + some).strength < 0.8
+
+
+_REFUSED = (
+    "2021-02-03 04:38:27.044 [ERROR][74] felix/daemon.go 337: BPF dataplane mode enabled but not supported by the "
+    "kernel.  Disabling BPF mode.\n"
+)
+_ON = "2021-02-03 04:38:26.981 [INFO][74] felix/config_params.go 471: Parsed value for BPFEnabled: true (from env)\n"
+
+
+def test_a_kernel_that_is_too_old_is_named_in_whatever_form_it_is_shown() -> None:
+    table = (
+        "$ kubectl get nodes -o wide\n"
+        "NAME    STATUS   ROLES    AGE   VERSION   INTERNAL-IP   EXTERNAL-IP   OS-IMAGE       KERNEL-VERSION"
+        "      CONTAINER-RUNTIME\n"
+        "ibex    Ready    <none>   9d    v1.19.3   10.1.0.4      <none>        Ubuntu 18.04   4.15.0-99-generic"
+        "   docker://19.3.13\n"
+    )
+    for form in (
+        "$ uname -r\n4.15.0-99-generic\n",
+        "$ uname -a\nLinux ibex 4.15.0-99-generic #100-Ubuntu SMP Wed x86_64 GNU/Linux\n",
+        table,
+        "我们的环境：ubuntu 18.04，内核版本 4.15.0-99-generic，开了 eBPF 之后不生效\n",
+        "We run Ubuntu 18.04 with kernel 4.15.0-99-generic and it does not work.\n",
+    ):
+        answer = finding("ebpf-misconfigured", f"{form}\n$ kubectl logs calico-node-x2x2x\n{_ON}{_REFUSED}")
+        assert "4.15.0-99-generic" in answer.objects, form
+        assert "4.15.0-99-generic" in answer.why.zh, form
+
+
+def test_of_several_kernels_the_one_that_is_too_old() -> None:
+    shown = "[root@ibex ~]# uname -r\n4.18.0-348.el8.x86_64\n[root@lynx ~]# uname -r\n4.19.12-1.el7\n"
+    answer = finding("ebpf-misconfigured", f"{shown}$ kubectl logs calico-node-x2x2x\n{_ON}{_REFUSED}")
+    assert "4.19.12-1.el7" in answer.objects
+    assert "4.18.0-348.el8.x86_64" not in answer.objects
+
+
+def test_a_kernel_is_no_culprit_of_other_faults() -> None:
+    answer = finding("ebpf-misconfigured", LOG + FELIX.format("true") + PROXY + "$ uname -r\n4.15.0-99-generic\n")
+    assert "4.15.0-99-generic" not in answer.objects

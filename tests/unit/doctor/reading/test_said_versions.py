@@ -23,3 +23,16 @@ from tests.support.doctor import picture
 def test_versions_in_prose(text: str, calico: tuple[int, ...] | None, kubernetes: tuple[int, ...] | None) -> None:
     got = picture(text)
     assert (got.version("calico"), got.version("kubernetes")) == (calico, kubernetes)
+
+
+@pytest.mark.parametrize(
+    ("text", "kernel"),
+    [
+        ("系统 CentOS 7.9，内核 3.10.0-1160.el7.x86_64，节点起不来。", "3.10.0-1160.el7.x86_64"),
+        ("We run kernel version 5.4.0-88-generic on all nodes.", "5.4.0-88-generic"),
+        ("We went back from kernel 5.4.0-88-generic and it is the same.", None),
+        ("Does it need kernel 5.3 or later?", None),
+    ],
+)
+def test_kernels_in_peoples_words(text: str, kernel: str | None) -> None:
+    assert [one.version for one in picture(text).versions("kernel")] == ([kernel] if kernel else [])

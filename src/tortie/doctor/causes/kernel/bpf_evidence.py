@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from tortie.doctor.picture.facts import Document, Setting
-from tortie.doctor.picture.picture import Picture
+from tortie.doctor.picture.picture import Picture, version_numbers
 from tortie.doctor.signs import Hit, Sign
 
 LOAD_FAILED: Final = Sign("bpf-load-failed", "libbpf: prog '<program>': BPF program load failed: <rest>")
@@ -50,6 +50,22 @@ def kernel_of(picture: Picture, node: str = "") -> str:
     kernels = {shown.version for shown in picture.versions("kernel")}
     kernels |= {other.kernel for other in picture.nodes_now().values() if other.kernel}
     return kernels.pop() if len(kernels) == 1 else ""
+
+
+def kernels_shown(picture: Picture, node: str = "") -> list[str]:
+    """Releases that may be that node's: its own, else all that are shown, each once."""
+    if alone := kernel_of(picture, node):
+        return [alone]
+    shown = [one.version for one in picture.versions("kernel")]
+    shown += [one.kernel for one in picture.nodes_now().values() if one.kernel]
+    return list(dict.fromkeys(shown))
+
+
+def too_old(kernel: str) -> bool:
+    """Without what the eBPF dataplane needs: that came with 5.3, and Red Hat has it in its 4.18."""
+    numbers = version_numbers(kernel)
+    ported_back = numbers >= (4, 18) and ".el8" in kernel
+    return bool(numbers) and numbers < (5, 3) and not ported_back
 
 
 def unprivileged(picture: Picture) -> Document | None:

@@ -10,6 +10,7 @@ from typing import Final
 from tortie.doctor.causes import ways
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
+from tortie.doctor.causes.kernel.bpf_evidence import kernels_shown
 from tortie.doctor.causes.kernel.whose_node import node_of, said_on
 from tortie.doctor.causes.recovery import recovered
 from tortie.doctor.causes.steps import Step
@@ -91,7 +92,7 @@ class Seen:
     @property
     def culprits(self) -> tuple[Culprit, ...]:
         options = [f"CONFIG_{hit.value('option')}" for hit in self.picture.hits(NOT_BUILT)]
-        kernels = [version.version for version in self.picture.versions("kernel")[:1]]
+        kernels = kernels_shown(self.picture, self.node)[:1]
         return culprits(
             named("module", *self.modules),
             named("setting", *options[:3]),
@@ -243,7 +244,7 @@ def fix(picture: Picture, finding: Finding) -> Iterator[Do | Step]:
     modules = dict(finding.values).get("modules")
     for module in [*modules][:3] if isinstance(modules, tuple) else []:
         yield do("load", module=module)
-    kernels = [version.version for version in picture.versions("kernel")]
+    kernels = kernels_shown(picture, finding.value("node"))
     systems = " ".join([*kernels, *(node.os_image for node in picture.of(Node))])
     yield do(next((f"install-{key}" for key, word in PACKERS if re.search(word, systems)), "install"))
     node = finding.value("node")

@@ -8,6 +8,7 @@ from functools import cached_property
 from tortie.doctor.causes import ways
 from tortie.doctor.causes.cause import POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
+from tortie.doctor.causes.kernel.bpf_evidence import kernels_shown
 from tortie.doctor.causes.kernel.trt7001_kernel_module_missing import BAD_ARGUMENT, NO_SESSION, REVISION, SETS_PANIC
 from tortie.doctor.causes.kernel.whose_node import node_of, said_on
 from tortie.doctor.causes.recovery import recovered
@@ -52,7 +53,7 @@ class Seen:
             self.picture, r"^(?P<set>[A-Za-z][\w.:-]+)$", "ipset list -n", "ipset -n", "ipset list -name",
         )  # fmt: skip
         foreign = [row["set"] for row in names if not row["set"].startswith("cali")]
-        kernels = [version.version for version in self.picture.versions("kernel")[:1]]
+        kernels = kernels_shown(self.picture, self.node)[:1]
         return culprits(
             named("rule", *sets[:1], self.type),
             Culprit("program", "ipset"),

@@ -33,13 +33,14 @@ from tortie.doctor.causes.datastore.api_evidence import (
     vip_troubles,
     vips,
 )
+from tortie.doctor.causes.kernel.bpf_evidence import kernels_shown, too_old
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.surroundings import has_operator
 from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Setting, Workload
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Place
-from tortie.doctor.signs import Sign
+from tortie.doctor.signs import Hit, Sign
 from tortie.doctor.texts import Text, Value
 from tortie.model.tuples import NamedTuple
 
@@ -59,6 +60,7 @@ class Problem(NamedTuple):
     word: str  # of the texts
     evidence: tuple[object, ...]
     address: str = ""
+    kernel: str = ""
 
 
 class Seen:
@@ -99,9 +101,23 @@ class Seen:
         if restore or (self.absent and self.proxy_runs):
             every.append(Problem("two-proxies", (*restore[:2], *self.proxies[:1])))
         if self.kernel:
-            too_old = any(hit.sign == OLD_KERNEL.key for hit in self.kernel)
-            every.append(Problem("kernel" if too_old else "no-bpffs", (self.kernel[0],)))
+            if self.refused:
+                shown = [one for one in self.picture.versions("kernel") if one.version in self.old[:1]]
+                every.append(Problem("kernel", (self.refused[0], *shown[:1]), "", next(iter(self.old), "")))
+            else:
+                every.append(Problem("no-bpffs", (self.kernel[0],)))
         return every
+
+    @cached_property
+    def refused(self) -> list[Hit]:
+        """The kernel is not one that the mode can work with, in Felix's own words."""
+        return [hit for hit in self.kernel if hit.sign == OLD_KERNEL.key]
+
+    @cached_property
+    def old(self) -> list[str]:
+        """The kernels that it is about: those of the machine that says so, as far as they are too old."""
+        shown = kernels_shown(self.picture, self.refused[0].host) if self.refused else []
+        return [kernel for kernel in shown if too_old(kernel)] or shown[:1]
 
     @cached_property
     def unlisted(self) -> list[Place]:
@@ -116,14 +132,18 @@ class Seen:
     def culprits(self) -> tuple[Culprit, ...]:
         return culprits(
             Culprit("setting", "bpfEnabled"),
-            Culprit("resource", ENDPOINT),
-            Culprit("setting", HOST),
+            named("version", *self.old[:3]),
+            *(() if self.only_kernel else (Culprit("resource", ENDPOINT), Culprit("setting", HOST))),
             Culprit("program", "kube-proxy"),
             named("port", "10256" if self.healthz else ""),
             named("address", *(setting.value for setting in self.loopback)),
             named("address", *(trouble.address for trouble in self.failing[:1])),
             named("pod", *(pod.name for pod in proxy_pods(self.picture))),
         )
+
+    @property
+    def only_kernel(self) -> bool:
+        return [problem.word for problem in self.problems] == ["kernel"]
 
     @property
     def vip(self) -> str:
@@ -155,7 +175,9 @@ def prerequisites_missing(seen: Seen) -> Finding | None:
 
 
 def _told(problem: Problem) -> Value:
-    return Text(__name__, f"word {problem.word}", (("address", problem.address), ("setting", HOST)))
+    return Text(
+        __name__, f"word {problem.word}", (("address", problem.address), ("setting", HOST), ("kernel", problem.kernel))
+    )
 
 
 def service_fails(seen: Seen) -> Finding | None:

@@ -8,13 +8,14 @@ from functools import cached_property
 from tortie.doctor.causes import ways
 from tortie.doctor.causes.cause import HINT, LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
+from tortie.doctor.causes.kernel.bpf_evidence import kernels_shown
 from tortie.doctor.causes.kernel.trt7001_kernel_module_missing import NO_MODULE, NO_MODULE_BUSYBOX
 from tortie.doctor.causes.kernel.trt7012_felix_encap_disabled import NO_DEVICE
 from tortie.doctor.causes.kernel.whose_node import node_of
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.underlay.traffic_evidence import Row, compiled, rows, unquoted
 from tortie.doctor.picture.facts import Interface
-from tortie.doctor.picture.picture import Picture
+from tortie.doctor.picture.picture import Picture, version_numbers
 from tortie.doctor.signs import Hit, Sign
 
 UNSUPPORTED = Sign("wireguard-unsupported", "wireguard is not supported")
@@ -73,7 +74,7 @@ class Seen:
             Culprit("setting", FIELD),
             Culprit("interface", DEVICE),
             named("node", *[host for host in hosts if host][:1], *(row["name"] for row in self.keyless[:3])),
-            named("version", *(version.version for version in self.picture.versions("kernel")[:1])),
+            named("version", *kernels_shown(self.picture, self.node)[:1]),
         )
         return found(strength, who, evidence, say="not-there", node=self.node)
 
@@ -131,9 +132,9 @@ def _keys(picture: Picture) -> tuple[list[Row], list[Row]]:
     return ([*without, last] if last else without), with_keys
 
 
-def fix(picture: Picture, _finding: Finding) -> Iterator[Do | Step]:
-    kernel = picture.version("kernel")
-    if kernel and kernel < BUILT_IN:
+def fix(picture: Picture, finding: Finding) -> Iterator[Do | Step]:
+    kernels = kernels_shown(picture, finding.value("node"))
+    if kernels and version_numbers(kernels[0]) < BUILT_IN:
         yield do("install")
     yield do("load")
     yield do("off")

@@ -47,6 +47,11 @@ _SAID: Final = (
         r"\bcalico\b(?:[^。.;；\n]|\.\d){0,30}?(?:to|->|→|=>|到|至)[ \t]*[vV]?(3\.\d{1,2}(?:\.\d{1,2})?)(?![\d.]*\d)",
     ),
     ("calico", r"(?<![\w./:-])v(3\.\d{1,2}\.\d{1,2})(?![\w-])"),
+    (
+        "kernel",
+        r"(?:内核|\bkernel)(?:[ \t]*(?:版本|version|release))?[ \t:：是为=(（]{0,4}v?"
+        r"([2-7]\.\d{1,2}\.\d{1,3}(?:-[\w.+-]{0,60}\w)?)(?![\w.]*\d)",
+    ),
     ("kubernetes", r"\b(?:k8s|kubernetes|kubeadm|k3s|rke2)" + _NUMBERED + r"(1\.\d{1,2}(?:\.\d{1,2})?)(?![\d.]*\d)"),
 )
 _NOT_THIS: Final = (
@@ -83,7 +88,7 @@ def said_versions(exhibit: Exhibit, text: str, line_of: Callable[[int], int]) ->
             if not _compiled(_NOT_THIS).search(before):
                 found.setdefault((component, match[1]), match.start(1))
     for (component, number), offset in sorted(found.items(), key=lambda item: item[1]):
-        yield Version(exhibit.place(line_of(offset)), component, f"v{number}")
+        yield Version(exhibit.place(line_of(offset)), component, number if component == "kernel" else f"v{number}")
 
 
 def versions(exhibit: Exhibit, text: str, line_of: Callable[[int], int]) -> Iterator[Fact]:
