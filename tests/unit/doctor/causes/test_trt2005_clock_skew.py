@@ -181,3 +181,13 @@ def test_journals_of_two_machines() -> None:
         for n in (3, 7)
     )
     assert {"vole-3", "vole-7"} <= set(finding("clock-skew", lines).objects)
+
+
+def test_a_registry_whose_certificate_begins_years_later() -> None:
+    pull = (
+        'kubelet[9]: Failed to pull image "quay.io/calico/node:v3.25.0": Head "https://quay.io/v2/": tls: failed to '
+        f"verify certificate: {_EARLY.format(1)}\n"
+    )
+    assert finding("clock-skew", pull).strength >= 0.9
+    soon = pull.replace("2023-05-14", "2009-01-02")  # just issued, and by whom nobody knows
+    assert finding("clock-skew", soon).state != "found"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.support.doctor import finding
 from tests.support.fixes import fixes
+from tests.unit.doctor.judgement.test_healthy import judged
 
 LOOKUP = (
     '2022-02-20 20:20:20.220 [ERROR][1] Get "https://k8s-vip.corp.lan:6443/api?timeout=30s": dial tcp: lookup '
@@ -112,3 +113,56 @@ def test_names_of_other_servers() -> None:
     lookup = "dial tcp: lookup api.example.com on 10.1.1.53:53: no such host"
     assert finding("api-host-unresolvable", f'operator: Post "https://api.example.com/hook": {lookup}').state != "found"
     assert finding("api-host-unresolvable", f'operator: Get "https://api.example.com/api/v1": {lookup}').strength >= 0.9
+
+
+_LOST = "dial tcp: lookup {0} on 127.0.0.53:53: server misbehaving"
+_KUBELET = (
+    "Aug 25 10:43:50 mole-1 kubelet[978]: E0825 10:43:50.891207     978 reflector.go:138] Failed to watch *v1.Service: "
+    'Get "https://apiserver.k.local:6443/api/v1/services?limit=500": ' + _LOST.format("apiserver.k.local") + "\n"
+)
+_PULL = (
+    "Aug 25 10:43:51 mole-1 kubelet[978]: E0825 10:43:51.330145     978 remote_runtime.go:201] "
+    '"RunPodSandbox from runtime service failed" err="failed to pull image \\"hub.k.local:5000/pause:3.7\\": '
+    'failed to do request: Head \\"http://hub.k.local:5000/v2/pause/manifests/3.7\\": '
+    + _LOST.format("hub.k.local")
+    + '"\n'
+)
+_WRITTEN = (
+    "root@mole-1:~# cat /etc/hosts\n# Your system has configured 'manage_etc_hosts' as True.\n"
+    "# a.) make changes to the master file in /etc/cloud/templates/hosts.redhat.tmpl\n127.0.1.1 mole-1\n"
+)
+
+
+def test_a_hosts_file_that_was_written_anew() -> None:
+    answer = finding("api-host-unresolvable", _KUBELET + _PULL + _WRITTEN)
+    assert answer.strength >= 0.95
+    assert {"apiserver.k.local", "/etc/hosts", "mole-1", "/etc/cloud/templates/hosts.redhat.tmpl"} <= set(
+        answer.objects
+    )
+    assert "hub.k.local" in answer.why.en
+    assert "hub.k.local" in answer.why.zh
+    commands = fixes("api-host-unresolvable", _KUBELET + _PULL + _WRITTEN)
+    assert any("manage_etc_hosts: false" in command for command in commands)
+    assert not any("edit ds/" in command for command in commands)
+
+
+def test_kubectl_on_the_machine_whose_hosts_file_is_shown() -> None:
+    lost = f"Unable to connect to the server: {_LOST.format('apiserver.k.local')}\n"
+    there = f"root@mole-1:~# kubectl get node\n{lost}root@mole-1:~# cat /etc/hosts\n127.0.0.1 localhost\n"
+    assert finding("api-host-unresolvable", there).strength >= 0.9
+    assert finding("api-host-unresolvable", f"me@desk:~$ kubectl get node\n{lost}").state != "found"
+
+
+def test_a_hosts_file_that_knows_it_or_is_not_whole() -> None:
+    known = "root@mole-1:~# cat /etc/hosts\n127.0.0.1 localhost\n10.3.0.2 apiserver.k.local\n"
+    answer = finding("api-host-unresolvable", _KUBELET + known)
+    assert "/etc/hosts" not in answer.objects
+    part = "root@mole-1:~# grep mole /etc/hosts\n127.0.1.1 mole-1\n"
+    assert finding("api-host-unresolvable", _KUBELET + part).strength < 0.95
+
+
+def test_the_image_is_only_a_consequence() -> None:
+    for text in (_KUBELET + _PULL + _WRITTEN, _KUBELET + _PULL):
+        assert [answer.cause.id for answer in judged(text).causes] == ["api-host-unresolvable"]
+    alone = "$ kubectl get pods -A\nkube-system   calico-node-x7k2p   0/1   Init:ImagePullBackOff   0   20m\n"
+    assert [answer.cause.id for answer in judged(alone + _PULL).causes] == ["image-pull-failed"]

@@ -55,6 +55,7 @@ class Seen:
     def __init__(self, picture: Picture) -> None:
         self.picture = picture
         self.before = [refusal.hit for refusal in refusals(picture, BEFORE, OUR_EARLY, CURL_EARLY)]
+        self.before += [hit for hit in picture.hits(BEFORE) if hit not in self.before and _long_before(hit)]
         self.after = [refusal.hit for refusal in refusals(picture, AFTER, EXPIRED, OUR_EXPIRED)]
         self.tokens, self.late_tokens = picture.hits(NOT_YET), picture.hits(TOKEN_EXPIRED)
         self.refused = picture.hits(UNAUTHORIZED)
@@ -166,6 +167,12 @@ def agree(seen: Seen) -> Finding | None:
     clocks = [clock for clock in seen.picture.of(Clock) if clock.time is not None]
     kept = synchronised(seen.picture)
     return ruled_out((kept or clocks)[:2]) if kept or len({clock.host for clock in clocks}) > 1 else None
+
+
+def _long_before(hit: Hit) -> bool:
+    """Whosever certificate it is (a registry's, a webhook's): nobody issues one for months to come."""
+    now, begin = moment(hit.value("now")), moment(hit.value("begin"))
+    return now is not None and begin is not None and begin - now > 30 * DAY
 
 
 def _seconds(hit: Hit) -> float:

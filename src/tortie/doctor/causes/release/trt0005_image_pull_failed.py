@@ -144,5 +144,5 @@ CAUSE = Cause(
     look=Seen,
     rules=(disk_full, started_since, failed),
     fix=fix,
-    yields_to=("image-arch-mismatch", "disk-pressure"),
+    yields_to=("image-arch-mismatch", "disk-pressure", "api-host-unresolvable", "no-default-route", "clock-skew"),
 )
