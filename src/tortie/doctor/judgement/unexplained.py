@@ -15,6 +15,7 @@ from tortie.doctor.judgement.passing import Passing, is_settled
 from tortie.doctor.judgement.pods import elsewhere
 from tortie.doctor.judgement.slow_trials import slow_trials
 from tortie.doctor.judgement.standing import Standing, live, ready
+from tortie.doctor.judgement.taken_addresses import taken as taken_addresses
 from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Document, Event, LogLine, Ping, Pod, PortTest, Setting
 from tortie.doctor.picture.host_pods import is_agent, on_host_network
@@ -60,6 +61,7 @@ def unexplained(
         *_restless(picture),
         *_unplaced(picture),
         *_addresses(picture),
+        *taken_addresses(picture),
         *_complaints(picture, now),
     ]
     left = [item for item in found if not any(_overlap(item.place, place) for place in taken)]

@@ -253,7 +253,8 @@ class Picture:
 
     @remembered
     def _carriers(self) -> dict[str, Interface]:
-        return {a.split("/")[0]: link for link in reversed(self.of(Interface)) for a in link.addresses}
+        links = [link for link in reversed(self.of(Interface)) if not carries_services(link.name)]
+        return {a.split("/")[0]: link for link in links for a in link.addresses}
 
     @remembered
     def calico_nodes(self) -> list[str]:
@@ -306,6 +307,12 @@ class Picture:
     def _namespace_typed(self) -> str:
         typed = any("calico-system" in exhibit.command for exhibit in self.exhibits)
         return "calico-system" if typed else NAMESPACE
+
+
+def carries_services(link: str) -> bool:
+    """kube-proxy and nodelocaldns put addresses there on every node, whosesoever they are: externalIPs may be a node's.
+    That one of them is there says nothing of what the node is or was registered by."""
+    return link.startswith(("kube-ipvs", "nodelocaldns", "kube-dummy"))
 
 
 _NAMES = {

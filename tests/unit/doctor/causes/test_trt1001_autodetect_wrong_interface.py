@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.support.doctor import finding, picture
+from tests.unit.doctor.judgement.test_healthy import judged
 
 from tortie.doctor.causes.cause import LIKELY
 from tortie.doctor.causes.nodes.trt1001_autodetect_wrong_interface import CAUSE
@@ -341,3 +342,55 @@ def test_an_address_at_which_a_kubelet_answers_is_a_nodes() -> None:
         """
     assert finding("autodetect-wrong-interface", table).strength >= 0.45
     assert finding("autodetect-wrong-interface", table + test).strength < 0.45
+
+
+# What kube-proxy and its kin put on every node
+
+_SERVICE = """
+        [root@stork-2 ~]# kubectl get nodes -o wide
+        NAME      STATUS     ROLES    AGE    VERSION   INTERNAL-IP
+        stork-1   Ready      master   120d   v1.18.3   192.168.9.11
+        stork-2   NotReady   <none>   120d   v1.18.3   192.168.9.12
+        stork-3   Ready      <none>   120d   v1.18.3   192.168.9.13
+        calico/node is not ready: BIRD is not ready: BGP not established with {missing}
+        [root@stork-2 ~]# ip addr show {link}
+        7: {link}: <BROADCAST,NOARP> mtu 1500 qdisc noop state DOWN group default
+            inet 10.96.0.1/32 scope global {link}
+            inet {address}/32 scope global {link}
+"""
+
+
+def test_what_kube_proxy_has_on_its_link_is_nobodys_registered_address() -> None:
+    for link in ("kube-ipvs0", "nodelocaldns"):
+        for address in ("192.168.9.11", "192.168.44.7"):
+            shown = _SERVICE.format(missing=address, link=link, address=address)
+            answer = finding("autodetect-wrong-interface", shown)
+            assert answer.strength < 0.8 or link not in answer.objects, (link, address)
+    shown = _SERVICE.format(missing="192.168.9.11", link="kube-ipvs0", address="192.168.9.11")
+    told = judged("节点连不上 master，其他地址都通\n" + shown)
+    assert told.verdict == "undetermined"
+    assert "192.168.9.11/32" in told.unexplained[0].text
+
+
+def test_a_link_of_kube_proxy_that_the_log_says_was_chosen() -> None:
+    log = (
+        "2020-05-08 10:11:12.131 [INFO][8] startup.go 256: Using autodetected IPv4 address on interface kube-ipvs0: "
+        "10.96.0.10/32\n"
+    )
+    shown = _SERVICE.format(missing="10.96.0.10", link="kube-ipvs0", address="10.96.0.10")
+    answer = finding("autodetect-wrong-interface", shown + "[root@stork-3 ~]# docker logs 5e1\n" + log)
+    assert answer.strength >= 0.9
+    assert "kube-ipvs0" in answer.objects
+
+
+def test_a_bridge_that_every_host_has_does_not_tell_whose_it_is() -> None:
+    shown = """
+        [root@stork-2 ~]# calicoctl node status
+        | 172.17.0.1   | node-to-node mesh | start | 09:00:00 | Connect |
+        [root@stork-2 ~]# ip addr show docker0
+        3: docker0: <NO-CARRIER,BROADCAST,MULTICAST,UP> mtu 1500 qdisc noqueue state DOWN
+            inet 172.17.0.1/16 scope global docker0
+    """
+    answer = finding("autodetect-wrong-interface", shown)
+    assert answer.strength >= 0.8
+    assert "stork-2" not in answer.objects

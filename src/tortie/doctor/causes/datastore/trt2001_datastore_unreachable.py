@@ -41,6 +41,7 @@ from tortie.doctor.causes.datastore.endpoint_evidence import configured, healthy
 from tortie.doctor.causes.datastore.etcd_evidence import Server, leaders_in_turn, servers_down
 from tortie.doctor.picture.facts import Ping, Pod, PortTest, Unit
 from tortie.doctor.picture.picture import Picture
+from tortie.doctor.picture.service_addresses import service_addresses
 from tortie.doctor.signs import Hit, Sign
 from tortie.doctor.words import Words
 
@@ -242,6 +243,8 @@ def _served_otherwise(seen: Seen) -> bool:
         return True
     if seen.real and all(trouble.from_pod for trouble in seen.real):
         return True  # a pod's path may be broken elsewhere
+    if any(address in service_addresses(seen.picture) for address in seen.addresses):
+        return True  # kube-proxy takes what is sent there; the server never hears of it
     if not seen.api_only or seen.down or seen.health:
         return False
     there = seen.dropped and alive_otherwise(seen.picture, set(seen.addresses))

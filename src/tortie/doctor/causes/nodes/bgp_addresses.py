@@ -16,7 +16,7 @@ from tortie.doctor.causes.nodes.bgp_evidence import (
 from tortie.doctor.causes.shared import AUTODETECTED, AUTODETECTED_MATCHING, AUTODETECTED_REACHING
 from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Interface, Node, Setting, Statement
-from tortie.doctor.picture.picture import Picture
+from tortie.doctor.picture.picture import Picture, carries_services
 from tortie.doctor.reading.exhibit import Place
 from tortie.doctor.signs import Sign
 from tortie.model.tuples import NamedTuple
@@ -120,7 +120,7 @@ def _annotated(picture: Picture) -> Iterator[Seen]:
 def _carriers(picture: Picture) -> dict[str, list[Interface]]:
     links: dict[str, list[Interface]] = {}
     for link in picture.of(Interface):
-        for address in link.addresses:
+        for address in link.addresses if not carries_services(link.name) else ():
             links.setdefault(address.split("/")[0], []).append(link)
     return links
 

@@ -28,6 +28,7 @@ from tortie.doctor.causes.nodes.bgp_evidence import (
     node_at,
     node_called,
     remembered,
+    same_host,
     session_node,
     unknown_connects,
 )
@@ -183,9 +184,9 @@ def _on_inner(picture: Picture) -> Iterator[Suspect]:
     for peer in missing_peers(picture):
         link = link_with(picture, peer.address)
         if link and inner_link(link.name) and peer.address not in ips:
-            yield Suspect(
-                "on-inner", STRONG, peer.address, link.name, node_called(picture, link.host), "", (peer, link)
-            )
+            # Every host has such a bridge; one that misses the peer is not that peer.
+            node = node_called(picture, link.host) if not same_host(link.host, peer.seen_from) else ""
+            yield Suspect("on-inner", STRONG, peer.address, link.name, node, "", (peer, link))
 
 
 def _second_link(picture: Picture) -> Iterator[Suspect]:
