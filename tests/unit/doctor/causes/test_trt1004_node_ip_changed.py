@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.support.doctor import finding, picture
+from tests.support.doctor import finding, fixes, picture
 
 from tortie.doctor.causes.cause import LIKELY, PROVEN
 from tortie.doctor.causes.nodes.trt1004_node_ip_changed import CAUSE
@@ -176,3 +176,32 @@ def test_all_addresses_of_the_host_in_one_line() -> None:
     assert finding(ID, record + own).strength >= PROVEN
     assert finding(ID, record + own.replace("172.17.0.1", "192.168.124.131")).state != "found"  # still there
     assert finding(ID, record + own.replace("x-2", "x-9")).strength < LIKELY  # another host's
+
+
+_BIND = "Jan  7 11:33:54 [localhost] docker: bird: Mesh_203_0_113_9: Socket error: bind: Address not available\n"
+_OWN = "# ip a s eth0\n2: eth0: <UP> mtu 1500 state UP\n    inet 10.77.5.6/18 brd 10.77.63.255 scope global eth0\n"
+
+
+def test_a_public_address_that_is_written_out_and_on_no_link() -> None:
+    forms = {
+        "/etc/systemd/system/calico-node.service 里\n  -e IP=8.9.10.11 \\\n  -e FELIX_LOGSEVERITYSCREEN=info \\\n\n":
+            ("/etc/systemd/system/calico-node.service", "systemctl restart calico-node.service"),
+        "# grep IP= /etc/systemd/system/calico-node.service\n  -e IP=8.9.10.11 \\\n":
+            ("/etc/systemd/system/calico-node.service", "systemctl restart calico-node.service"),
+        "# cat /etc/calico/calico.env\nIP=8.9.10.11\n": ("/etc/calico/calico.env", ""),
+        "# grep -A1 'name: IP$' /root/calico.yaml\n            - name: IP\n              value: \"8.9.10.11\"\n":
+            ("/root/calico.yaml", "kubectl apply -f /root/calico.yaml"),
+    }  # fmt: skip
+    for text, (file, command) in forms.items():
+        answer = finding("node-ip-changed", f"{_BIND}\n{text}\n{_OWN}")
+        assert {"8.9.10.11", file} <= set(answer.objects), text
+        assert "1:1 NAT" in answer.why.en
+        assert "8.9.10.11" in answer.why.zh
+        commands = fixes("node-ip-changed", f"{_BIND}\n{text}\n{_OWN}")
+        assert not any("set env" in one for one in commands), text
+        assert not command or any(command in one for one in commands), text
+
+
+def test_an_address_that_is_written_out_and_there() -> None:
+    text = "# cat /etc/calico/calico.env\nIP=10.77.5.6\n"
+    assert "/etc/calico/calico.env" not in finding("node-ip-changed", f"{_BIND}\n{text}\n{_OWN}").objects

@@ -43,6 +43,7 @@ from tortie.doctor.causes.nodes.bgp_evidence import (
     node_at,
     settled,
 )
+from tortie.doctor.causes.nodes.fixed_addresses import Fixed, fixed_nowhere
 from tortie.doctor.causes.nodes.installations import restarted, uses_etcd
 from tortie.doctor.causes.nodes.wrong_addresses import is_network, missing_node
 from tortie.doctor.causes.steps import Step
@@ -174,6 +175,8 @@ def peers_call_the_old(seen: Seen) -> Finding | None:
 def cannot_bind(seen: Seen) -> Finding | None:
     if not seen.binds:
         return None
+    if fixed := fixed_nowhere(seen.picture):
+        return _never_there(seen, fixed)
     node = node_at(seen.picture, seen.binds[0].place, seen.binds[0].host)
     # The address of a bridge that is gone cannot be bound, either.
     bridged = any(inner_link(one.interface) for one in registrations(seen.picture))
@@ -181,6 +184,19 @@ def cannot_bind(seen: Seen) -> Finding | None:
     last = [one.address for one in registrations(seen.picture)][-1:]
     blamed = culprits(named("node", node), _RECORD, named("address", *last))
     return found(strength, blamed, (*seen.traces, *seen.binds[:2]), node=node, ended=node)
+
+
+def _never_there(seen: Seen, fixed: Fixed) -> Finding:
+    """What was written out for the agent is on no link of the machine."""
+    node = node_at(seen.picture, seen.binds[0].place, seen.binds[0].host)
+    blamed = culprits(
+        named("address", fixed.address, fixed.own), named("setting", "IP"), named("file", fixed.file),
+        named("node", node), _RECORD,
+    )  # fmt: skip
+    return found(
+        STRONG, blamed, (fixed.setting, fixed.link, *seen.binds[:2]), say="written-out", old=fixed.address, node=node,
+        ended=node, file=fixed.file, own=fixed.own, translated="1:1 NAT" if fixed.translated else "",
+    )  # fmt: skip
 
 
 def on_no_link(seen: Seen) -> Finding | None:
@@ -205,6 +221,17 @@ def changed_and_down(seen: Seen) -> Finding | None:
 
 
 def fix(picture: Picture, finding: Finding) -> Iterator[Do | Step]:
+    file = finding.value("file")
+    if file.endswith(".service"):
+        yield do("unit-file", unit=file.rpartition("/")[2])
+    elif file.endswith((".yaml", ".yml")):
+        yield do("manifest")
+    elif file:
+        yield do("any-file")
+    if finding.value("translated"):
+        yield do("tunnel")
+    if file:
+        return
     if _fixed(picture, finding):
         yield from ways.set_agent_env(picture, "IP", "autodetect")
     elif finding.rule == "exchanged":
