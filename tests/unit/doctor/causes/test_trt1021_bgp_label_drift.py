@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.support.doctor import finding, picture
+from tests.support.doctor import finding, fixes, picture
 
 from tortie.doctor.causes.catalogue import cause_named
 from tortie.doctor.causes.cause import LIKELY, PROVEN
@@ -127,3 +127,45 @@ def test_roles_tell_of_the_labels_they_come_from() -> None:
     both = roles.replace("control-plane  ", "control-plane,master")
     assert finding(ID, selector + both + NONE).state != "found"
     assert finding(ID, PEER + roles + NONE).state != "found"  # a label that is no role
+
+
+_CUT = """
+        $ sudo calicoctl node status
+        Calico process is running.
+        IPv4 BGP status
+        No IPv4 peers found.
+        $ calicoctl get bgpconfig default -o yaml | grep -i mesh
+          nodeToNodeMeshEnabled: false
+        $ kubectl get node
+        NAME   STATUS   ROLES           AGE   VERSION
+        cp-7   Ready    control-plane   3y    v1.24.9
+        wk-8   Ready    <none>          3y    v1.24.9
+        {shown}
+"""
+
+
+def test_fields_that_were_cut_out_belong_to_the_resource_that_was_asked_for() -> None:
+    for shown in (
+        "$ calicoctl get bgppeer up -o yaml | sed -n '/spec/,$p'\n        spec:\n          nodeSelector: all()\n"
+        "          peerSelector: has(node-role.kubernetes.io/master)",
+        "$ kubectl get bgppeers.crd.projectcalico.org up -o yaml | grep Selector\n"
+        "          nodeSelector: all()\n          peerSelector: has(node-role.kubernetes.io/master)",
+        "$ calicoctl get bgppeer -o yaml | grep -e name: -e elector\n            name: up\n"
+        "            nodeSelector: all()\n            peerSelector: 'has(node-role.kubernetes.io/master)'",
+        "$ kubectl get bgppeer up -o json | grep elector\n"
+        '                "nodeSelector": "all()",\n                "peerSelector": "has(node-role.kubernetes.io/master)"',
+    ):
+        text = _CUT.format(shown=shown)
+        answer = finding("bgp-label-drift", text)
+        assert answer.strength >= 0.9, shown
+        assert {"up", "node-role.kubernetes.io/master"} <= set(answer.objects), shown
+        assert not any("<" in command for command in fixes("bgp-label-drift", text)), shown
+
+
+def test_the_same_field_of_a_pool_is_the_pools() -> None:
+    shown = (
+        "$ calicoctl get ippool up -o yaml | grep Selector\n          nodeSelector: has(node-role.kubernetes.io/master)"
+    )
+    assert finding("bgp-label-drift", _CUT.format(shown=shown)).state != "found"
+    scopes = [s.scope for s in picture(_CUT.format(shown=shown)).settings("nodeSelector")]
+    assert scopes == ["ippool"]

@@ -42,6 +42,9 @@ KNOWN: Final = {
     "bgpconfig": (
         "nodeToNodeMeshEnabled", "asNumber", "listenPort", "serviceClusterIPs", "serviceExternalIPs", "bindMode",
     ),
+    "bgppeer": (
+        "peerSelector", "peerIP",
+    ),
     "ippool": (
         "cidr", "ipipMode", "vxlanMode", "blockSize", "natOutgoing", "nodeSelector", "disabled", "encapsulation",
     ),
@@ -91,6 +94,50 @@ _PLAIN: Final = {
 }  # too common outside of YAML
 
 
+# Where the command names a kind, its fields are that kind's, whoever else has fields of such names.
+_RESOURCES: Final = (
+    ("bgppeer", "bgppeer"), ("bgpp", "bgppeer"), ("bgpconfig", "bgpconfig"), ("felixconfig", "felixconfig"),
+    ("ippool", "ippool"), ("ipp", "ippool"), ("installation", "installation"),
+)  # fmt: skip
+_SHARED: Final = ("nodeSelector", "asNumber", "logSeverityScreen", "node")
+_ASKED: Final = lazily(
+    r"\b(?:get|edit)\s{1,8}(?:-\S{1,40}\s{1,8}){0,4}([a-z]{4,24})(?:\.[a-z.]{1,40})?"
+    r"(?:[ /]{1,8}([a-z0-9][\w.-]{0,252}))?"
+)
+_SELECTOR: Final = lazily(r"\s*(?:\d+[:-]\s*)?[\"']?((?:node|peer)Selector)[\"']?\s*:\s*(\S.{0,500}?),?\s*$")
+
+
+def _resource(command: str) -> tuple[str, str]:
+    """The kind and the name of the resource that a command shows."""
+    match = _ASKED.search(command) if "get" in command or "edit" in command else None
+    if not match:
+        return "", ""
+    kind = next((kind for word, kind in _RESOURCES if match[1] == word or match[1].startswith(f"{word}s")), "")
+    kind = kind or next((kind for word, kind in _RESOURCES if len(word) > 4 and match[1].startswith(word)), "")
+    return kind, match[2] or ""
+
+
+def _name_above(lines: tuple[str, ...], index: int) -> str:
+    """Of a list that grep has cut: metadata, with the name, come before the fields."""
+    for line in reversed(lines[max(0, index - 12) : index]):
+        if match := re.match(r"\s*[\"']?name[\"']?:\s*[\"']?([a-z0-9][\w.-]*)[\"']?,?\s*$", line):
+            return match[1]
+    return ""
+
+
+def _of_resource(exhibit: Exhibit, index: int, kind: str, name: str) -> Setting | None:
+    """A selector as it is written, quotes and all; or a field that several kinds have."""
+    line = exhibit.lines[index]
+    if match := _SELECTOR.match(line):
+        value = match[2]
+        quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "\"'"
+        return Setting(exhibit.place(index), kind, match[1], value[1:-1] if quoted else value, name)
+    pair = PAIR.match(line)
+    if pair and pair[2] and pair[1] in (*_SHARED, *KNOWN["bgppeer"], *KNOWN["bgpconfig"]):
+        return Setting(exhibit.place(index), kind, pair[1], pair[2].strip(), name)
+    return None
+
+
 def owner_of(command: str) -> str:
     """The container or workload whose settings a command shows."""
     match = re.search(
@@ -110,8 +157,13 @@ def read_lines(exhibit: Exhibit, start: int, stop: int) -> Iterator[Fact]:
     node = asked[1] if asked else ""
     calico = "calicoctl" in exhibit.command and re.search(r"\bget\s+(?:-\S+\s+)*no(?:des?)?\b", exhibit.command)
     pool_asked = re.search(r"\bippools?(?:\.[a-z.]+)?(?:[ /]+([a-z0-9][\w.-]*))?", exhibit.command)
+    kind, resource = _resource(exhibit.command)
     for index in range(start, stop):
         line = lines[index]
+        named = resource or (_name_above(lines, index) if kind == "bgppeer" else "")
+        if kind in ("bgppeer", "bgpconfig") and (own := _of_resource(exhibit, index, kind, named)):
+            yield own
+            continue
         if ":" not in line or _COMMENT.match(line):
             continue
         if "name" in line:
