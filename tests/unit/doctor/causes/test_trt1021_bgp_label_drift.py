@@ -153,7 +153,8 @@ def test_fields_that_were_cut_out_belong_to_the_resource_that_was_asked_for() ->
         "$ calicoctl get bgppeer -o yaml | grep -e name: -e elector\n            name: up\n"
         "            nodeSelector: all()\n            peerSelector: 'has(node-role.kubernetes.io/master)'",
         "$ kubectl get bgppeer up -o json | grep elector\n"
-        '                "nodeSelector": "all()",\n                "peerSelector": "has(node-role.kubernetes.io/master)"',
+        '                "nodeSelector": "all()",\n'
+        '                "peerSelector": "has(node-role.kubernetes.io/master)"',
     ):
         text = _CUT.format(shown=shown)
         answer = finding("bgp-label-drift", text)
