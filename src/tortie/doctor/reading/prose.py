@@ -63,6 +63,7 @@ _PRINTED = lazily(
     r"|(?:message|note): ['\"]"
     r"|\d+:\s+from \S+ lookup |\d+: [\w.@-]+: <|Active Internet |(?:Tasks|Threads|%?Cpu\(s\)|[KMG]iB (?:Mem|Swap)) ?:"
     r"|top - \d|(?:Reference ID|Stratum|Ref time|System time|Last offset|Leap status) +(?:\(UTC\) *)?:"
+    r"|\s{0,12}(?:IP6? )?[\d.]{7,21} > [\d.]{7,21}: |IP6? \((?:tos|class|flowlabel) "
     r"|(?:run|down|fail): /|telnet: |Trying [\d.:a-f]+\.\.\."
     r"|(?:IP )?[\d.]{7,15} is (?:in use|not (?:currently )?assigned)"
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.support.doctor import finding
 
 BAD = """
@@ -139,3 +141,60 @@ def test_sums_that_grow_are_of_the_tunnel_that_people_name() -> None:
     """
     assert finding("vxlan-checksum-offload", text.format("VXLAN")).strength >= 0.9
     assert finding("vxlan-checksum-offload", text.format("not encapsulated")).strength < 0.8
+
+
+DUMP = "\n[root@esx-q ~]# tcpdump -nvi ens160 udp port 4789 -c 1" + BAD
+BARE = "\n10:00:01.100203 IP (tos 0x0, ttl 64, id 5, offset 0, flags [none], proto UDP (17), length 110)" + BAD
+AT_RECEIVER = (
+    "[14:21] ann: took a dump on the receiving worker, ens160",
+    "Mirror of one stream, taken on the RECEIVING node (tcpdump -nvi ens160 udp port 4789):",
+    "Destination node (w2):",
+    "在目标节点抓包：",
+    "接收端抓包如下",
+    "[14:21] 老王: 到对端上抓了个包",
+)
+ELSEWHERE = (
+    "and this is what the sending node shows, captured on the sending node:",
+    "发送端抓包：",
+    "I could not capture on the receiver, so this is from here:",
+    "抓了发往目标节点的包：",
+    "captured on the source host, nothing yet from the receiver",
+    "还没来得及在接收端抓，下面是源节点上抓的",
+)
+
+
+@pytest.mark.parametrize("told", AT_RECEIVER)
+@pytest.mark.parametrize("dump", [DUMP, BARE])
+def test_a_capture_told_to_be_the_receivers(told: str, dump: str) -> None:
+    answer = finding("vxlan-checksum-offload", told + "\n" + dump)
+    assert (answer.rule, answer.strength >= 0.8) == ("bad-on-arrival", True)
+
+
+@pytest.mark.parametrize("told", ELSEWHERE)
+def test_a_capture_told_to_be_the_senders_or_nobodys(told: str) -> None:
+    assert finding("vxlan-checksum-offload", told + "\n" + DUMP).strength < 0.8
+
+
+@pytest.mark.parametrize("told", ["[14:06] tim: yes. ping yes. curl no. dig no.", "ping 通 curl 不通"])
+def test_one_sided_traffic_in_the_words_of_a_chat(told: str) -> None:
+    assert finding("vxlan-checksum-offload", f"{told}\n\n{AT_RECEIVER[0]}\n{DUMP}").strength >= 0.95
+
+
+def test_the_routes_of_another_host_lead_to_the_target() -> None:
+    routes = "[root@esx-p ~]# ip route\n10.77.40.0/26 via {} dev vxlan.calico onlink\n"
+    to_target = finding("vxlan-checksum-offload", routes.format("10.3.3.8") + DUMP)
+    assert (to_target.rule, to_target.strength >= 0.8) == ("bad-on-arrival", True)
+    assert finding("vxlan-checksum-offload", routes.format("10.3.3.7") + DUMP).strength < 0.8
+
+
+PINGS_TOLD = "Pools use vxlanMode: Always. ping between pods works but tcp times out, from one node to another.\n"
+
+
+@pytest.mark.parametrize(
+    "back", ["Rolled back calico to 3.27 and it works again.", "calico 回滚到 3.27 之后就恢复了。"]
+)
+def test_a_release_back_helps(back: str) -> None:
+    text = PINGS_TOLD + "\n[root@n1 ~]# ip route\n10.77.40.0/26 via 10.3.3.8 dev vxlan.calico onlink\n\n" + back
+    assert finding("vxlan-checksum-offload", text).strength >= 0.8
+    kernel = text.replace("calico to 3.27", "the kernel to 5.4").replace("calico 回滚到 3.27", "内核回滚到 5.4")
+    assert finding("vxlan-checksum-offload", kernel).strength < 0.8

@@ -9,8 +9,9 @@ from typing import Final
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.firewall.security_groups import covers, let_in, security_groups
-from tortie.doctor.causes.kernel.trt7011_vxlan_checksum_offload import BAD_SUM, side_of
+from tortie.doctor.causes.kernel.trt7011_vxlan_checksum_offload import BAD_SUM
 from tortie.doctor.causes.steps import Step
+from tortie.doctor.causes.underlay.capture_sides import side_of
 from tortie.doctor.causes.underlay.traffic_evidence import (
     Capture,
     Row,

@@ -22,6 +22,7 @@ from tortie.doctor.causes.cause import (
 )
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.steps import Step
+from tortie.doctor.causes.underlay.capture_sides import side_of
 from tortie.doctor.causes.underlay.traffic_evidence import (
     captures,
     compiled,
@@ -31,9 +32,9 @@ from tortie.doctor.causes.underlay.traffic_evidence import (
     ping_but_no_tcp,
     rows,
 )
-from tortie.doctor.picture.facts import Document, Route, Setting
+from tortie.doctor.picture.facts import Document, Setting
 from tortie.doctor.picture.picture import Picture
-from tortie.doctor.signs import Hit, Sign
+from tortie.doctor.signs import Sign
 
 BAD_SUM = Sign("offload-bad-cksum", "[bad udp cksum <seen> -> <wanted>] VXLAN")
 SUM_ERRORS = Sign("offload-udp-csum-errors", "UdpInCsumErrors <n>")
@@ -64,6 +65,8 @@ class Seen:
         self.refused = [hit for hit in picture.hits(TCP_ERRORS) if hit.value("n").isdecimal() and int(hit.value("n"))]
         self.growing, self.cured = _growing(picture), _cured(picture)
         self.told = picture.said("offload-off-helps")
+        # A release of Calico that takes the card's offload for good, and one before it that switched it off.
+        self.returned = [said for said in picture.said("rollback-helps") if _of_calico(picture, said.text)]
         self.helps: list[object] = [*self.cured, *self.told]
         self.drivers = [row for row in rows(picture, _DRIVER, "ethtool") if row["driver"] in SUSPECT_DRIVERS]
         offload = rows(picture, _OFFLOAD, "ethtool")
@@ -79,7 +82,7 @@ class Seen:
 
     @property
     def supported(self) -> bool:
-        return bool(self.one_sided or self.errors or self.drivers or self.on or self.helps)
+        return bool(self.one_sided or self.errors or self.drivers or self.on or self.helps or self.returned)
 
     @cached_property
     def device(self) -> str:
@@ -103,6 +106,7 @@ class Seen:
             *card,
             *self.one_sided[:2],
             *self.helps[:1],
+            *self.returned[:1],
         )
         return found(strength, who, evidence, say=say, device=self.device)
 
@@ -143,10 +147,10 @@ def errors_counted(seen: Seen) -> Finding | None:
 
 
 def pings_only(seen: Seen) -> Finding | None:
-    """Offload is on nearly everywhere; only a card that is known for it makes it likelier than a policy."""
+    """Offload is on nearly everywhere; a card that is known for it, or a release, makes it likelier than a policy."""
     if not (seen.one_sided and seen.vxlan):
         return None
-    known = any(row["driver"] not in COMMON_DRIVERS for row in seen.drivers)
+    known = bool(seen.returned) or any(row["driver"] not in COMMON_DRIVERS for row in seen.drivers)
     return seen.found(LIKELY if known and not _policies(seen.picture) else POSSIBLE, "pings-only")
 
 
@@ -163,30 +167,6 @@ def receiver_counts_none(seen: Seen) -> Finding | None:
 
 def sender_only(seen: Seen) -> Finding | None:
     return cannot_tell() if seen.bad else None
-
-
-def side_of(picture: Picture, hit: Hit) -> str:
-    """Where the capture was made: their source is that host's address (`sender`), or their target (`receiver`)."""
-    own = {picture.internal_ips().get(hit.host, "")} - {""}
-    if hit.host:
-        own |= {address.split("/")[0] for link in picture.interfaces(hit.host) for address in link.addresses}
-    for capture in captures(picture):
-        if capture.place.first <= hit.place.first <= capture.place.last and capture.place.source == hit.place.source:
-            start = compiled(r"(\d+(?:\.\d+){3})\.\d+ > (\d+(?:\.\d+){3})\.\d+: \[bad udp").search(hit.line)
-            sources, targets = ({start[1]}, {start[2]}) if start else (capture.sources, capture.targets)
-            others = _elsewhere(picture, hit.host)
-            if targets & own or (sources & others and not targets & others):
-                return "receiver"
-            return "sender" if sources & own or targets & others else "unknown"
-    return "unknown"
-
-
-def _elsewhere(picture: Picture, host: str) -> set[str]:
-    """Addresses of other nodes, as seen from a host: those its routes lead to, and those that others own."""
-    if not host:
-        return set()
-    via = {route.via for route in picture.of(Route) if route.host == host and route.via}
-    return via | {ip for name, ip in picture.internal_ips().items() if host in picture.internal_ips() and name != host}
 
 
 def _growing(picture: Picture) -> list[Setting]:
@@ -233,6 +213,17 @@ def _policies(picture: Picture) -> bool:
     """Whether a policy of pods is shown: it may let pings through, and nothing else."""
     shown = any(document.kind in _POLICIES for document in picture.of(Document))
     return shown or any("polic" in exhibit.command and exhibit.lines for exhibit in picture.commands("get"))
+
+
+def _of_calico(picture: Picture, text: str) -> bool:
+    """A rollback of Calico: the sentence names it or a release of it, and no kernel or card."""
+    low = text.lower()
+    if any(
+        word in low for word in ("kernel", "内核", "firmware", "固件", "driver", "驱动", "network policy", "网络策略")
+    ):
+        return False
+    upgraded = any(said.values[:1] == ("calico",) for said in picture.said("upgraded"))
+    return "calico" in low or (upgraded and compiled(r"\bv?3\.\d{1,2}\b").search(text) is not None)
 
 
 def _captured(picture: Picture) -> set[str]:

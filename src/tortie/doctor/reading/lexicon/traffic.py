@@ -53,7 +53,15 @@ RULES: Final = (
         r"port)~(?:(?:can ?not|can't|could not|couldn't|unable to|fails? to|do(?:es)? not|doesn't|don't|"
         r"never|nothing)|fails?|hangs?|times? ?out|timeout|not|dead|blocked|refused)|ping~(?:得?通|正常|"
         r"没问题|可以)[^。；;]{0,20}(?:tcp|udp|curl|http|telnet|端口|dns|访问)~(?:不通|不行|超时|失败|"
-        r"不了|无法|卡)|只有 ?(?:ping|icmp)~(?:通|可以|正常)|(?:tcp|udp|curl|http|telnet)~(?:不通|超时|"
+        r"不了|无法|卡)|(?:ping|icmp)s?(?: between pods| across nodes| 跨节点)? ?[:=]? ?(?:is |are |was )?(?:yes|ok|okay|good|"
+        r"fine|✓|✔|✅|通)[^;!?]{1,60}?\b(?:tcp|udp|curl|dig|http|dns|nslookup|nc|telnet|grpc|wget) ?[:=]? ?(?:is |are |"
+        r"was )?(?:no\b(?! (?:problem|issue|trouble|error|loss))|nope|fail|dead|not\b|✗|✘|❌|×|不通|超时)|"
+        r"(?:ping|icmp)\w* (?:still )?(?:works?|passes|answers|is (?:fine|ok))[^;!?]{0,40}(?:everything|anything|all|nothing)"
+        r" (?:else |other )?with (?:a |any )?ports?\b~(?:no\b|not\b|fails?|dead|hangs|times? out|does|works)|"
+        r"(?:everything|anything|all) (?:else )?(?:with|that has|that needs) (?:a |any )?ports? ?(?:is |are )?"
+        r"(?:no\b|not\b|fails?|dead|hangs|times? out)|"
+        r"(?:凡是|所有|一切)?带端口的[^。;]{0,12}(?:不通|超时|失败|不行)|"
+        r"只有 ?(?:ping|icmp)~(?:通|可以|正常)|(?:tcp|udp|curl|http|telnet)~(?:不通|超时|"
         r"失败|不行)[^。；;]{0,12}ping~(?:得?通|正常|没问题)",
         False,
     ),
@@ -220,6 +228,14 @@ RULES: Final = (
         r"solved|gone|recovered)|(?:works?|fixed|helps?|fine)~(?:after|when|once|with)~(?:ethtool|"
         r"offload\w*|checksum\w*)~(?:off|disabl)|(?:关|禁用)~(?:卸载|offload|checksum|校验)≈(?:好|正常|"
         r"恢复|通)",
+    ),
+    Rule(
+        "rollback-helps",
+        "roll|downgrad|revert|回滚|回退|降级|退回",
+        r"(?:roll(?:ed|ing|s)?[ -]?back|downgrad(?:e[ds]?|ing)|revert(?:ed|ing|s)?|went back|going back)\b[^;!?。；]{0,60}?"
+        r"(?:works?\b|working|helps?|helped|fixe[sd]|fixes|solve[sd]|recover(?:s|ed)|back to normal|ok again|fine|"
+        r"is gone|are gone|正常|好了|恢复|通了)|"
+        r"(?:回滚|回退|降级|退回)[^。；;!?]{0,30}?(?:好了|就好|正常|恢复|通了|就通|可以了|解决)",
     ),
     Rule(
         "only-tcp-udp-icmp",

@@ -13,7 +13,7 @@ negation is respected. The values of a statement are the hosts and addresses tha
 | pods-stuck (new pods are not started: they get no network) | which traffic |
 | ping-works, ping-fails, ping-works-tcp-not, ping-works-port-179-not, port-179-open, large-packets-stall | tried |
 | pod-source-bare (what pods send outside keeps their addresses) | tried |
-| sent-not-received, bgp-open-lost, offload-off-helps, firewalld-stop-helps, works-after-restart, heals-by-itself, keeps-restarting (a program of Calico's) | tried |
+| sent-not-received, bgp-open-lost, offload-off-helps, rollback-helps, firewalld-stop-helps, works-after-restart, heals-by-itself, keeps-restarting (a program of Calico's) | tried |
 | firewall-off, only-tcp-udp-icmp, selinux-off, firewall-blocks-179, policy-applied, proxy-used = behind-proxy | filters |
 | datastore-far, api-direct-ok, kube-proxy-missing, certs-renewed, lb-ok-masters-not, no-default-route | control plane |
 | etcd-moved, etcd-disk-slow, etcd-member-restored, etcd-down, etcd-health-ok, killed-no-terminating | datastore, start |
@@ -46,7 +46,10 @@ from tortie.doctor.reading.prose import far_east, hosts_in
 from tortie.model.tuples import NamedTuple
 
 LONGEST: Final = 600  # characters of one sentence that are looked at
-_END = lazily(r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)(?<!vs\.)(?<!etc\.)\s+|(?<=[。！？；])|;\s+")
+# "ping yes. curl no. dig no." is one observation.
+_END = lazily(
+    r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)(?<!vs\.)(?<!etc\.)(?<! yes\.)(?<! no\.)(?<! ok\.)\s+|(?<=[。！？；])|;\s+"
+)
 # These look at sentences in lower case.
 _GUESS = lazily(
     r"\b(?:maybe|perhaps|probably|possibly|presumably|i (?:have to |must )?(?:think|guess|suspect|assume|believe|"
