@@ -36,6 +36,15 @@ _WORDS: Final = (
     ("tencent", r"腾讯云|\b[Tt]encent ?[Cc]loud\b"),
     ("huawei", r"华为云|\b[Hh]uawei ?[Cc]loud\b"),
 )
+# Addresses and names that only this cloud gives to its machines. 169.254.169.254 is everybody's.
+_OWN_ADDRESSES: Final = {
+    "168.63.129.16": "azure",
+    "100.100.100.200": "alibaba", "100.100.2.136": "alibaba", "100.100.2.138": "alibaba",
+    "183.60.83.19": "tencent", "183.60.82.98": "tencent", "metadata.tencentyun.com": "tencent",
+    "100.125.1.250": "huawei",
+    "metadata.google.internal": "gcp",
+    "169.254.169.253": "aws", "169.254.169.123": "aws", "fd00:ec2::254": "aws",
+}  # fmt: skip
 _FIREWALL_WORDS: Final = (
     ("ufw", r"\[UFW BLOCK\]|Status: active|\bufw status\b|\bufw-(?:user|before|after)-"),
     ("firewalld", r"\bfirewall-cmd\b|inet firewalld|FWDI_|IN_public|firewalld"),
@@ -79,6 +88,18 @@ def cloud_of(picture: Picture) -> str:
         for name, words in _WORDS:
             if _compiled(words).search(statement.text):
                 return name
+    return _by_address(picture)
+
+
+def _by_address(picture: Picture) -> str:
+    """By what only one cloud's machines ask for names, time and themselves: in routes and resolv.conf."""
+    for exhibit in picture.exhibits:
+        text = "" if exhibit.prose else exhibit.text
+        if named := [address for address in _OWN_ADDRESSES if address in text]:
+            words = {word.strip(",;()[]\"'") for word in text.split()}
+            found = next((_OWN_ADDRESSES[address] for address in named if {address, f"{address}/32"} & words), "")
+            if found:
+                return found
     return ""
 
 

@@ -24,6 +24,7 @@ from tortie.doctor.causes.underlay.traffic_evidence import (
     remote_routes,
     rows,
 )
+from tortie.doctor.causes.underlay.tunnel_counters import one_way, told_silent
 from tortie.doctor.picture.addresses import inside, public
 from tortie.doctor.picture.facts import Ping
 from tortie.doctor.picture.picture import Picture
@@ -49,6 +50,7 @@ class Seen:
         self.picture = picture
         self.kinds = encapsulation(picture)
         self.lost, self.dead = lost_on_the_way(picture, "vxlan"), _pods_dead(picture)
+        self.counted, self.silent = one_way(picture, "vxlan"), told_silent(picture, "vxlan")
         self.port = picture.value(_SETTING).strip("\"' ") or _dstport(picture) or DEFAULT_PORT
         self.used = "vxlan" in self.kinds or any(self._carries(capture) for capture in captures(picture))
         foreign = picture.hits(FOREIGN_DROP, NEW_FOREIGN_DROP)
@@ -85,7 +87,8 @@ class Seen:
     @property
     def evidence(self) -> tuple[object, ...]:
         filters = (*self.rules[:1], *self.closed[:1])
-        seen = (*(self.lost or ()), *self.dropped[:1], *self.prohibited[:1])
+        told = (*self.counted[:2], *self.silent[:1])
+        seen = (*(self.lost or ()), *told, *self.dropped[:1], *self.prohibited[:1])
         return (*filters, *seen, *remote_routes(self.picture, "vxlan")[:1], *self.dead[:2])
 
 
@@ -180,6 +183,25 @@ def not_let_in(seen: Seen) -> Finding | None:
     return found(STRONG, seen.culprits, seen.evidence, port=seen.port, filter=seen.filter)
 
 
+def told(seen: Seen) -> Finding | None:
+    """Somebody looked at the other end, and nothing came in."""
+    if not (seen.silent and seen.used and (seen.dead or seen.counted)):
+        return None
+    return found(STRONG, seen.culprits, seen.evidence, port=seen.port)
+
+
+def one_way_only(seen: Seen) -> Finding | None:
+    """All that sent got nothing back; of one machine alone it may be the other end that does not answer."""
+    if not (seen.counted and seen.used and seen.dead):
+        return None
+    several = len({one.host for one in seen.counted}) > 1
+    first = seen.counted[0]
+    return found(
+        STRONG if several else LIKELY, seen.culprits, seen.evidence, port=seen.port, device=first.device,
+        host=first.host, sent=first.sent,
+    )  # fmt: skip
+
+
 def pods_dead(seen: Seen) -> Finding | None:
     return (
         found(POSSIBLE, seen.culprits, seen.evidence, port=seen.port) if "vxlan" in seen.kinds and seen.dead else None
@@ -219,7 +241,8 @@ CAUSE = Cause(
     signs=(PROHIBITED, BLOCKED, FOREIGN_DROP, NEW_FOREIGN_DROP, BAD_SUM),
     look=Seen,
     rules=(
-        arrives, no_vxlan, lost, sender_unknown, dropped_by_rule, prohibited, not_let_in, pods_dead, not_listed,
+        arrives, no_vxlan, lost, sender_unknown, dropped_by_rule, prohibited, not_let_in, told, one_way_only,
+        pods_dead, not_listed,
     ),
     fix=fix,
 )  # fmt: skip

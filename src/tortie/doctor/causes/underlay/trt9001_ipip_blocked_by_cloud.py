@@ -9,6 +9,7 @@ from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, 
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.firewall.security_groups import security_groups
 from tortie.doctor.causes.underlay.traffic_evidence import (
+    agents_fine,
     arrived,
     cross_node_dead,
     encapsulation,
@@ -18,11 +19,14 @@ from tortie.doctor.causes.underlay.traffic_evidence import (
     remote_routes,
     trouble,
 )
+from tortie.doctor.causes.underlay.tunnel_counters import one_way, told_silent
 from tortie.doctor.picture.facts import Ping, Pool, Route
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Sign
 
 AZURE = Sign("ipip-azure-provider", "azure:///subscriptions/")
+# The machine that every virtual machine of Azure asks for its address and for names.
+AZURE_WIRE = Sign("ipip-azure-wire", "168.63.129.16")
 OWN_PROTOCOL = {"4", "ipip", "ipencap"}
 
 
@@ -38,7 +42,8 @@ class Seen:
         self.opened = open_to_all
         self.closed = [group for group in groups if group.protocols and group not in open_to_all]
         said = [one for one in picture.said("cloud") if "azure" in one.values]
-        self.azure: list[object] = [*picture.hits(AZURE)[:1], *said]
+        self.azure: list[object] = [*picture.hits(AZURE)[:1], *said, *picture.hits(AZURE_WIRE)[:1]]
+        self.counted, self.silent = one_way(picture, "ipip"), told_silent(picture, "ipip")
 
     @property
     def tunnelled(self) -> bool:
@@ -64,7 +69,8 @@ class Seen:
 
     @property
     def evidence(self) -> tuple[object, ...]:
-        shown = (*self.closed[:1], *(self.lost or ()), *self.routes[:1], *self.dead[:2])
+        told = (*self.counted[:2], *self.silent[:1])
+        shown = (*self.closed[:1], *(self.lost or ()), *told, *self.routes[:1], *self.dead[:2])
         return (*shown, *self.up[:1], *self.azure[:1])
 
     def found(self, strength: float, say: str) -> Finding:
@@ -120,6 +126,13 @@ def group_without_it(seen: Seen) -> Finding | None:
     return seen.found(STRONG, "group-without-it") if seen.closed and seen.tunnelled and seen.dead else None
 
 
+def told(seen: Seen) -> Finding | None:
+    """Somebody looked at the other end, and nothing came in."""
+    if not (seen.silent and seen.tunnelled and (seen.dead or seen.counted)) or seen.opened:
+        return None
+    return seen.found(STRONG if seen.up or seen.counted else LIKELY, "told")
+
+
 def azure(seen: Seen) -> Finding | None:
     if not (seen.azure and seen.tunnelled and seen.dead):
         return None
@@ -133,6 +146,19 @@ def group_and_tunnel(seen: Seen) -> Finding | None:
     return seen.found(LIKELY if trouble(seen.picture) else POSSIBLE, "group-and-tunnel")
 
 
+def one_way_only(seen: Seen) -> Finding | None:
+    """All that sent got nothing back; of one machine alone it may be the other end that does not answer."""
+    if not (seen.counted and seen.routes and seen.dead) or seen.opened:
+        return None
+    well = seen.up or agents_fine(seen.picture)
+    first = seen.counted[0]
+    several = len({one.host for one in seen.counted}) > 1
+    return found(
+        STRONG if several and well else LIKELY if well else POSSIBLE, seen.culprits, seen.evidence,
+        device=first.device, host=first.host, sent=first.sent,
+    )  # fmt: skip
+
+
 def dead_through_tunnel(seen: Seen) -> Finding | None:
     if not (seen.tunnelled and seen.dead) or seen.opened:
         return None
@@ -142,7 +168,7 @@ def dead_through_tunnel(seen: Seen) -> Finding | None:
 
 def fix(picture: Picture, finding: Finding) -> Iterator[Do]:
     clouds = {value for one in picture.said("cloud") for value in one.values}
-    on_azure = finding.value("platform") == "azure" or bool(picture.hits(AZURE))
+    on_azure = finding.value("platform") == "azure" or bool(picture.hits(AZURE, AZURE_WIRE))
     if not on_azure:
         yield do("openstack" if "openstack" in clouds or not clouds else "group", group=finding.value("group"))
     yield do("vxlan", pool=next((pool.name for pool in picture.of(Pool) if pool.name and pool.ipip != "Never"), ""))
@@ -154,11 +180,11 @@ CAUSE = Cause(
     code="TRT9001",
     severity="high",
     explains=("traffic-dead", "service-dead"),
-    signs=(AZURE,),
+    signs=(AZURE, AZURE_WIRE),
     look=Seen,
     rules=(
-        arrives, pods_answer, no_ipip, bgp_down, lost, filter_without_it, group_without_it, azure, group_and_tunnel,
-        dead_through_tunnel,
+        arrives, pods_answer, no_ipip, bgp_down, lost, filter_without_it, told, group_without_it, azure,
+        group_and_tunnel, one_way_only, dead_through_tunnel,
     ),
     fix=fix,
 )  # fmt: skip

@@ -131,6 +131,23 @@ RULES: Final = (
         r"对端(?:完全)?(?:收不到|抓不到)",
         False,
     ),
+    # Of which packets, and where, the cause asks.
+    Rule(
+        "capture-silent",
+        "tcpdump|captur|抓|dump|sniff|tshark",
+        r"(?:tcpdump|tshark|capture|dump|sniff(?:er|ing)?)\b[^;!?。；]{0,90}?(?:\b(?:is|are|was|were|stays?|stayed|remains?|"
+        r"remained|keeps?|comes? out|came out|came back|returned)\b(?: \w+)? (?:silent|quiet|empty|blank|mute)\b|"
+        r"\b(?:shows?|showed|sees?|saw|prints?|printed|catches|caught|gets?|got|captures|captured|gives?|gave|has|had)\b"
+        r"(?: \w+)? ?(?:nothing|none|no (?:\w+ )?packets?|0 packets|zero packets|not a (?:single )?packet|not one packet)\b|"
+        r"\b(?:does|did)(?: not|n't) (?:show|see|print|catch|capture|get) (?:anything|a (?:single )?packet|any)|"
+        r"(?:[:=]|->|→) ?(?:nothing|silence|silent|empty|0 packets|no packets?)\b)|"
+        r"(?:nothing|no (?:\w+ )?packets?|silence|not a single packet)\b[^;!?。；]{0,40}?\b(?:in|with|from|on|under|by) "
+        r"(?:a |the )?[`\"']?(?:tcpdump|capture|tshark)\b|"
+        r"(?:抓|tcpdump|tshark)[^。；;!?]{0,80}?(?:什么都没有?|啥(?:都|也)没有?|没(?:有)?(?:任何|看到|一个|抓到|收到)?"
+        r"(?:包|报文|输出|流量|东西|动静|反应)|抓不到|没抓到|没有抓到|毫无(?:输出|动静)|一个(?:包|报文)?(?:都|也)?没|空空如也|"
+        r"是空的|为空|安安静静|一片安静|没有输出|无(?:任何)?(?:输出|包|报文)|收不到|0 ?个包)",
+        False,
+    ),
     Rule(
         "network-dead",
         "pod|container|容器|workload",

@@ -13,7 +13,7 @@ negation is respected. The values of a statement are the hosts and addresses tha
 | pods-stuck (new pods are not started: they get no network) | which traffic |
 | ping-works, ping-fails, ping-works-tcp-not, ping-works-port-179-not, port-179-open, large-packets-stall | tried |
 | pod-source-bare (what pods send outside keeps their addresses) | tried |
-| sent-not-received, bgp-open-lost, offload-off-helps, rollback-helps, firewalld-stop-helps, works-after-restart, heals-by-itself, keeps-restarting (a program of Calico's) | tried |
+| sent-not-received, capture-silent (somewhere), bgp-open-lost, offload-off-helps, rollback-helps, firewalld-stop-helps, works-after-restart, heals-by-itself, keeps-restarting (a program of Calico's) | tried |
 | firewall-off, only-tcp-udp-icmp, selinux-off, firewall-blocks-179, policy-applied, proxy-used = behind-proxy | filters |
 | datastore-far, api-direct-ok, kube-proxy-missing, certs-renewed, lb-ok-masters-not, no-default-route | control plane |
 | etcd-moved, etcd-disk-slow, etcd-member-restored, etcd-down, etcd-health-ok, killed-no-terminating | datastore, start |
