@@ -1,10 +1,12 @@
 """TRT9001 and TRT8004: a tunnel that only sends, and a capture at the other end that people tell to be silent."""
 
+# ruff: noqa: E501 (pasted lines stay as long as they are)
+
 from __future__ import annotations
 
 import pytest
-
 from tests.support.doctor import finding, picture
+
 from tortie.doctor.causes.surroundings import cloud_of
 
 PLACE = """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tortie.doctor.causes.firewall.hand_lists import hand_listed
 from tortie.doctor.causes.steps import Step, step_of
 from tortie.doctor.causes.surroundings import cloud_of
 from tortie.doctor.causes.underlay.traffic_evidence import compiled
@@ -26,6 +27,8 @@ _GROUP_NAME = (
     r"(?:rule list|--nsg-name|--group-ids?|--group-names?|group show|--security-group(?:-id)?)[ =]+"
     r"(?P<name>[A-Za-z][\w.-]*)"
 )
+_PORTS = r"(?<![\w./-])\d{1,5}(?:[:/-]\d{1,5})?(?![\w.])"
+_ADDRESSES = r"(?:\d{1,3}\.){3}\d{1,3}(?:/\d{1,2})?"
 _PROTOCOL = r"(?<![\w/.-])(?P<protocol>tcp|udp|icmp|ipip|ipencap|any|all|esp)(?![\w.-])"
 _NETWORK = r"(?!0\.0\.0\.0/0)\d+(?:\.\d+){3}/\d+"
 # Numbers are protocols at the head of a line or cell and in quotes; elsewhere they are ports.
@@ -33,7 +36,21 @@ _PROTOCOL_NUMBER = r"(?:^\s*|[\"'\[|]\s*)(?P<protocol>-1|4|94)(?![\w.-])"
 
 
 def security_groups(picture: Picture) -> list[SecurityGroup]:
-    return [_group(exhibit) for exhibit in picture.exhibits if any(w in exhibit.command for w in _GROUP_COMMANDS)]
+    printed = [_group(exhibit) for exhibit in picture.exhibits if any(w in exhibit.command for w in _GROUP_COMMANDS)]
+    return printed or _by_hand(picture)
+
+
+def _by_hand(picture: Picture) -> list[SecurityGroup]:
+    """A table that a person typed: all of it one group, without a name."""
+    rows = [row for row in hand_listed(picture) if row.owner == "accept"]
+    if not rows:
+        return []
+    ports = {text for row in rows for text in compiled(_PORTS).findall(compiled(_ADDRESSES).sub(" ", row.value))}
+    protocols = frozenset(row.name for row in rows)
+    everything = "all" in protocols
+    return [
+        SecurityGroup(rows[0].place, "", protocols, frozenset(port.replace("/", "-") for port in ports), everything)
+    ]
 
 
 def _group(exhibit: Exhibit) -> SecurityGroup:

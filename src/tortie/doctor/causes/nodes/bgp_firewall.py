@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Final
 
+from tortie.doctor.causes.firewall.hand_lists import hand_listed
 from tortie.doctor.causes.nodes.bgp_evidence import BGP_PORT
 from tortie.doctor.picture.facts import Setting
 from tortie.doctor.picture.picture import Picture
@@ -73,7 +74,8 @@ def _zones(picture: Picture) -> list[Setting]:
 
 def _groups(picture: Picture) -> list[Setting]:
     """A security group that lists TCP ports without this one and without a rule for everything."""
-    rows = [row for row in _of(picture, "security-group") if row.name]
+    rows = [row for row in _of(picture, "security-group") if row.name] or [*hand_listed(picture)]
+    rows = [row for row in rows if row.owner != "drop"]
     tcp = [row for row in rows if row.name == "tcp"]
     if not tcp or any(row.name in _EVERYTHING for row in rows):
         return []

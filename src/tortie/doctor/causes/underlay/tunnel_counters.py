@@ -29,7 +29,8 @@ _NETSTAT: Final = lazily(
 _NAMED: Final = lazily(r"(?P<way>rx|tx)_packets\b\s*[:=]?\s*(?P<packets>\d+)\s*$")
 _OF: Final = {
     "ipip": lazily(
-        r"(?a:\bproto(?:col)?(?: number)?[ =]?\\?(?:4|ipip|ipencap)\b|\bipip\b|\btunl0\b)|协议号?[ 为是]?4(?!\d)|ip\[9\]",
+        r"(?a:\bproto(?:col)?(?: number)?[ =]?\\?(?:4|ipip|ipencap)\b|\bipip\b|\btunl0\b)"
+        r"|协议号?[ 为是]?4(?!\d)|ip\[9\]",
         re.IGNORECASE,
     ),
     "vxlan": lazily(r"(?<!\d)(?:4789|8472)(?!\d)|(?a:\bvxlan\b)", re.IGNORECASE),
