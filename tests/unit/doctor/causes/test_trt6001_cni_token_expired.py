@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import pytest
 from tests.support.doctor import finding, fixes
 
 REFUSED = (
@@ -183,3 +184,51 @@ def test_refused_weeks_after_the_file_was_written() -> None:
 
 def test_refused_an_hour_after_the_file_was_written() -> None:
     assert finding("cni-token-expired", _log("2024-09-22 08:01:12.412")).strength < 0.8
+
+
+OLD_FILE = """
+[root@st-3 ~]# ls -l --time-style=long-iso /etc/cni/net.d
+-rw------- 1 root root 2711 2022-02-01 10:00 calico-kubeconfig
+"""
+RENEWED_UNTIL = """
+[root@st-1 ~]# kubeadm certs check-expiration | head -1
+admin.conf     Feb 05, 2024 01:31 UTC   364d   no
+"""
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "Yesterday we renewed all certificates and regenerated sa.key and sa.pub.",
+        "The service account signing key was rotated on Monday, new pods hang since.",
+        "值班更新证书时顺手把 sa.key/sa.pub 一并重新生成了。",
+        "上周重新生成了 sa.key，之后新 Pod 起不来。",
+        '[root@st-1 ~]# kubeadm init phase certs sa\n[certs] Generating "sa" key and public key\n',
+    ],
+)
+def test_the_signing_key_was_made_anew(told: str) -> None:
+    answer = finding("cni-token-expired", f"{told}\n\n$ kubectl describe pod app-1 | tail -1\n{REFUSED}")
+    assert (answer.rule, answer.strength >= 0.9, "sa.key" in answer.objects) == ("not-renewed", True, True)
+    assert finding("cni-token-expired", f"{told}\n\n$ kubectl get pods").strength < 0.8  # nobody is refused
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "We did not regenerate sa.key, only the kubelet was restarted.",
+        "Should we regenerate sa.key?",
+        "没有重新生成 sa.key，只重启了 kubelet。",
+        '[root@st-1 ~]# kubeadm init phase certs sa\n[certs] Using the existing "sa" key\n',
+    ],
+)
+def test_the_signing_key_is_the_same(told: str) -> None:
+    assert finding("cni-token-expired", f"{told}\n\n$ kubectl describe pod app-1 | tail -1\n{REFUSED}").strength < 0.8
+
+
+@pytest.mark.parametrize("told", ["We renewed the certificates this morning.", "今天早上更新了证书。"])
+def test_certificates_were_renewed_and_the_file_is_from_before(told: str) -> None:
+    refused = f"\n\n$ kubectl describe pod app-1 | tail -1\n{REFUSED}"
+    assert finding("cni-token-expired", told + refused + OLD_FILE + RENEWED_UNTIL).strength >= 0.9
+    assert finding("cni-token-expired", told + refused).strength < 0.8
+    fresh = OLD_FILE.replace("2022-02-01", "2023-02-05")
+    assert finding("cni-token-expired", told + refused + fresh + RENEWED_UNTIL).strength < 0.8

@@ -8,6 +8,7 @@ from typing import Final
 
 from tortie.doctor.causes.cni.cni_evidence import kubeconfigs
 from tortie.doctor.causes.cni.file_times import written_at
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Clock, HostFile, LogLine, Process, Setting
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Exhibit, Place
@@ -20,6 +21,13 @@ DAY_S: Final = 86_400.0
 SIGNING_KEYS: Final = ("sa.key", "sa.pub", "service-account.key", "service.key", "service-account-key.pem")
 REFRESHES: Final = (3, 24)  # the first release that asks for a token of its own and renews it
 _SHORT: Final = 200  # lines; answers that hold a decoded token are short
+
+_LONGEST: Final = 400  # characters of a line
+_MONTHS: Final = "janfebmaraprmayjunjulaugsepoctnovdec"
+_EXPIRES: Final = lazily(
+    r"\b(?P<month>[A-Z][a-z]{2}) (?P<day>\d\d), (?P<year>\d{4}) (?P<time>\d\d:\d\d) UTC\s+(?P<left>\d{1,4})d\b"
+)
+_MAKES_KEY: Final = lazily(r"\bkubeadm init phase certs (?:sa|all)\b|\bopenssl genrsa\b.{0,120}\bsa\.key\b")
 
 
 class Moment(NamedTuple):
@@ -83,6 +91,31 @@ def key_replaced(picture: Picture) -> tuple[Moment, Moment] | None:
     newest = max((Moment(at, place) for at, place in keys if at is not None), key=lambda m: m.at, default=None)
     files = files_written(picture)
     return (newest, files[0]) if files and newest and newest.at > files[0].at else None
+
+
+def key_made(picture: Picture) -> list[object]:
+    """Somebody says that the signing key was made anew, or did it before our eyes."""
+    typed = [
+        exhibit.place(0)
+        for exhibit in picture.exhibits
+        if exhibit.lines and _MAKES_KEY.search(exhibit.command[:_LONGEST]) and "existing" not in exhibit.text
+    ]
+    return [*picture.said("signing-key-replaced"), *typed]
+
+
+def clock_by_certificates(picture: Picture) -> Moment | None:
+    """`Aug 02, 2023 01:31 UTC   364d` of kubeadm: the day on which that was printed."""
+    from tortie.doctor.reading.readers.times import epoch
+
+    for exhibit in picture.exhibits:
+        for index, line in enumerate(exhibit.lines[:_SHORT] if " UTC " in exhibit.text else ()):
+            row = _EXPIRES.search(line[:_LONGEST])
+            month = _MONTHS.find(row["month"].lower()) if row else -1
+            if row and month >= 0 and month % 3 == 0:
+                end = epoch(f"{row['year']}-{month // 3 + 1:02}-{row['day']}T{row['time']}:00Z")
+                if end:
+                    return Moment(end - int(row["left"]) * DAY_S, exhibit.place(index))
+    return None
 
 
 def unmanaged(picture: Picture) -> Setting | None:

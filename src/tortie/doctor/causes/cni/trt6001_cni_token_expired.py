@@ -23,8 +23,10 @@ from tortie.doctor.causes.cni.token_evidence import (
     MANAGE,
     REFRESHES,
     WROTE,
+    clock_by_certificates,
     expiry,
     files_written,
+    key_made,
     key_replaced,
     last_wrote,
     now,
@@ -64,14 +66,22 @@ class Seen:
         self.expiry, self.clock = expiry(picture), now(picture)
         known = self.expiry is not None and self.clock is not None
         # Without a clock it is at least as late as the last refusal; whether a token is good now that does not say.
-        self.clock = self.clock or refused_at(picture, self.refused)
+        self.clock = self.clock or refused_at(picture, self.refused) or clock_by_certificates(picture)
         self.late = self.expiry is not None and self.clock is not None and self.clock.at > self.expiry.at
         self.valid = known and not self.late
         self.node = node_of(self.refused, picture)
 
     @cached_property
     def reasons(self) -> list[Reason]:
-        reasons = (_unmanaged(self), _unmonitored(self), _old(self), _silent(self), *_other_key(self), _told(self))
+        reasons = (
+            _unmanaged(self),
+            _unmonitored(self),
+            _old(self),
+            _silent(self),
+            *_other_key(self),
+            _renewed(self),
+            _told(self),
+        )
         return [reason for reason in reasons if reason]
 
     @property
@@ -125,8 +135,18 @@ def _other_key(seen: Seen) -> Iterator[Reason]:
     """Tokens of the old key are worth nothing, whatever their date."""
     if replaced := key_replaced(seen.picture):
         yield Reason(_KEY, replaced, Text(__name__, "word key-replaced"), True)
+    elif made := key_made(seen.picture):
+        yield Reason(_KEY, (made[0],), Text(__name__, "word key-made"), True)
     if foreign := seen.picture.hits(FOREIGN_KEY):
         yield Reason(_KEY, (foreign[-1],), Text(__name__, "word other-key"))
+
+
+def _renewed(seen: Seen) -> Reason | None:
+    """Who renews certificates by a recipe often renews the signing key, too; the plugin's file is from before that."""
+    said = seen.picture.said("certs-renewed")
+    if not said or key_made(seen.picture) or _old(seen) is None:
+        return None
+    return Reason(_FILE, (said[0],), Text(__name__, "word renewed"))
 
 
 def _told(seen: Seen) -> Reason | None:
@@ -192,7 +212,7 @@ def fix(picture: Picture, finding: Finding) -> Iterator[Do | Step]:
 
 
 def _key(picture: Picture, _finding: Finding) -> bool:
-    return bool(key_replaced(picture) or picture.hits(FOREIGN_KEY))
+    return bool(key_replaced(picture) or key_made(picture) or picture.hits(FOREIGN_KEY))
 
 
 CAUSE = Cause(

@@ -49,6 +49,22 @@ RULES: Final = (
         r"(?:certs?|certificates?)~(?:renewed|rotated|re-?issued|re-?generated|续期|更新|续签|更换)|"
         r"renewed~(?:certs?|certificates?)|certs? renew|(?:更新|续签|续期|更换)了?~证书",
     ),
+    # Every token that the old key signed is refused from then on.
+    Rule(
+        "signing-key-replaced",
+        "sa.key|sa.pub|service account|service-account|signing key|sa key|密钥|私钥",
+        r"(?:sa\.(?:key|pub)|service[- ]accounts?'? (?:signing |token )?keys?(?:pair)?|token signing keys?|"
+        r"service-account-(?:signing-)?key(?:-file)?|\bsa keys?(?: ?pair)?|(?:sa|token|令牌|服务账号|"
+        r"serviceaccount) ?的?"
+        r"(?:签名|签发)?(?:密钥|私钥|公私钥)对?)~(?:re-?generated|re-?created|re-?made|replaced|rotated|"
+        r"renewed|overwritten|"
+        r"were new|is new|重新生成|重新创建|重建|重做|更换|换了|换掉|换成|轮换|轮了|替换|覆盖|新生成)|"
+        r"(?:re-?generat(?:ed?|ing)|re-?creat(?:ed?|ing)|replac(?:ed?|ing)|rotat(?:ed?|ing)|overwr(?:ote|itten))~"
+        r"(?:sa\.(?:key|pub)|service[- ]accounts?'? (?:signing |token )?keys?|token signing keys?|\bsa keys?)|"
+        r"(?:重新生成|重新创建|重建|重做|更换|换|轮换|替换)(?:了|过|掉)~(?:sa\.(?:key|pub)|(?:sa|token|令牌|"
+        r"服务账号|serviceaccount) ?的?"
+        r"(?:签名|签发)?(?:密钥|私钥))",
+    ),
     Rule(
         "etcd-moved",
         "etcd",
