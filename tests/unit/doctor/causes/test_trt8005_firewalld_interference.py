@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tests.support.doctor import finding
+import pytest
+from tests.support.doctor import finding, picture
 
 CHAIN = """
 [root@fw-1 ~]# nft list chain inet firewalld filter_FORWARD | tail -4
@@ -118,3 +119,38 @@ def test_the_chains_end_and_dns_that_is_not_ready_prove_nothing() -> None:
     assert (
         finding("firewalld-interference", "pods on different nodes cannot reach each other\n" + chain).strength >= 0.8
     )
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "As soon as I run systemctl stop firewalld pods can reach each other again.",
+        "service firewalld stop fixes it.",
+        "firewalld off -> works, that is all I know of it.",
+        "Once the host firewall is stopped DNS resolves.",
+        "把防火墙关了就好了",
+        "防火墙一关就通，一开就不通",
+        "我 systemctl stop firewalld 一下，马上就能解析了",
+        "停掉 firewalld 之后立刻就通了",
+    ],
+)
+def test_stopping_it_helps_in_other_words(told: str) -> None:
+    assert picture(told).said("firewalld-stop-helps")
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "Stopping firewalld did not help.",
+        "关了防火墙也不行",
+        "执行`iptables -F`命令后，可以 ping 通了",
+        "iptables -F and it works again.",
+        "关闭防火墙后还是不通",
+        "把防火墙关了还是不通",
+        "防火墙都关了，网络正常",
+        "firewalld is off on all nodes.",
+        "systemctl stop firewalld changed nothing, it never works.",
+    ],
+)
+def test_stopping_it_does_not_help(told: str) -> None:
+    assert not picture(told).said("firewalld-stop-helps")

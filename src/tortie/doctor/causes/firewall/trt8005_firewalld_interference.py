@@ -38,7 +38,12 @@ class Seen:
         self.counting = [hit for hit in self.rejecting if _counter(hit.line) > 0]
         self.logged = [hit for hit in picture.hits(LOGGED, LOGGED_DROP) if _logs_forwarding(hit)]
         self.logged += [hit for hit in picture.hits(LOGGED_INPUT, LOGGED_INPUT_DROP) if _logs_input(hit)]
-        self.helps, self.trouble = picture.said("firewalld-stop-helps"), trouble(picture)
+        # Who flushes iptables takes the rules of Calico away, too.
+        helps = picture.said("firewalld-stop-helps")
+        self.helps = [
+            said for said in helps if any(word in said.text.lower() for word in ("firewall", "防火墙", "ufw"))
+        ]
+        self.trouble = trouble(picture)
         units = [unit for unit in picture.of(Unit) if unit.name.startswith("firewalld")]
         self.active: list[object] = [unit for unit in units if unit.active == "active"]
         self.active += rows(picture, r"^\s*(?:active|running)\s*$", *_ASKED)

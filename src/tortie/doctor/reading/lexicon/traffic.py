@@ -53,10 +53,12 @@ RULES: Final = (
         r"port)~(?:(?:can ?not|can't|could not|couldn't|unable to|fails? to|do(?:es)? not|doesn't|don't|"
         r"never|nothing)|fails?|hangs?|times? ?out|timeout|not|dead|blocked|refused)|ping~(?:得?通|正常|"
         r"没问题|可以)[^。；;]{0,20}(?:tcp|udp|curl|http|telnet|端口|dns|访问)~(?:不通|不行|超时|失败|"
-        r"不了|无法|卡)|(?:ping|icmp)s?(?: between pods| across nodes| 跨节点)? ?[:=]? ?(?:is |are |was )?(?:yes|ok|okay|good|"
+        r"不了|无法|卡)|(?:ping|icmp)s?(?: between pods| across nodes| 跨节点)? ?[:=]? ?(?:is |are |"
+        r"was )?(?:yes|ok|okay|good|"
         r"fine|✓|✔|✅|通)[^;!?]{1,60}?\b(?:tcp|udp|curl|dig|http|dns|nslookup|nc|telnet|grpc|wget) ?[:=]? ?(?:is |are |"
         r"was )?(?:no\b(?! (?:problem|issue|trouble|error|loss))|nope|fail|dead|not\b|✗|✘|❌|×|不通|超时)|"
-        r"(?:ping|icmp)\w* (?:still )?(?:works?|passes|answers|is (?:fine|ok))[^;!?]{0,40}(?:everything|anything|all|nothing)"
+        r"(?:ping|icmp)\w* (?:still )?(?:works?|passes|answers|is (?:fine|ok))[^;!?]{0,40}(?:everything|"
+        r"anything|all|nothing)"
         r" (?:else |other )?with (?:a |any )?ports?\b~(?:no\b|not\b|fails?|dead|hangs|times? out|does|works)|"
         r"(?:everything|anything|all) (?:else )?(?:with|that has|that needs) (?:a |any )?ports? ?(?:is |are )?"
         r"(?:no\b|not\b|fails?|dead|hangs|times? out)|"
@@ -135,16 +137,21 @@ RULES: Final = (
     Rule(
         "capture-silent",
         "tcpdump|captur|抓|dump|sniff|tshark",
-        r"(?:tcpdump|tshark|capture|dump|sniff(?:er|ing)?)\b[^;!?。；]{0,90}?(?:\b(?:is|are|was|were|stays?|stayed|remains?|"
+        r"(?:tcpdump|tshark|capture|dump|sniff(?:er|ing)?)\b[^;!?。；]{0,90}?(?:\b(?:is|are|was|were|stays?|"
+        r"stayed|remains?|"
         r"remained|keeps?|comes? out|came out|came back|returned)\b(?: \w+)? (?:silent|quiet|empty|blank|mute)\b|"
-        r"\b(?:shows?|showed|sees?|saw|prints?|printed|catches|caught|gets?|got|captures|captured|gives?|gave|has|had)\b"
-        r"(?: \w+)? ?(?:nothing|none|no (?:\w+ )?packets?|0 packets|zero packets|not a (?:single )?packet|not one packet)\b|"
+        r"\b(?:shows?|showed|sees?|saw|prints?|printed|catches|caught|gets?|got|captures|captured|gives?|gave|"
+        r"has|had)\b"
+        r"(?: \w+)? ?(?:nothing|none|no (?:\w+ )?packets?|0 packets|zero packets|not a (?:single )?packet|"
+        r"not one packet)\b|"
         r"\b(?:does|did)(?: not|n't) (?:show|see|print|catch|capture|get) (?:anything|a (?:single )?packet|any)|"
         r"(?:[:=]|->|→) ?(?:nothing|silence|silent|empty|0 packets|no packets?)\b)|"
-        r"(?:nothing|no (?:\w+ )?packets?|silence|not a single packet)\b[^;!?。；]{0,40}?\b(?:in|with|from|on|under|by) "
+        r"(?:nothing|no (?:\w+ )?packets?|silence|not a single packet)\b[^;!?。；]{0,40}?\b(?:in|with|from|on|"
+        r"under|by) "
         r"(?:a |the )?[`\"']?(?:tcpdump|capture|tshark)\b|"
         r"(?:抓|tcpdump|tshark)[^。；;!?]{0,80}?(?:什么都没有?|啥(?:都|也)没有?|没(?:有)?(?:任何|看到|一个|抓到|收到)?"
-        r"(?:包|报文|输出|流量|东西|动静|反应)|抓不到|没抓到|没有抓到|毫无(?:输出|动静)|一个(?:包|报文)?(?:都|也)?没|空空如也|"
+        r"(?:包|报文|输出|流量|东西|动静|反应)|抓不到|没抓到|没有抓到|毫无(?:输出|动静)|一个(?:包|报文)?(?:都|"
+        r"也)?没|空空如也|"
         r"是空的|为空|安安静静|一片安静|没有输出|无(?:任何)?(?:输出|包|报文)|收不到|0 ?个包)",
         False,
     ),
@@ -161,7 +168,8 @@ RULES: Final = (
         r"(?:pods?|containers?)~(?:get|gets|got|see|report|say)~"
         r"no route to host|(?:pods?|容器)~(?:报|提示|返回)~no route to host|pods?~(?:on|of) \S+ (?:is|are) "
         r"(?:unreachable|not reachable)|(?:pods?|容器) ?(?:的)? ?(?:网络)?(?:都?全断|全部断|都断|断了|完全不通|都不通|"
-        r"全都?不通|断网|网络不通|全部(?:都)?不通|(?:全部|所有|都)?(?:没|无)网络)|(?:pods?|容器)~(?:出不去|进不来|没有网络|没网|上不了网|"
+        r"全都?不通|断网|网络不通|全部(?:都)?不通|(?:全部|所有|都)?(?:没|无)网络)|(?:pods?|容器)~(?:出不去|"
+        r"进不来|没有网络|没网|上不了网|"
         r"访问不了外网|无法访问外网|谁都(?:访问|连)不)",
         False,
     ),
@@ -182,7 +190,8 @@ RULES: Final = (
         r"(?:\bdns\b(?: lookups?| queries| resolution| requests?)?|name resolution|nslookups?|"
         r"resolving names)~(?:times? ?out|timing out|timed out|timeouts?|fails?\b|failing|is dead|is broken|"
         r"intermittent)|pods?~(?:can ?not|can't|could not|unable to) resolve (?:dns|names|services|"
-        r"anything|cluster|any)|pods?~(?:无法|不能)~解析|(?:\bdns\b|域名解析|nslookup)[^。；，]{0,12}(?:超时|失败|不通|解析不了|不稳定)",
+        r"anything|cluster|any)|pods?~(?:无法|不能)~解析|(?:\bdns\b|域名解析|nslookup)[^。；，]{0,12}(?:超时|"
+        r"失败|不通|解析不了|不稳定)",
     ),
     Rule(
         "nodeport-dead",
@@ -202,13 +211,15 @@ RULES: Final = (
         r"local)~pods?|(?:can ?not|can't|could not|couldn't|unable to|fails? to|do(?:es)? not|doesn't|"
         r"don't|never|nothing)~(?:reach|ping)~local pods? from (?:the )?(?:node|host)|(?:本机|本节点|"
         r"宿主机)~(?:ping ?不通|访问不(?:了|到)|不通|无法访问)~(?:本机|本节点|自己|上面)?~(?:pods?|"
-        r"containers?|容器|服务)|宿主机~(?:ping|访问|curl|telnet)~(?:本机|本节点|自己|上面|上)~(?:pods?|容器)~(?:不通|不了|超时|失败)",
+        r"containers?|容器|服务)|宿主机~(?:ping|访问|curl|telnet)~(?:本机|本节点|自己|上面|上)~(?:pods?|"
+        r"容器)~(?:不通|不了|超时|失败)",
         False,
     ),
     Rule(
         "pods-stuck",
         "containercreating",
-        r"pods?~(?:are|is|stay|stays|remain|remains|get|gets|got|keep|keeps|were|was)?~(?:stuck|hang\w*|stays?|remains?|"
+        r"pods?~(?:are|is|stay|stays|remain|remains|get|gets|got|keep|keeps|were|was)?~(?:stuck|hang\w*|"
+        r"stays?|remains?|"
         r"forever|for (?:minutes|hours|ever))~ContainerCreating|pods? (?:are |stay |remain )?"
         r"(?:all |forever |always |permanently )?(?:in |at )?ContainerCreating\b~"
         r"(?:forever|for (?:minutes|hours|ever))|"
@@ -232,7 +243,8 @@ RULES: Final = (
         r"randomly|for a while)~(?:lose|lost|drops?|dead|no network|connectivity|unreachable|disconnect)|"
         r"(?:lose|loses|losing|lost)~(?:network|connectivity|connection)~(?:now and then|sometimes|"
         r"for a while|intermittently|occasionally|randomly|from time to time|first minute)|(?:偶尔|偶发|"
-        r"间歇|时不时|有时)~(?:断|不通|丢|中断|失联)|网络~(?:偶尔|时断时续|间歇|断断续续)|每?隔(?:几|一|\d+|十几|半)~(?:断(?!电)|不通|丢包|中断|失联)|"
+        r"间歇|时不时|有时)~(?:断|不通|丢|中断|失联)|网络~(?:偶尔|时断时续|间歇|断断续续)|每?隔(?:几|一|\d+|"
+        r"十几|半)~(?:断(?!电)|不通|丢包|中断|失联)|"
         r"(?:network|connectivity|connections?|pods?)~(?:drops?|dies|is gone|breaks?|disappears?|is lost|unreachable)~"
         r"every (?:few|\d+|other|couple)",
     ),
@@ -249,7 +261,8 @@ RULES: Final = (
     Rule(
         "rollback-helps",
         "roll|downgrad|revert|回滚|回退|降级|退回",
-        r"(?:roll(?:ed|ing|s)?[ -]?back|downgrad(?:e[ds]?|ing)|revert(?:ed|ing|s)?|went back|going back)\b[^;!?。；]{0,60}?"
+        r"(?:roll(?:ed|ing|s)?[ -]?back|downgrad(?:e[ds]?|ing)|revert(?:ed|ing|s)?|went back|"
+        r"going back)\b[^;!?。；]{0,60}?"
         r"(?:works?\b|working|helps?|helped|fixe[sd]|fixes|solve[sd]|recover(?:s|ed)|back to normal|ok again|fine|"
         r"is gone|are gone|正常|好了|恢复|通了)|"
         r"(?:回滚|回退|降级|退回)[^。；;!?]{0,30}?(?:好了|就好|正常|恢复|通了|就通|可以了|解决)",
@@ -289,6 +302,27 @@ RULES: Final = (
         r"solve[sd]|cures?|works?|brings? it back)|systemctl stop firewalld≈(?:works?|fixe[sd]|helps?|recovers?|"
         r"reachable|正常|好了|恢复|通了)|(?:关闭|关掉|停掉?|"
         r"停止)了?~(?:firewalld?|防火墙)≈(?:就)?(?:正常|好了|恢复|通了|可以)",
+    ),
+    # A flush takes Calico's own rules away, too, and says nothing of the machine's firewall.
+    Rule(
+        "firewalld-stop-helps",
+        "firewall|防火墙|ufw",
+        r"(?:once|after|when|as soon as|since) ~(?:firewalls?|firewalld|ufw)~(?:stopped|"
+        r"disabled|off|down|"
+        r"flushed)≈(?:works?\b|worked|fine\b|green|ok\b|recover|reachable|resolves?\b|answers?\b|helps?\b|helped|"
+        r"fixe[sd]|can (?:reach|ping|talk|resolve)|恢复|正常|通了|就通|好了|就能|可以|马上)|"
+        r"(?:firewalld?|ufw) (?:off|stop(?:ped)?|disabled?) ?(?:->|=>|→|=|:) ?(?:works?\b|worked|"
+        r"fine\b|green|ok\b|recover|reachable|resolves?\b|answers?\b|helps?\b|helped|"
+        r"fixe[sd]|can (?:reach|ping|talk|resolve)|恢复|正常|通了|就通|好了|就能|可以|马上)|"
+        r"(?:systemctl stop (?:firewalld|ufw)|service (?:firewalld|ufw) stop|ufw disable)\b≈"
+        r"(?:works?\b|worked|fine\b|green|ok\b|recover|reachable|resolves?\b|"
+        r"answers?\b|helps?\b|helped|"
+        r"fixe[sd]|can (?:reach|ping|talk|resolve)|恢复|正常|通了|就通|好了|就能|可以|马上)|"
+        r"(?:关闭|关掉|停掉|停止|停用|禁用)了?~(?:firewalld?|防火墙|ufw)≈(?:正常|"
+        r"好了|恢复|通了|就通|"
+        r"就能|可以)|把~(?:防火墙|firewalld?|ufw)~(?:关|停)(?:了|掉)≈(?:就|马上|立刻|"
+        r"立即)(?:都)?(?:好了?|正常|恢复|"
+        r"通|能|可以)|(?:防火墙|firewalld?|ufw) ?一(?:关|停)[,]?就(?:通|好|正常|恢复|能)",
     ),
     Rule(
         "policy-applied",
