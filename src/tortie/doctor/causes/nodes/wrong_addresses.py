@@ -37,7 +37,6 @@ from tortie.doctor.picture.facts import Interface, PortTest
 from tortie.doctor.picture.picture import Picture
 from tortie.model.tuples import NamedTuple
 
-
 KUBELET: Final = 10250
 ANSWERS: Final = ("open", "tls-error", "http-401", "http-403", "http-404", "http-200")
 
