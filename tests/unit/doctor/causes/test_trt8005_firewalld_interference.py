@@ -154,3 +154,34 @@ def test_stopping_it_helps_in_other_words(told: str) -> None:
 )
 def test_stopping_it_does_not_help(told: str) -> None:
     assert not picture(told).said("firewalld-stop-helps")
+
+
+PROHIBITED = """
+[root@w2 ~]# tcpdump -ni ens192 tcp port 8080
+11:20:41.300718 IP 10.244.41.10.46822 > 10.244.180.7.8080: Flags [S], seq 2711834061, win 64860, length 0
+11:20:41.300861 IP 10.9.70.33 > 10.244.41.10: ICMP host 10.244.180.7 unreachable - admin prohibited filter, length 68
+"""
+STATE = "[root@w2 ~]# firewall-cmd --state\nrunning\n"
+
+
+def test_a_packet_of_a_pod_that_is_answered_with_a_refusal() -> None:
+    answer = finding("firewalld-interference", "pods on different nodes cannot reach each other\n" + PROHIBITED + STATE)
+    assert (answer.rule, answer.strength >= 0.9) == ("answered", True)
+    assert finding("firewalld-interference", PROHIBITED + STATE.replace("running", "not running")).state == "ruled-out"
+    assert finding("firewalld-interference", PROHIBITED).strength < 0.8
+
+
+def test_the_end_of_input_refuses_what_comes_to_the_host() -> None:
+    text = """
+        [root@m1 ~]# systemctl status firewalld
+        ● firewalld.service - firewalld - dynamic firewall daemon
+           Active: active (running) since Mon 2023-08-21 12:21:07 CST; 1h 42min ago
+        [root@m1 ~]# iptables -nL INPUT | tail -2
+        DROP       all  --  0.0.0.0/0            0.0.0.0/0            ctstate INVALID
+        REJECT     all  --  0.0.0.0/0            0.0.0.0/0            reject-with icmp-host-prohibited
+        $ kubectl logs -n kube-system coredns-6d8c4cb4d-kxsm9
+        [WARNING] plugin/kubernetes: Kubernetes API connection failure: Get "https://10.96.0.1:443/version": dial tcp 10.96.0.1:443: connect: no route to host
+        """  # noqa: E501
+    answer = finding("firewalld-interference", text)
+    assert (answer.rule, answer.value("chain")) == ("forward-closed", "INPUT")
+    assert finding("firewalld-interference", text.replace("no route to host", "i/o timeout")).strength < 0.8

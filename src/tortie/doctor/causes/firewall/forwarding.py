@@ -12,12 +12,12 @@ from tortie.doctor.picture.places import exhibit_at
 _ACCEPTED = "0x10000"  # the mark of what a policy accepted; a rule of Calico's lets it pass
 
 
-def closing_rules(picture: Picture) -> list[FilterRule]:
-    """Rules of FORWARD that refuse whatever comes to them, and to which packets come that Calico accepted.
+def closing_rules(picture: Picture, chain: str = "FORWARD") -> list[FilterRule]:
+    """Rules of a chain that refuse whatever comes to them, and to which packets come that Calico accepted.
 
     A policy is another matter: Calico's rules stand before it.
     """
-    every = [rule for rule in picture.of(FilterRule) if rule.chain == "FORWARD" and rule.table in ("", "filter")]
+    every = [rule for rule in picture.of(FilterRule) if rule.chain == chain and rule.table in ("", "filter")]
     refusing = [rule for rule in every if rule.refuses and rule.of_all and not rule.policy]
     accepting = [rule for rule in every if rule.verdict == "ACCEPT" and _ACCEPTED in rule.matches]
     return [rule for rule in refusing if not any(_before(picture, one, rule) for one in accepting)]

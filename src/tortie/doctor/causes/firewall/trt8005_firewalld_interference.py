@@ -8,7 +8,7 @@ from typing import Final
 
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
-from tortie.doctor.causes.datastore.api_evidence import VIP_SIGNS, service_range
+from tortie.doctor.causes.datastore.api_evidence import VIP_SIGNS, service_range, vip_troubles
 from tortie.doctor.causes.firewall.forwarding import closing_rules, harm
 from tortie.doctor.causes.shared import BGP_NOT_ESTABLISHED, DNS_FAILED
 from tortie.doctor.causes.underlay.traffic_evidence import Row, rows, trouble
@@ -17,6 +17,7 @@ from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Hit, Sign
 
 REJECTS: Final = Sign("firewalld-icmpx", "reject with icmpx (type )?admin-prohibited")
+PROHIBITED: Final = Sign("firewalld-prohibited", "ICMP host <ip> unreachable - admin prohibited")
 LOGGED: Final = Sign("firewalld-logged", '_REJECT: (")?IN=<in> OUT=<out>')
 LOGGED_DROP: Final = Sign("firewalld-logged-drop", '_DROP: (")?IN=<in> OUT=<out>')
 # Of what pods send to their own node: to the API on it, or to what listens there.
@@ -58,18 +59,29 @@ class Seen:
     @cached_property
     def closing(self) -> list[FilterRule]:
         """Rules at the end of FORWARD that refuse all, where firewalld is known to run or has its chains there."""
-        rules = closing_rules(self.picture)
+        rules = closing_rules(self.picture) or self._closing_host
         typed = [e.command for e in self.picture.commands("systemctl", "firewalld")]
         changed = [c for c in typed if " start " in c or " restart " in c or " stop " in c]
         started = bool(changed) and " stop " not in changed[-1]
         own = any(rule.verdict.startswith(_OWN_CHAINS) for rule in self.picture.of(FilterRule))
         return rules if self.active or started or own else []
 
+    @property
+    def _closing_host(self) -> list[FilterRule]:
+        """What comes to the host itself is refused too: where pods get `no route to host` from the service address."""
+        refused = any(each.how == "no-route" for each in vip_troubles(self.picture))
+        return closing_rules(self.picture, "INPUT") if refused else []
+
+    @cached_property
+    def prohibited(self) -> list[Hit]:
+        """A machine answers a pod's packet with a refusal, and firewalld is what runs there."""
+        return [hit for hit in self.picture.hits(PROHIBITED) if not hit.prose]
+
     @cached_property
     def culprits(self) -> tuple[Culprit, ...]:
         return culprits(
             Culprit("unit", "firewalld"),
-            Culprit("rule", "FORWARD" if self.closing and not self.rejecting else "filter_FORWARD"),
+            Culprit("rule", self.closing[0].chain if self.closing and not self.rejecting else "filter_FORWARD"),
             named("rule", *(row["zone"] for row in self.zones[:2])),
             named("interface", *(hit.value("in") for hit in self.logged[:1])),
             named("node", self.host),
@@ -86,7 +98,7 @@ class Seen:
         pods = [pool.cidr for pool in self.picture.pools_now() if pool.cidr]
         return found(
             strength, self.culprits, (*first, *state), node=self.host, pods=(*pods, "")[0],
-            services=service_range(self.picture),
+            services=service_range(self.picture), chain=self.closing[0].chain if self.closing else "",
         )  # fmt: skip
 
 
@@ -140,6 +152,13 @@ def forward_closed(seen: Seen) -> Finding | None:
     return seen.found(strength, *(met or seen.closing)[:1], *suffered[:2])
 
 
+def answered(seen: Seen) -> Finding | None:
+    """The kernel's own answer to a packet, on its way: `admin prohibited` is a filter's word, and firewalld's."""
+    if not seen.prohibited or not (seen.active or seen.helps):
+        return None
+    return seen.found(STRONG if seen.trouble else LIKELY, *seen.prohibited[:1])
+
+
 def stopping_helps(seen: Seen) -> Finding | None:
     """What fails with BGP down is a port of the host itself, which has a cause of its own."""
     if not seen.helps:
@@ -170,8 +189,18 @@ CAUSE = Cause(
     code="TRT8005",
     severity="high",
     explains=("traffic-dead", "service-dead", "api-unreachable", "others-failing"),
-    signs=(REJECTS, LOGGED, LOGGED_DROP, LOGGED_INPUT, LOGGED_INPUT_DROP, BGP_NOT_ESTABLISHED, DNS_FAILED, *VIP_SIGNS),
+    signs=(
+        REJECTS,
+        PROHIBITED,
+        LOGGED,
+        LOGGED_DROP,
+        LOGGED_INPUT,
+        LOGGED_INPUT_DROP,
+        BGP_NOT_ESTABLISHED,
+        DNS_FAILED,
+        *VIP_SIGNS,
+    ),
     look=Seen,
-    rules=(rejected, not_running, forward_closed, stopping_helps, rejects, runs),
+    rules=(rejected, not_running, forward_closed, answered, stopping_helps, rejects, runs),
     fix=fix,
 )
