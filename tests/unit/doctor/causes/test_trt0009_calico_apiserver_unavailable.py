@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import pytest
 from tests.support.doctor import finding, picture
 
 from tortie.doctor.causes.catalogue import cause_named
@@ -99,3 +100,22 @@ calico      {calico}      30m
 """
     assert finding(ID, text.format(calico="False       True          True ")).strength < 0.8
     assert finding(ID, text.format(calico="True        False         False")).strength >= 0.9
+
+
+STALE_GROUP = (
+    "unable to retrieve the complete list of server APIs: projectcalico.org/v3: stale GroupVersion discovery: "
+)
+
+
+@pytest.mark.parametrize(
+    "removing",
+    [
+        "$ kubectl delete installations.operator.tigera.io/default\n^C",
+        "$ helm uninstall calico -n tigera-operator\nrelease uninstalled",
+        "$ kubectl get ns\ncalico-apiserver   Terminating   63d\ncalico-system      Terminating   63d",
+    ],
+)
+def test_who_removes_calico_removes_its_api_server(removing: str) -> None:
+    said = f"$ kubectl get ns calico-system -o yaml\n{STALE_GROUP}projectcalico.org/v3"
+    assert finding("calico-apiserver-unavailable", f"{removing}\n{said}").strength < 0.8
+    assert finding("calico-apiserver-unavailable", f"shop   Terminating   3d\n{said}").strength >= 0.8

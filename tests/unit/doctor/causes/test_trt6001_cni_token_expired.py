@@ -232,3 +232,14 @@ def test_certificates_were_renewed_and_the_file_is_from_before(told: str) -> Non
     assert finding("cni-token-expired", told + refused).strength < 0.8
     fresh = OLD_FILE.replace("2022-02-01", "2023-02-05")
     assert finding("cni-token-expired", told + refused + fresh + RENEWED_UNTIL).strength < 0.8
+
+
+def test_an_agent_whose_own_token_is_refused_is_another_matter() -> None:
+    """Everybody's tokens are signed with the key that was replaced; the plugin's file mends nothing."""
+    text = """
+        $ kubectl logs -n kube-system calico-node-6bjk2
+        2025-03-05 03:11:55.665 [WARNING][9] startup/startup.go 462: Connection to the datastore is unauthorized error=connection is unauthorized: Unauthorized
+        $ journalctl -u kube-apiserver
+        E0305 11:11:55.664213    1873 authentication.go:63] "Unable to authenticate the request" err="[invalid bearer token, square/go-jose: error in cryptographic primitive]"
+        """
+    assert finding("cni-token-expired", text).state != "found"

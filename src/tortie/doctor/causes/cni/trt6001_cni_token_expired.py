@@ -37,6 +37,7 @@ from tortie.doctor.causes.cni.token_evidence import (
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.shared import FORBIDDEN_USER, UNAUTHORIZED
 from tortie.doctor.causes.steps import Step
+from tortie.doctor.picture.facts import LogLine
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Sign
 from tortie.doctor.texts import Seconds, Text
@@ -44,6 +45,7 @@ from tortie.model.tuples import NamedTuple
 
 REFRESH_FAILED: Final = Sign("cni-token-refresh-failed", "Failed to (create|update) CNI token")
 EXPIRED: Final = Sign("cni-token-expired-text", "token has expired")
+_AGENTS: Final = ("startup", "felix", "confd", "calico-node", "kube-controllers", "typha")
 FOREIGN_KEY: Final = Sign("cni-token-foreign-key", "invalid bearer token…error in cryptographic primitive")
 _FILE: Final = Culprit("file", f"{CONF_DIR}/{KUBECONFIG}")
 _KEY: Final = Culprit("file", "sa.key")
@@ -61,7 +63,10 @@ class Reason(NamedTuple):
 class Seen:
     def __init__(self, picture: Picture) -> None:
         self.picture = picture
-        self.refused = [hit for hit in picture.hits(UNAUTHORIZED) if "is forbidden" not in hit.line]
+        refused = [hit for hit in picture.hits(UNAUTHORIZED) if "is forbidden" not in hit.line]
+        # The agent has a token of its own: where that one is refused, the plugin's file is not the matter.
+        agents = {line.place for line in picture.of(LogLine) if line.program in _AGENTS}
+        self.refused = [hit for hit in refused if hit.place not in agents]
         self.forbidden = [hit for hit in picture.hits(FORBIDDEN_USER) if "kubeadm-config" not in hit.line]
         self.expiry, self.clock = expiry(picture), now(picture)
         known = self.expiry is not None and self.clock is not None

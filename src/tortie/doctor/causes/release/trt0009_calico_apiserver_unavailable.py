@@ -7,13 +7,14 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Final
 
-from tortie.doctor.causes.cause import POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
+from tortie.doctor.causes.cause import HINT, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.release.operator_evidence import degraded, states, well_now
 from tortie.doctor.causes.underlay.traffic_evidence import rows
 from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import ResourceCondition
 from tortie.doctor.picture.picture import Picture
+from tortie.doctor.reading.exhibit import Place
 from tortie.doctor.signs import Hit, Sign
 from tortie.doctor.texts import Text
 
@@ -43,6 +44,11 @@ _UNREACHABLE: Final = lazily(
 )
 # A row of `kubectl get apiservice` whose heading was cut off, as by grep.
 _ROW: Final = r"^(?:apiservice\S*/)?v3\.projectcalico\.org\s+\S+\s+(?P<status>True|False)(?: \((?P<reason>\w+)\))?"
+_REMOVING: Final = lazily(
+    r"\bkubectl delete (?:-\S+ )*(?:installations?|apiservers?|tigerastatus)\b|\bhelm (?:uninstall|delete)\b[^;|]{0,80}"
+    r"(?:calico|tigera)|\bkubectl delete [^;|]{0,80}tigera-operator\.ya?ml"
+)
+_REMOVED: Final = r"^calico-(?:apiserver|system)\s+Terminating\b|Installation object is terminating"
 _WAITS: Final = ("API server is unavailable", "Waiting for Tigera API server")
 # While one of these holds, pods have no network, or no pod starts: that API server is one of many.
 _NETWORK: Final = (
@@ -158,6 +164,16 @@ def not_allowed(seen: Seen) -> Finding | None:
     return found(PROVEN if seen.down or seen.unable else STRONG, who, evidence, cn=cn, word="not-allowed")
 
 
+def being_removed(seen: Seen) -> Finding | None:
+    """Whoever takes Calico away takes its API server away, too: what hangs then is something else."""
+    gone = next(rows(seen.picture, _REMOVED, needle=""), None)
+    typed = next((e for e in seen.picture.exhibits if e.command_lines and _REMOVING.search(e.command)), None)
+    place = gone.place if gone else Place(typed.source, *typed.command_lines[:1] * 2) if typed else None
+    if place is None or not (seen.down or seen.unable or seen.waits or seen.waiting):
+        return None
+    return seen.found(HINT)._replace(evidence=(place, *seen.found(HINT).evidence))
+
+
 def discovery_fails(seen: Seen) -> Finding | None:
     if not seen.down and not seen.unable:
         return None
@@ -209,7 +225,7 @@ CAUSE = Cause(
     ),
     signs=(*UNABLE, *WAITS, NOT_ALLOWED, NO_SECRET),
     look=Seen,
-    rules=(answers, not_allowed, discovery_fails, operator_waits, pods_fail),
+    rules=(answers, not_allowed, being_removed, discovery_fails, operator_waits, pods_fail),
     fix=fix,
     yields_to=_NETWORK,
 )  # fmt: skip
