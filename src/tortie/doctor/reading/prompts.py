@@ -19,7 +19,7 @@ _SURE = lazily(
 # These need a known program behind them.
 _MAYBE = lazily(
     rf"^(?:\[(?P<h1>{_NAME})(?: (?P<f1>[^\]\n]{{0,80}}))?\] ?[$#]"
-    rf"|[\w~./-]{{0,40}}\] ?[$#]"  # its beginning was not copied: ~]#
+    rf"| {{0,16}}[\w~./-]{{0,40}}\] ?[$#]"  # its beginning was not copied: ~]#
     rf"|(?P<shell>(?:ba|z|da|k)?sh)(?:-[\d.]+)?[$#]"
     rf"| {{0,16}}(?P<h2>{_NAME})(?::(?P<f2>[~/][^ $#\n]{{0,120}})(?: [\w.-]+)?| (?P<f3>[~/][^ $#\n]{{0,120}}))? ?[$#]"
     rf"|[~/][\w./~-]{{0,80}} ?[$#]| {{0,16}}#|[%❯»λ]|[➜→] {{1,3}}\S{{1,80}}(?: git:\(\S+\))?(?: ✗)?"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from tests.support.doctor import finding, picture
 
 from tortie.doctor.causes.cause import LIKELY, PROVEN
@@ -106,3 +107,20 @@ def test_the_record_of_a_node_that_has_none_under_its_own_name() -> None:
     recorded = "$ calicoctl get nodes\nNAME\nctl\nweb-new.localdomain\n"
     assert finding(ID, log + NODES + recorded).strength >= LIKELY
     assert finding(ID, log + NODES + recorded + "web-new\n").strength < LIKELY  # it has one: another host starts
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "The hostname of the device was updated (from `old-iot` to `new-local`).",
+        "We renamed the host last week.",
+        "上周把主机名从 old-iot 改成了 new-local。",
+    ],
+)
+def test_a_host_that_was_renamed_left_its_record(told: str) -> None:
+    log = (
+        "startup/startup.go 406: Using NODENAME environment for node name new-local\n"
+        "2023-10-31 14:17:51.531 [WARNING][10] startup/startup.go 1152: Calico node 'old-iot' is already using the "
+        "IPv4 address 192.168.178.41.\n"
+    )
+    assert finding("stale-node-entry", f"{told}\n\n$ kubectl logs calico-node-x\n{log}").strength >= 0.8

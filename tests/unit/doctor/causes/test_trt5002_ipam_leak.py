@@ -118,3 +118,17 @@ $ kubectl logs x
     assert answer.strength >= 0.9
     assert "sp-2" in answer.objects
     assert not [name for name in answer.objects if "balancer" in name]
+
+
+def test_pods_counted_by_the_beginning_of_the_pools_addresses() -> None:
+    text = """
+            ~]# calicoctl ipam show
+            | IP Pool  | 10.233.64.0/20 |      4096 | 4096 (100%)  | 0 (0%)   |
+            ~]# kubectl get pods -A -o wide --field-selector=status.phase=Running | grep -c 10.233.
+            {0}
+        failed to request 1 IPv4 addresses. IPAM allocated only 0
+        """
+    assert finding("ipam-leak", text.replace("{0}", "611")).strength >= 0.9
+    assert finding("ipam-leak", text.replace("{0}", "4090")).state == "ruled-out"
+    of_some = text.replace("{0}", "611").replace("pods -A", "pods -n shop")
+    assert finding("ipam-leak", of_some).strength < 0.8

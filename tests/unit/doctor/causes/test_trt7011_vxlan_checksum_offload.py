@@ -197,3 +197,15 @@ def test_a_release_back_helps(back: str) -> None:
     assert finding("vxlan-checksum-offload", text).strength >= 0.8
     kernel = text.replace("calico to 3.27", "the kernel to 5.4").replace("calico 回滚到 3.27", "内核回滚到 5.4")
     assert finding("vxlan-checksum-offload", kernel).strength < 0.8
+
+
+FAR = BARE.replace("10.3.3.7", "10.3.3.17").replace("10.3.3.8", "10.3.3.18")
+
+
+@pytest.mark.parametrize(
+    "told", ["同事在 {0} 抓的：", "captured on .{0} :", "dump on node{0} of the pair:", "在 {1} 上抓包："]
+)
+def test_a_capture_at_a_machine_that_is_called_by_its_address(told: str) -> None:
+    for number, sure in (("18", True), ("17", False)):
+        text = told.format(number, f"10.3.3.{number}")
+        assert (finding("vxlan-checksum-offload", text + "\n" + FAR).strength >= 0.8) is sure

@@ -13,7 +13,8 @@ from typing import Final
 from tortie.doctor.causes.agent.counting import Count, answers, counted, narrow, said
 from tortie.doctor.causes.cni.pods_served import served_since
 from tortie.doctor.causes.culprits import Culprit, culprits, named
-from tortie.doctor.causes.ipam.pool_addresses import holds_pool, pool_checked
+from tortie.doctor.causes.ipam.pool_addresses import holds_pool, of_pool, pool_checked
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.addresses import inside
 from tortie.doctor.picture.facts import HostFile, Node, Pod, Pool, PoolUse
 from tortie.doctor.picture.picture import Picture, remembered
@@ -275,6 +276,9 @@ def _all_nodes_listed(picture: Picture) -> bool:
     return bool(asked) and not any(narrow(command) or "comm " in command for command in asked)
 
 
+_EVERYWHERE: Final = lazily(r"get (?:pods?|po)\b.{0,300}(?: -A\b|--all-namespaces)")
+
+
 def _pods(picture: Picture, cidr: str, use: PoolUse | None) -> Count | None:
     pattern = _compiled(r"get (?:pods?|po)\b")
     asked = [(command, count) for command, count in answers(picture) if pattern.search(command)]
@@ -283,6 +287,7 @@ def _pods(picture: Picture, cidr: str, use: PoolUse | None) -> Count | None:
         return numbered[-1]
     # Some pods only, but those with addresses of this pool: as many as are in use need no other one.
     enough = [c for command, c in asked if use and c.value >= use.used * FULL and holds_pool(picture, command, cidr)]
+    enough = enough or [c for command, c in asked if of_pool(command, cidr) and _EVERYWHERE.search(command)]
     if enough:
         return enough[-1]
     using = _from(picture, CHECK_USING)
@@ -296,7 +301,7 @@ def _pods(picture: Picture, cidr: str, use: PoolUse | None) -> Count | None:
 
 def _listed(picture: Picture, cidr: str) -> Count | None:
     """Pod rows count only when the whole cluster was listed."""
-    of_all = _compiled(r"get (?:pods?|po)\b.{0,300}(?: -A|--all-namespaces)")
+    of_all = _EVERYWHERE
     whole = [e for e in picture.exhibits if of_all.search(e.command)]
     if not whole or any(" | " in e.command for e in whole):
         return None

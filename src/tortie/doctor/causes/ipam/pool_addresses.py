@@ -16,10 +16,10 @@ _SHORT: Final = 400
 
 def holds_pool(picture: Picture, command: str, cidr: str) -> bool:
     """The command counts pods with addresses of this pool, or all pods of one namespace while a pool is asked for."""
-    return _of_pool(command, cidr) or (_of_namespace(command) and _pinned(picture))
+    return of_pool(command, cidr) or (_of_namespace(command) and _pinned(picture))
 
 
-def _of_pool(command: str, cidr: str) -> bool:
+def of_pool(command: str, cidr: str) -> bool:
     """The command counts rows by the beginning of an address, and that beginning lies in this pool."""
     for text in _compiled(r"grep [^|;]{0,200}?((?:\d{1,3}\\?\.){2,3})").findall(command):
         parts = text.replace("\\", "").strip(".").split(".")

@@ -78,7 +78,8 @@ class Seen:
         told = [statement.text for statement in self.told]
         if self.growing:  # sums are counted as wrong: then a word in passing tells what they are of
             told += [exhibit.text for exhibit in self.picture.exhibits if exhibit.prose]
-        return bool(shown) or any("vxlan" in text.lower() for text in told)
+        seen = next(rows(self.picture, r"VXLAN, flags \[", needle="VXLAN, flags"), None)
+        return bool(shown or seen) or any("vxlan" in text.lower() for text in told)
 
     @property
     def supported(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from tortie.doctor.causes.underlay.traffic_evidence import Capture, captures, compiled, remote_routes
@@ -56,7 +57,8 @@ def side_of(picture: Picture, hit: Hit) -> str:
             return "receiver"
         if sources & own or targets & others:
             return "sender"
-    return told_side(picture, hit.place) or _by_others(picture, hit.host, sources, targets) or "unknown"
+    told = told_side(picture, hit.place) or _by_name(announcement(picture, hit.place), sources, targets)
+    return told or _by_others(picture, hit.host, sources, targets) or "unknown"
 
 
 def _taken(picture: Picture, place: Place) -> Capture | None:
@@ -92,6 +94,20 @@ def _by_others(picture: Picture, host: str, sources: set[str], targets: set[str]
     if bool(sources & pinged) != bool(targets & pinged):
         return "receiver" if targets & pinged else ""
     return ""
+
+
+def _by_name(text: str, sources: set[str], targets: set[str]) -> str:
+    """People call a machine by its address, or by the last number of it: 在 113 抓的, `on .113`."""
+    near, far = (any(_names(text, address) for address in ends) for ends in (sources, targets))
+    return "" if near == far else "receiver" if far else "sender"
+
+
+def _names(text: str, address: str) -> bool:
+    last = re.escape(address.rpartition(".")[2])
+    behind = r"(?![\d.])"
+    short = rf"|{_AT}(?:\w{{1,12}}[- ]?)?\.?{last}{behind}"
+    short += rf"|(?:在|到|于) ?\.?{last}{behind} ?(?:上|这台|那台|号)?(?:机器)?(?:也|再)?抓"
+    return re.search(rf"(?<![\d.]){re.escape(address)}(?![\d.]){short if len(last) > 1 else ''}", text) is not None
 
 
 def told_side(picture: Picture, place: Place) -> str:

@@ -91,8 +91,8 @@ RULES: Final = (
         "renam|hostname|主机名|命名",
         r"renamed (?:the |this |our |a )?(?:host|node|machine|server|vm)|(?:host|node|machine|"
         r"server)s?~(?:was|were|been|got) renamed|chang(?:ed|ing) (?:the |its )?(?:host ?name|node name)|"
-        r"host ?name~(?:was|has been|got) (?:changed|modified)|(?:改|修改|更换|换|变更)(?:了|过)?~主机名|"
-        r"主机名~(?:改了|变了|修改|变更|更换)|重命名|重新命名",
+        r"host ?name~(?:was|has been|got) (?:changed|modified|updated|set)|(?:改|修改|更换|换|变更)(?:了|过)?~主机名|"
+        r"主机名~(?:改了|变了|修改|变更|更换|改成|改为)|重命名|重新命名",
     ),
     Rule(
         "cloned-vm",
