@@ -7,6 +7,7 @@ from functools import cached_property
 
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
+from tortie.doctor.causes.kernel.link_addresses import Marks
 from tortie.doctor.causes.underlay.traffic_evidence import agents_fine, compiled, rows, trouble
 from tortie.doctor.picture.facts import LogLine
 from tortie.doctor.picture.picture import Picture
@@ -75,6 +76,7 @@ class Seen:
         self.said = picture.said("network-lost-sometimes")
         self.manager = "systemd-networkd" if self.busy and not (self.connecting or self.changes) else "NetworkManager"
         self.host = _host(self.connecting, self.changes, self.listed, self.busy)
+        self.marks = Marks(picture)
 
     @cached_property
     def devices(self) -> list[str]:
@@ -108,6 +110,24 @@ class Seen:
             Culprit("file", CONF_DIR),
             named("node", self.host),
         )
+
+
+def addressed(seen: Seen) -> Finding | None:
+    """A link of a pod has an address of its own, or the host's default route: nobody but such a program does that."""
+    marks, known = seen.marks, seen.marks.manager
+    if not marks.any:
+        return None
+    manager = seen.manager if seen.hands_on and not marks.told else known.name if known else ""
+    strength = PROVEN if marks.certain or (seen.hands_on and manager) else STRONG
+    if not marks.default_route and not marks.told and agents_fine(seen.picture) and not trouble(seen.picture):
+        strength = POSSIBLE  # many a small machine lives with such an address
+    host = marks.host or (known.host if known else "")
+    who = culprits(named("program", manager), named("interface", *marks.devices[:4]), named("node", host))
+    evidence = (*marks.told[:2], *marks.routes[:2], *marks.links[:2], known)
+    return found(
+        strength, who, evidence, say="default-taken" if marks.default_route else "addressed",
+        manager=manager, devices=marks.devices[:2], node=host, device=marks.devices[0] if marks.devices else "",
+    )  # fmt: skip
 
 
 def managed(seen: Seen) -> Finding | None:
@@ -183,6 +203,9 @@ def fix(_picture: Picture, finding: Finding) -> Iterator[Do]:
         yield do("foreign-routes")
         yield do("networkd-restart")
         return
+    if finding.rule == "addressed":
+        yield from _fix_addressed(finding)
+        return
     if finding.value("manager") == "systemd-networkd":
         yield do("networkd")
         yield do("networkd-reload")
@@ -193,6 +216,24 @@ def fix(_picture: Picture, finding: Finding) -> Iterator[Do]:
     yield do("networkmanager-reload")
 
 
+def _fix_addressed(finding: Finding) -> Iterator[Do]:
+    manager = finding.value("manager")
+    if not manager:
+        yield do("who-runs")
+    elif manager in ("connman", "dhcpcd"):
+        yield do(manager)
+        yield do(f"{manager}-restart")
+    elif manager in ("systemd-networkd", "NetworkManager"):
+        name = "networkd" if manager == "systemd-networkd" else "networkmanager"
+        yield do(name)
+        yield do(f"{name}-reload")
+    else:
+        yield do("other-service")
+    if finding.say == "default-taken":
+        yield do("default-back")
+    yield do("address-away")
+
+
 CAUSE = Cause(
     module=__name__,
     id="networkmanager-interference",
@@ -201,6 +242,6 @@ CAUSE = Cause(
     explains=("traffic-dead", "service-dead", "log-errors", "restarts"),
     signs=(CONNECTING, STATE_CHANGE, ROUTE_DELETED, ROUTE_REFUSED),
     look=Seen,
-    rules=(managed, other_service, swept, unmanaged, routes_deleted),
+    rules=(addressed, managed, other_service, swept, unmanaged, routes_deleted),
     fix=fix,
 )

@@ -50,7 +50,8 @@ _PIDSTAT: Final = lazily(
 _REAL: Final = lazily(r"^real\s+(?:(\d+)m)?(\d+[.,]\d+)s?$|(?:^|\s)(?:(\d+):)?(\d+[.,]\d+) ?(?:total|elapsed)$")
 _KNOWN: Final = lazily(
     r"(?:^|[\s/])(calico-\w+|calico|bird6?|confd|felix|runsv(?:dir)?|kubelet|containerd[\w-]*|dockerd|kube-[\w-]+|etcd|flanneld"
-    r"|cilium[\w-]*|gobgpd|bgpd|zebra|firewalld|install-cni|haproxy|nginx)(?=\s|$|:)"
+    r"|cilium[\w-]*|gobgpd|bgpd|zebra|firewalld|install-cni|haproxy|nginx|connmand|dhcpcd5?|avahi-autoipd|wickedd[\w-]*"
+    r"|NetworkManager|systemd-networkd?|dhclient)(?=\s|$|:)"
 )
 _DF: Final = lazily(r"^(?:(\S+)\s+)?(\S+)\s+(\S+)\s+(\S+)\s+(\d+)%\s+(/\S*)$")
 _SWAP: Final = lazily(r"^(/\S+)\s+(?:file|partition)\s+(\S+)\s+(\S+)\s+-?\d+$")

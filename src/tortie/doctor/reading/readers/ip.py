@@ -31,7 +31,7 @@ _MAC: Final = lazily(r"^(?:[0-9a-f]{2}:){5}[0-9a-f]{2}$", re.I)
 _KINDS: Final = ("vxlan", "ipip", "bridge", "veth", "bond", "vlan", "wireguard", "dummy", "tun", "ipvlan", "macvlan")
 _DETAIL: Final = lazily(r"\b(id|dstport|local|dev) (\S+)")
 _TUNNEL: Final = lazily(rf"\bvxlan id 4096 local ({IP}) dev (\S+)")  # Calico's own VNI
-_IFCONFIG: Final = lazily(r"^([\w.:-]+?):? +(?:flags=\d+<([^>]*)>|Link encap:(\S+))")
+_IFCONFIG: Final = lazily(r"^([\w.:-]+?):? +(?:flags=-?\d+<([^>]*)>|Link encap:(\S+))")
 _NETMASK: Final = lazily(r"\binet (?:addr:)?(\d+\.\d+\.\d+\.\d+)\s.*?(?:netmask |Mask:)(\d+\.\d+\.\d+\.\d+)")
 _SYS: Final = lazily(r"/sys/class/net/([\w.-]+)/mtu(?:\s*:\s*|\s+)(\d+)$")
 _SYS_PAIR: Final = lazily(r"^([\w.-]+)[:\s]\s*(\d{3,5})$")
