@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from tests.support.doctor import finding
+import pytest
+
+from tests.support.doctor import finding, picture
 from tests.support.fixes import fixes
+from tortie.doctor.judgement.judge import judge
 
 UNREACHABLE = (
     '2021-07-07 07:07:07.777 [FATAL][1] cni-installer: error=Get "https://10.96.0.1:443/api": dial tcp 10.96.0.1:443: '
@@ -95,3 +98,46 @@ def test_the_route_is_there_by_now() -> None:
     full = table.format("default via 192.168.56.1 dev enp0s8\n")
     assert finding("no-default-route", f"{pods}{UNREACHABLE}\n{full}").strength < 0.8
     assert finding("no-default-route", f"{pods}{UNREACHABLE}\n{table.format('')}").strength >= 0.9
+
+
+PODS = """\
+$ kubectl get pods -A -o wide
+NAMESPACE     NAME                    READY   STATUS              RESTARTS   AGE   IP           NODE
+default       shop-5d8f4f88b-9xk2p    0/1     ContainerCreating   0          26m   <none>       box-b
+kube-system   calico-node-6k9np       1/1     Running             1          2d    10.77.0.2    box-b
+Warning  FailedCreatePodSandBox  4s (x99 over 25m)  kubelet  Failed to create pod sandbox: rpc error: code = Unknown \
+desc = failed to setup network for sandbox "c929c2851f89": error getting ClusterInformation: Get \
+"https://[10.152.183.1]:443/apis/crd.projectcalico.org/v1/clusterinformations/default": \
+dial tcp 10.152.183.1:443: connect: network is unreachable
+"""
+IP_R = "{}\n10.77.0.0/24 dev ens9 proto kernel scope link src 10.77.0.2\nblackhole 10.1.111.128/26 proto 80\n"
+ROUTE_N = """\
+{}
+Kernel IP routing table
+Destination     Gateway         Genmask         Flags Metric Ref    Use Iface
+10.77.0.0       0.0.0.0         255.255.255.0   U     0      0        0 ens9
+"""
+TABLES = [
+    IP_R.format("root@box-b:~# ip r"),
+    IP_R.format("root@box-b:~# ip -4 route ls"),
+    IP_R.format("root@box-b:~# ip route show table main"),
+    IP_R.format("$ ssh box-b 'ip r'"),
+    ROUTE_N.format("root@box-b:~# /sbin/route -n"),
+    ROUTE_N.format("root@box-b:~# netstat -rn"),
+    ROUTE_N.format("路由表如下："),
+]
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_agents_that_started_before_the_route_went_do_not_hide_it(table: str) -> None:
+    answer = finding("no-default-route", PODS + table)
+    assert (answer.strength >= 0.95, answer.say) == (True, "no-default")
+    judged = judge(picture(PODS + table))
+    assert [one.cause.id for one in judged.causes] == ["no-default-route"]
+
+
+def test_a_route_that_covers_services_is_a_route() -> None:
+    covered = IP_R.format("root@box-b:~# ip r") + "10.152.0.0/16 dev ens9 scope link\n"
+    assert finding("no-default-route", PODS + covered).strength < 0.8
+    filtered = IP_R.format("root@box-b:~# ip r | grep -v default")
+    assert finding("no-default-route", PODS + filtered).say == "unreachable"

@@ -17,6 +17,7 @@ from tortie.doctor.causes.datastore.api_evidence import (
     vip_troubles,
     vips,
 )
+from tortie.doctor.causes.underlay.traffic_evidence import leads
 from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Route
 from tortie.doctor.picture.picture import Picture
@@ -25,7 +26,12 @@ from tortie.doctor.signs import Hit, Sign
 from tortie.doctor.texts import Text
 
 RTNETLINK: Final = Sign("trt2012-rtnetlink", "RTNETLINK answers: Network is unreachable")
-_TABLES: Final = ("ip route", "ip r", "ip route show", "ip ro", "route -n", "netstat -rn", "ip route list")
+# Whole main tables: not filtered, not of one address, not of another table.
+_TABLE: Final = lazily(
+    r"(?:ssh \S{1,80} ['\"]?)?(?:sudo )?(?:/\S{1,40}/)?"
+    r"(?:ip (?:-(?:4|c|br|brief|d|o|N) ){0,4}r(?:o|oute)?(?: (?:s|show|l|ls|list))?(?: table (?:main|254))?"
+    r"|route(?: -[ne46]{1,4}){0,2}|netstat(?: -[rnv4]{1,4}){1,3})['\"]?"
+)
 _ASKED: Final = lazily(r"route get ((?:\d{1,3}\.){3}\d{1,3})")
 _VIRTUAL: Final = lazily(r"cali|tunl|vxlan|docker|cni|veth|br-|lo$|kube-|flannel|wireguard|wg|virbr")
 
@@ -39,8 +45,8 @@ class Seen:
         self.refused = [trouble for trouble in self.troubles if trouble.how == "unreachable"]
         self.known = vips(picture)
         tables = _tables(picture)
-        self.full = [exhibit for exhibit in tables if _has_default(exhibit)]
-        self.bare = [exhibit for exhibit in tables if not _has_default(exhibit)]
+        self.full = [exhibit for exhibit in tables if _leads(picture, exhibit, self.vip)]
+        self.bare = [exhibit for exhibit in tables if exhibit not in self.full]
 
     @cached_property
     def asked(self) -> list[Hit]:
@@ -58,8 +64,15 @@ class Seen:
             *(hit.host for hit in self.asked),
             *(exhibit.host for exhibit in self.bare),
             *(trouble.host for trouble in self.refused),
+            self.waiting,
         )
         return bad_node(self.picture, *hosts)
+
+    @property
+    def waiting(self) -> str:
+        """The one node whose pods wait for their network."""
+        nodes = {pod.node for pod in self.picture.pods_now() if pod.status == "ContainerCreating" and pod.node}
+        return nodes.pop() if len(nodes) == 1 and self.refused else ""
 
     @property
     def uplink(self) -> str:
@@ -70,18 +83,26 @@ class Seen:
 
 
 def _tables(picture: Picture) -> list[Exhibit]:
-    """Complete main tables: `ip route`, `ip r`, `route -n`, not filtered and not of one address."""
+    """Complete main tables, by their commands or by the head that only such a table has."""
 
     def command(exhibit: Exhibit) -> str:
-        return exhibit.command.replace("-4 ", "").replace("sudo ", "").split(";")[0].strip()
+        return (exhibit.command or exhibit.form).split(";")[0].split("&&")[0].strip()
 
-    return [exhibit for exhibit in picture.exhibits if command(exhibit) in _TABLES and exhibit.lines]
+    return [exhibit for exhibit in picture.exhibits if exhibit.lines and _TABLE.fullmatch(command(exhibit))]
 
 
-def _has_default(exhibit: Exhibit) -> bool:
-    return any(
-        line.strip().startswith(("default", "0.0.0.0/0")) or line.split()[:1] == ["0.0.0.0"] for line in exhibit.lines
-    )
+def _leads(picture: Picture, exhibit: Exhibit, vip: str) -> bool:
+    """Whether a table has a default route, or another one that covers this address."""
+    starts = (line.split()[:1] for line in exhibit.lines)
+    if any(start in (["default"], ["0.0.0.0/0"], ["0.0.0.0"]) for start in starts):
+        return True
+    shown = exhibit.place(0, len(exhibit.lines))
+    there = [
+        route
+        for route in picture.of(Route)
+        if route.place.source == shown.source and shown.first <= route.place.first <= shown.last and not route.kind
+    ]
+    return bool(vip) and any(leads(route, vip) for route in there)
 
 
 def unreachable(seen: Seen) -> Finding | None:
@@ -129,7 +150,14 @@ CAUSE = Cause(
     id="no-default-route",
     code="TRT2012",
     severity="high",
-    explains=("api-unreachable", "init-crash", "init-stuck", "crash-loop", "datastore-error"),
+    explains=(
+        "api-unreachable",
+        "init-crash",
+        "init-stuck",
+        "crash-loop",
+        "datastore-error",
+        "sandbox-failed",
+    ),
     signs=(*VIP_SIGNS, *RULE_SIGNS, RTNETLINK),
     look=Seen,
     rules=(unreachable, another_error, route_there),
