@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-
 from tests.support.doctor import finding, picture
 from tests.support.fixes import fixes
+
 from tortie.doctor.judgement.judge import judge
 
 UNREACHABLE = (
