@@ -62,6 +62,15 @@ def method_for(picture: Picture, internal: str = "", interface: str = "", refuse
     return ""
 
 
+def method_beside(picture: Picture, interface: str) -> str:
+    """One that cannot take an address which this link has for a time beside its own; empty where there is none."""
+    if _likely_known(picture, "kubernetes-internal-ip"):
+        return "kubernetes-internal-ip"
+    links = {link.name for ip in picture.internal_ips().values() if (link := picture.interface_with(ip))}
+    other = len(links) == 1 and interface and interface not in links
+    return f"interface={link_name(links.pop())}" if other else ""
+
+
 def widened(picture: Picture, patterns: str, interface: str) -> str:
     """The patterns that other hosts need, and this host's link; empty where they cannot be written without quoting."""
     if _likely_known(picture, "kubernetes-internal-ip") and picture.version("calico"):

@@ -9,7 +9,7 @@ from typing import Final
 from tortie.doctor.causes import ways
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
-from tortie.doctor.causes.methods import METHOD, method_for, release_matters
+from tortie.doctor.causes.methods import METHOD, method_beside, method_for, release_matters
 from tortie.doctor.causes.nodes.address_chain import chain, sessions_stand_on
 from tortie.doctor.causes.nodes.address_replay import remark
 from tortie.doctor.causes.nodes.bgp_addresses import (
@@ -153,7 +153,8 @@ def wrong_address(seen: Seen) -> Finding | None:
         "someone": "" if whole.node else Text(__name__, "word some-node"),
         "another": "" if whole.address else Text(__name__, "word other-address"),
     }
-    say = "would-choose" if whole.ground == "replay" else ""
+    floats = any(one.ground == "floating" for one in seen.agreeing)
+    say = "would-choose" if whole.ground == "replay" else "floating" if floats else ""
     return found(strength, seen.culprits, seen.evidence, say=say, aside=aside, **values)
 
 
@@ -189,13 +190,18 @@ def sessions_established(seen: Seen) -> Finding | None:
 
 def fix(picture: Picture, finding: Finding) -> Iterator[Do | Step]:
     node, interface = finding.value("node"), finding.value("interface")
-    method = method_for(picture, finding.value("internal"), interface)
+    floats = finding.say == "floating"
+    method = method_beside(picture, interface) if floats else method_for(picture, finding.value("internal"), interface)
     if finding.aside:
         yield do("compare")  # nobody suffers from it: look first, and restart nothing for it
-    if release_matters(picture, method):
+    if floats:
+        yield do("not-by-address")
+    elif release_matters(picture, method):
         yield do("release")
     if method and picture.value(METHOD) == method:
         yield from restarted(picture, node)  # the method is right by now: what it found is not stored yet
+    elif floats and not method:
+        yield do("host-ip")
     else:
         yield from ways.set_autodetection(picture, method)
     if not finding.aside:

@@ -32,6 +32,7 @@ from tortie.doctor.causes.nodes.bgp_evidence import (
     session_node,
     unknown_connects,
 )
+from tortie.doctor.causes.nodes.floating_addresses import floating
 from tortie.doctor.picture.addresses import inside
 from tortie.doctor.picture.facts import Interface, PortTest
 from tortie.doctor.picture.picture import Picture
@@ -66,6 +67,7 @@ def is_network(address: str, length: int) -> bool:
 def suspects(picture: Picture) -> list[Suspect]:
     """Strongest first."""
     grounds = (
+        _floating,
         _registered,
         _inner,
         _nobodys,
@@ -87,6 +89,13 @@ def suspects(picture: Picture) -> list[Suspect]:
 def _hosts(picture: Picture) -> set[str]:
     """Addresses at which a kubelet answers: peers that look for a node there look at the right place."""
     return {test.address for test in picture.of(PortTest) if test.port == KUBELET and test.result in ANSWERS}
+
+
+def _floating(picture: Picture) -> Iterator[Suspect]:
+    """A VIP, which is elsewhere when its program moves it."""
+    for one in floating(picture):
+        name = one.seen.interface or (one.link.name if one.link else "")
+        yield Suspect("floating", STRONG, one.seen.address, name, one.seen.node, one.own, one.why)
 
 
 def _registered(picture: Picture) -> Iterator[Suspect]:
