@@ -35,6 +35,10 @@ SAID = {
     "keeps-restarting": ("restarts", Words("containers restart again and again", "容器反复重启")),
     "network-dead": ("traffic-dead", Words("pods have no network", "Pod 网络不通")),
     "host-pod-dead": ("traffic-dead", Words("hosts and pods cannot reach each other", "主机与 Pod 互相不通")),
+    "host-lost-with-pods": (
+        "traffic-dead",
+        Words("machines lose their network when pods start", "Pod 启动后主机断网"),
+    ),
     "network-lost-sometimes": ("traffic-dead", Words("pods lose the network now and then", "Pod 网络时断时续")),
 }
 

@@ -7,11 +7,24 @@ from functools import cached_property
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from typing import Final
 
-from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
+from tortie.doctor.causes.cause import (
+    LIKELY,
+    POSSIBLE,
+    PROVEN,
+    STRONG,
+    Cause,
+    Do,
+    Finding,
+    do,
+    found,
+    places,
+    ruled_out,
+)
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.datastore.api_evidence import RULE_SIGNS, VIP_SIGNS, troubles, vip_rules, vips
 from tortie.doctor.causes.ipam.further_pool import like_the_first
 from tortie.doctor.causes.ipam.outside_in_pool import outsiders
+from tortie.doctor.causes.ipam.swallowed import Swallowed, swallowed
 from tortie.doctor.causes.ipam.trt5012_nat_outgoing_off import UPSTREAM
 from tortie.doctor.causes.shared import DNS_FAILED
 from tortie.doctor.causes.steps import Step
@@ -61,7 +74,7 @@ class Range(NamedTuple):
 
 
 class Overlap(NamedTuple):
-    kind: str  # pods-nodes, pods-outside, pods-beyond, services-nodes, services-pods, pods-service
+    kind: str  # pods-nodes, pods-gateway, pods-outside, pods-beyond, services-nodes, services-pods, pods-service
     range: str
     other: str  # address or range inside it
     places: tuple[Place, ...]
@@ -260,6 +273,15 @@ class Seen:
         return [route for route, block in blocks if block and any(_inside(address, block) for address in addresses)]
 
     @cached_property
+    def swallowed(self) -> list[Swallowed]:
+        """Blocks inside of the machines' own networks, which lie inside of a pool."""
+        return swallowed(self.picture, [str(item.network) for item in pod_ranges(self.picture)])
+
+    @cached_property
+    def lost_with_pods(self) -> list[Statement]:
+        return self.picture.said("host-lost-with-pods")
+
+    @cached_property
     def avoided(self) -> list[object]:
         return [hit for hit in self.picture.hits(OWN_ADDRESS) if hit.value("cidr") == self.clash.range]
 
@@ -317,7 +339,8 @@ class Seen:
 
 
 def disjoint(seen: Seen) -> Finding | None:
-    pods = [] if seen.clashes or seen.outsiders else pod_ranges(seen.picture)
+    met = seen.clashes or seen.outsiders or any(one.gateway for one in seen.swallowed)
+    pods = [] if met else pod_ranges(seen.picture)
     clear = pods and _host_addresses(seen.picture)
     return ruled_out((pods[0].place,), range=str(pods[0].network)) if clear else None
 
@@ -351,6 +374,42 @@ def service_outside(seen: Seen) -> Finding | None:
         (POSSIBLE, LIKELY, STRONG, PROVEN)[first.sure], who, first.places,
         overlap=clash.text, range=clash.range, kind=clash.kind, pool=clash.pool, other=clash.other,
     )  # fmt: skip
+
+
+def network_in_block(seen: Seen) -> Finding | None:
+    """The gateway, or neighbours of the machine, are taken for pods."""
+    felt = [*seen.lost_with_pods, *seen.suffered]
+    if not seen.swallowed or not (felt or seen.unwell):
+        return None
+    clashes = [clash for clash in seen.clashes if clash.kind == "pods-nodes"]
+    first = seen.swallowed[0]
+    if not clashes and not first.gateway:
+        return None  # a pool that was cut out of the machines' network: somebody may have wanted that
+    item = next(
+        one for one in pod_ranges(seen.picture) if _inside(first.block.destination.partition("/")[0], one.network)
+    )
+    clash = next(iter(clashes), None) or Overlap(
+        "pods-gateway", str(item.network), first.other, (item.place,), item.name
+    )
+    who = culprits(
+        named("cidr", clash.range), named("address", clash.other, first.other), named("block", first.block.destination),
+        named("pool", clash.pool) if clash.pool else named("setting", clash.name), named("node", first.host),
+    )  # fmt: skip
+    return found(
+        PROVEN if seen.avoided or (first.gateway and felt) else STRONG, who,
+        (*clash.places, first.block, first.place, *felt[:1]),
+        say="gateway-in-block" if first.gateway else "network-in-block",
+        overlap=clash.text, range=clash.range, kind="pods-nodes", pool=clash.pool, block=first.block.destination,
+        other=first.other,
+    )  # fmt: skip
+
+
+def machine_lost(seen: Seen) -> Finding | None:
+    """Told, not shown: the machine loses the network when the first block is taken."""
+    if not seen.clashes or seen.clash.kind != "pods-nodes" or not seen.lost_with_pods:
+        return None
+    finding = _overlap(seen, STRONG)
+    return finding._replace(evidence=places((*seen.lost_with_pods[:1], *finding.evidence)))
 
 
 def address_in_block(seen: Seen) -> Finding | None:
@@ -425,8 +484,8 @@ CAUSE = Cause(
     ),
     look=Seen,
     rules=(
-        disjoint, pods_fail, name_server_silent, service_outside, address_in_block, address_avoided, service_fails,
-        traffic_fails, nothing_fails,
+        disjoint, pods_fail, name_server_silent, service_outside, network_in_block, machine_lost, address_in_block,
+        address_avoided, service_fails, traffic_fails, nothing_fails,
     ),
     fix=fix,
 )  # fmt: skip

@@ -6,6 +6,17 @@ from typing import Final
 
 from tortie.doctor.reading.lexicon.rule import Rule
 
+# A machine that loses its network together with the start of pods.
+_MACHINE: Final = "(?:ssh|machine|node|host|server|box|network)"
+_GONE: Final = (
+    r"(?:freezes?|froze|lo(?:ses?|st) (?:its |the |all |my )?(?:network|connecti\w+|internet)|drops? off|"
+    r"goes? (?:deaf|dark|offline)|is gone|dies|disappears?|unreachable|not reachable|stops? answering|is cut off)"
+)
+_WHEN: Final = "(?:when|as soon as|once|after|the moment|every time)"
+_PROGRAM: Final = "(?:pods?|microk8s|k3s|kubelet|calico|cluster|addons?|coredns|deployments?)"
+_BEGINS: Final = r"(?:starts?\b|started|comes? up|runs?\b|is up|are up|enabled?\b|created?\b|deployed|scheduled)"
+_CUT_OFF: Final = "(?:断网|失联|断开|断了|掉线|连不上|ping ?不通|网络不通|卡死)"
+
 RULES: Final = (
     Rule(
         "load-high",
@@ -153,5 +164,15 @@ RULES: Final = (
         "birdc|bird.ctl|show protocols",
         r"(?:birdcl?6?|bird\.ctl|show protocols)~(?:takes?|took|needs?|answers? after|hangs? for|要|需要|耗时|花了?)~"
         r"(?:[2-9]|\d{2,})(?:\.\d+)? ?(?:s\b|sec|秒)",
+    ),
+    Rule(
+        "host-lost-with-pods",
+        "ssh|machine|node|host|server|box|network|断网|失联|断开|掉线|连不上|不通|卡死",
+        rf"{_MACHINE}~{_GONE}≈{_WHEN}≈{_PROGRAM}~{_BEGINS}|{_WHEN}≈{_PROGRAM}~{_BEGINS}≈{_MACHINE}~{_GONE}|"
+        rf"{_PROGRAM}≈ssh~(?:freezes?|froze|drops?|hangs?|dies|is gone)~(?:at that (?:very )?moment|at once)"
+        r"|(?:pods?|集群|calico|kubelet|microk8s|k3s|容器)~(?:启动|创建|起来|拉起|部署|开启|运行)≈(?:节点|主机|机器|服务器|ssh|本机)~"
+        rf"{_CUT_OFF}|(?:节点|主机|机器|服务器|ssh)~{_CUT_OFF}≈(?:停掉|停止|关掉|关闭|stop)~"
+        r"(?:pods?|集群|kubelet|microk8s|k3s|calico)~(?:恢复|正常|好了)",
+        False,
     ),
 )

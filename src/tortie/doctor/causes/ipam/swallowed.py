@@ -1,0 +1,88 @@
+"""A machine's own network inside of a pool: Calico takes blocks out of it, and the machine loses whatever lies there.
+
+A block is a route of its own, longer than that of the network: packets for the gateway, or for neighbours whose
+addresses are in it, are dropped (`blackhole`) or go to pods and other nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from ipaddress import ip_network
+
+from tortie.doctor.causes.underlay.traffic_evidence import leads, uplink
+from tortie.doctor.picture.facts import Interface, Route
+from tortie.doctor.picture.machine_facts import OF_POD
+from tortie.doctor.picture.picture import Picture
+from tortie.doctor.reading.exhibit import Place
+from tortie.model.tuples import NamedTuple
+
+_DEFAULT = ("default", "0.0.0.0/0", "::/0")
+_BLOCKS = ("bird", "80")
+
+
+class Swallowed(NamedTuple):
+    """A block of pods' addresses inside of a machine's network."""
+
+    block: Route
+    other: str  # the gateway in the block, else the network that it lies in
+    gateway: bool
+    host: str
+    place: Place  # what shows the gateway or the network
+
+
+def swallowed(picture: Picture, ranges: list[str]) -> list[Swallowed]:
+    """Those with the gateway first; `ranges` are of pools, since other programs have black holes, too."""
+    routes = [route for route in picture.of(Route) if not route.host.startswith(OF_POD)]
+    blocks = [route for route in routes if _is_block(route) and any(_within(route.destination, r) for r in ranges)]
+    found = [one for block in blocks for one in _around(picture, block, routes)]
+    return sorted(found, key=lambda one: not one.gateway)
+
+
+def _is_block(route: Route) -> bool:
+    """What Felix and BIRD make of blocks and pods; the old tools show black holes as refused."""
+    if route.kind in ("blackhole", "unreachable") or route.protocol in _BLOCKS:
+        return "/" in route.destination
+    return route.device.startswith("cali") and route.destination not in _DEFAULT
+
+
+def _around(picture: Picture, block: Route, routes: list[Route]) -> Iterator[Swallowed]:
+    for route in routes:
+        near = not route.host or not block.host or route.host == block.host
+        if near and route.destination in _DEFAULT and route.via and uplink(route.device) and leads(block, route.via):
+            yield Swallowed(block, route.via, True, route.host or block.host, route.place)
+    for network, host, place in _networks(picture, routes):
+        if (not host or not block.host or host == block.host) and _within(block.destination, network):
+            yield Swallowed(block, network, False, host or block.host, place)
+
+
+def _networks(picture: Picture, routes: list[Route]) -> Iterator[tuple[str, str, Place]]:
+    """The networks that machines are on, by their routes and by their links."""
+    for route in routes:
+        direct = route.device and not route.via and not route.kind and uplink(route.device)
+        if (
+            direct
+            and route.protocol in ("kernel", "")
+            and "/" in route.destination
+            and route.destination not in _DEFAULT
+        ):
+            yield route.destination, route.host, route.place
+    for link in picture.interfaces():
+        yield from ((network, link.host, link.place) for network in _of_link(link))
+
+
+def _of_link(link: Interface) -> Iterator[str]:
+    for address in link.addresses if uplink(link.name) else ():
+        plain, _, length = address.partition("/")
+        if length.isdecimal() and not plain.lower().startswith("fe80") and int(length) < (127 if ":" in plain else 31):
+            yield str(ip_network(address, strict=False))
+
+
+def _within(inner: str, outer: str) -> bool:
+    """Whether all of a network, or an address, lies in another one that is larger."""
+    try:
+        first, second = ip_network(inner, strict=False), ip_network(outer, strict=False)
+    except ValueError:
+        return False
+    if first.version != second.version or second.prefixlen == 0:
+        return False
+    return first.prefixlen >= second.prefixlen and first != second and first.network_address in second
