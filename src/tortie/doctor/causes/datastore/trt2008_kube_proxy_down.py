@@ -34,7 +34,7 @@ from tortie.doctor.causes.datastore.api_evidence import (
     vip_troubles,
 )
 from tortie.doctor.causes.datastore.trt2011_http_proxy_intercepts import INTERCEPTED
-from tortie.doctor.causes.ipam.trt5008_cidr_overlap import overlaps
+from tortie.doctor.causes.ipam.cluster_ranges import overlaps
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.ways import restart_agent
 from tortie.doctor.lazily import lazily

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+from ipaddress import ip_address
 from typing import Final
 
 from tortie.doctor.causes.cause import (
@@ -21,7 +21,19 @@ from tortie.doctor.causes.cause import (
     ruled_out,
 )
 from tortie.doctor.causes.culprits import Culprit, culprits, named
-from tortie.doctor.causes.datastore.api_evidence import RULE_SIGNS, VIP_SIGNS, troubles, vip_rules, vips
+from tortie.doctor.causes.datastore.api_evidence import RULE_SIGNS, VIP_SIGNS, troubles, vip_rules
+from tortie.doctor.causes.ipam.cluster_ranges import (
+    CLUSTER_FLAG,
+    POD_SUBNET,
+    SERVICE_FLAG,
+    SERVICE_SUBNET,
+    Overlap,
+    host_addresses,
+    lies_in,
+    network_of,
+    overlaps,
+    pod_ranges,
+)
 from tortie.doctor.causes.ipam.further_pool import like_the_first
 from tortie.doctor.causes.ipam.outside_in_pool import outsiders
 from tortie.doctor.causes.ipam.swallowed import Swallowed, swallowed
@@ -29,28 +41,12 @@ from tortie.doctor.causes.ipam.trt5012_nat_outgoing_off import UPSTREAM
 from tortie.doctor.causes.shared import DNS_FAILED
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.ways import set_agent_env
-from tortie.doctor.lazily import lazily
-from tortie.doctor.picture.facts import Interface, Ping, Pod, Pool, PortTest, Route, Session, Statement
+from tortie.doctor.picture.facts import Ping, Pod, PortTest, Route, Session, Statement
 from tortie.doctor.picture.picture import Picture
-from tortie.doctor.reading.exhibit import Place
 from tortie.doctor.signs import Sign
 from tortie.doctor.texts import Text
-from tortie.model.tuples import NamedTuple
 
-POD_SUBNET: Final = Sign("trt5008-pod-subnet", "podSubnet: <cidr>")
-SERVICE_SUBNET: Final = Sign("trt5008-service-subnet", "serviceSubnet: <cidr>")
-SERVICE_FLAG: Final = Sign("trt5008-service-flag", "service-cluster-ip-range=<cidr>")
-CLUSTER_FLAG: Final = Sign("trt5008-cluster-flag", "cluster-cidr=<cidr>")
 OWN_ADDRESS: Final = Sign("trt5008-own-address", "lies in the pool <cidr>, where pods live")  # an agent of Tortie's
-POOL_NAMES: Final = ("CALICO_IPV4POOL_CIDR", "podSubnet", "cluster-cidr", "clusterCIDR", "podCIDR")
-SERVICE_NAMES: Final = ("serviceSubnet", "service-cluster-ip-range", "serviceCIDR", "serviceClusterIPRange")
-# Links that never carry the node's own network.
-VIRTUAL: Final = lazily(
-    r"^(lo|cali|tunl|vxlan|docker|br-|veth|kube-ipvs|nodelocaldns|flannel|cni|dummy|virbr|wireguard|ipvl|kube-bridge|weave)"
-)
-_CIDR: Final = lazily(r"(?<![\d.])(?:\d{1,3}\.){3}\d{1,3}/\d{1,2}(?!\d)")
-_INIT: Final = lazily(r"--pod-network-cidr[= ]{1,2}[\"']?((?:\d{1,3}\.){3}\d{1,3}/\d{1,2})(?!\d)")
-_SHORT: Final = 400  # lines; a longer exhibit is a log
 _NEAR: Final = (
     "kube",
     "k8s",
@@ -64,171 +60,12 @@ _NEAR: Final = (
 _PORTS: Final = (443, 6443, 53)  # the API and DNS
 
 
-Network = IPv4Network | IPv6Network
-
-
-class Range(NamedTuple):
-    network: Network
-    place: Place
-    name: str = ""  # of the pool or the setting
-
-
-class Overlap(NamedTuple):
-    kind: str  # pods-nodes, pods-gateway, pods-outside, pods-beyond, services-nodes, services-pods, pods-service
-    range: str
-    other: str  # address or range inside it
-    places: tuple[Place, ...]
-    name: str = ""
-    node: str = ""
-
-    @property
-    def pool(self) -> str:
-        return "" if self.name in (*POOL_NAMES, *SERVICE_NAMES) else self.name
-
-    @property
-    def text(self) -> Text:
-        told = (("range", self.range), ("other", self.other), ("node", self.node))
-        return Text(__name__, f"word {self.kind}", told)
-
-
-def _network(text: str) -> Network | None:
-    try:
-        network = ip_network(text.strip(), strict=False)
-    except ValueError:
-        return None
-    return network if network.prefixlen < network.max_prefixlen - 1 else None
-
-
-def _ranges(picture: Picture, names: tuple[str, ...], *signs: Sign) -> list[Range]:
-    texts = [(s.value, s.place, s.name) for name in names for s in picture.settings(name)]
-    texts += [(hit.value("cidr"), hit.place, "") for hit in picture.hits(*signs)]
-    return [Range(n, place, name) for text, place, name in texts for part in text.split(",") if (n := _network(part))]
-
-
-def _pool_ranges(picture: Picture) -> Iterator[Range]:
-    """Of the pools themselves; where they are not read as such, whatever their list shows."""
-    pools = [pool for pool in picture.of(Pool) if pool.disabled is not True and _network(pool.cidr)]
-    yield from (Range(n, pool.place, pool.name) for pool in pools if (n := _network(pool.cidr)))
-    # Felix keeps the ranges of all pools in a set of the kernel's.
-    listed = [*picture.commands("ippool"), *picture.commands("all-ipam-pools")]
-    for exhibit in [] if pools else listed:
-        for index, line in enumerate(exhibit.lines[:100]):
-            match = _CIDR.search(line)
-            if match and (network := _network(match[0])):
-                yield Range(network, exhibit.place(index))
-
-
-def _init_ranges(picture: Picture) -> list[Range]:
-    """What kubeadm was started with, typed or told: one range only, and no pod that has its address elsewhere."""
-    rows = [
-        (line, exhibit.place(max(at, 0)))
-        for exhibit in picture.exhibits
-        if len(exhibit.lines) <= _SHORT
-        for at, line in [(-1, exhibit.command), *enumerate(exhibit.lines)]
-        if "--pod-network-cidr" in line
-    ]
-    told = [Range(n, place) for line, place in rows for m in _INIT.finditer(line[:1000]) if (n := _network(m[1]))]
-    hosts = {address for address, _, _ in _host_addresses(picture)}
-    pods = [pod.ip for pod in picture.pods_now() if pod.ip and pod.ip not in hosts]
-    one = len({item.network for item in told}) == 1
-    fits = one and (not pods or any(_inside(address, told[0].network) for address in pods))
-    return told[:1] if fits else []
-
-
-def pod_ranges(picture: Picture) -> list[Range]:
-    ranges = [*_pool_ranges(picture), *_ranges(picture, POOL_NAMES, POD_SUBNET, CLUSTER_FLAG)]
-    ranges = ranges or _init_ranges(picture)
-    return list({r.network: r for r in reversed(ranges)}.values())
-
-
-def service_ranges(picture: Picture) -> list[Range]:
-    return list({r.network: r for r in _ranges(picture, SERVICE_NAMES, SERVICE_SUBNET, SERVICE_FLAG)}.values())
-
-
-def _host_addresses(picture: Picture) -> list[tuple[str, str, Place]]:
-    """(address, node, place) of what the machines themselves carry."""
-    nodes = [(n.internal_ip, n.name, n.place) for n in picture.nodes_now().values() if n.internal_ip]
-    # Of two families the second one stands beside the first.
-    nodes += [
-        (address, n.name, n.place)
-        for n in picture.nodes_now().values()
-        for kind, address in n.addresses
-        if kind == "InternalIP" and address != n.internal_ip
-    ]
-    agents = [(p.ip or p.host_ip, p.node, p.place) for p in picture.agents_now() if p.ip or p.host_ip]
-    links = [
-        (address.split("/")[0], link.host, link.place)
-        for link in picture.of(Interface)
-        if not VIRTUAL.match(link.name)
-        for address in link.addresses
-        if not address.endswith(("/32", "/128")) and not address.lower().startswith("fe80")
-    ]
-    return [*nodes, *agents, *links]
-
-
-def _name_servers(picture: Picture) -> list[tuple[str, str, Place]]:
-    """Those that machines are told to ask; clouds have them in ranges that look free, like 100.64.0.0/10."""
-    pods = {pod.ip for pod in picture.of(Pod)}
-    return [(s.value, "", s.place) for s in picture.settings("nameserver", "resolv.conf") if s.value not in pods]
-
-
-def _inside(address: str, network: Network) -> bool:
-    try:
-        return ip_address(address) in network
-    except ValueError:
-        return False
-
-
-def _meet(one: Network, other: Network) -> bool:
-    if isinstance(one, IPv4Network):
-        return isinstance(other, IPv4Network) and one.overlaps(other)
-    return isinstance(other, IPv6Network) and one.overlaps(other)
-
-
 def _far(address: str) -> bool:
     """On the Internet, where no range of a cluster is: whoever does not get there has another trouble."""
     try:
         return ip_address(address).is_global
     except ValueError:
         return "." in address and not any(word in address for word in _NEAR)
-
-
-def overlaps(picture: Picture) -> list[Overlap]:
-    pods, services, hosts = pod_ranges(picture), service_ranges(picture), _host_addresses(picture)
-    return [
-        *_over_nodes("pods-nodes", pods, hosts),
-        *_over_nodes("pods-outside", pods, _name_servers(picture)),
-        *_over_nodes("services-nodes", services, hosts),
-        *_over_services(picture, pods, services),
-        *_pods_in_services(picture, services, {address for address, _, _ in hosts}),
-    ]
-
-
-def _over_nodes(kind: str, ranges: list[Range], hosts: list[tuple[str, str, Place]]) -> Iterator[Overlap]:
-    for item in ranges:
-        inside = next(((a, n, p) for a, n, p in hosts if _inside(a, item.network)), None)
-        if inside:
-            address, node, place = inside
-            yield Overlap(kind, str(item.network), address, (item.place, place), item.name, node)
-
-
-def _over_services(picture: Picture, pods: list[Range], services: list[Range]) -> Iterator[Overlap]:
-    for pod in pods:
-        for service in services:
-            if _meet(pod.network, service.network):
-                places = (service.place, pod.place)
-                yield Overlap("services-pods", str(service.network), str(pod.network), places, pod.name)
-        vip = next((v for v in vips(picture) if _inside(v, pod.network)), None)
-        if vip and not services:
-            yield Overlap("pods-service", str(pod.network), vip, (pod.place,), pod.name)
-
-
-def _pods_in_services(picture: Picture, services: list[Range], hosts: set[str]) -> Iterator[Overlap]:
-    networked = [pod for pod in picture.of(Pod) if pod.ip and pod.ip not in hosts]
-    for service in services:
-        stray = next((pod for pod in networked if _inside(pod.ip, service.network)), None)
-        if stray:
-            yield Overlap("services-pods", str(service.network), stray.ip, (service.place, stray.place))
 
 
 class Seen:
@@ -269,8 +106,8 @@ class Seen:
         """Blocks that nodes own, or have learned, with a node's address in them: packets for it end there."""
         addresses = [clash.other for clash in self.clashes if clash.kind == "pods-nodes"]
         owned = (r for r in self.picture.of(Route) if r.kind == "blackhole" or r.protocol in ("bird", "80"))
-        blocks = ((route, _network(route.destination)) for route in owned)
-        return [route for route, block in blocks if block and any(_inside(address, block) for address in addresses)]
+        blocks = ((route, network_of(route.destination)) for route in owned)
+        return [route for route, block in blocks if block and any(lies_in(address, block) for address in addresses)]
 
     @cached_property
     def swallowed(self) -> list[Swallowed]:
@@ -299,12 +136,12 @@ class Seen:
     def beside_nodes(self) -> list[object]:
         """Pods' trials of machines beside the nodes, inside of a pool: what is in one leaves without NAT."""
         addresses = [clash.other for clash in self.clashes if clash.kind == "pods-nodes"]
-        near = [network for address in addresses if (network := _network(_beside(address)))]
+        near = [network for address in addresses if (network := network_of(_beside(address)))]
         pods = {pod.ip for pod in self.picture.of(Pod)}
         trials: list[Ping | PortTest] = [ping for ping in self.picture.of(Ping) if ping.pod and not ping.ok]
         trials += [test for test in self.picture.of(PortTest) if test.pod and test.result == "timeout"]
         tried = [one for one in trials if one.address not in pods]
-        return [one for one in tried if any(_inside(one.address, network) for network in near)]
+        return [one for one in tried if any(lies_in(one.address, network) for network in near)]
 
     @cached_property
     def unanswered(self) -> list[object]:
@@ -341,7 +178,7 @@ class Seen:
 def disjoint(seen: Seen) -> Finding | None:
     met = seen.clashes or seen.outsiders or any(one.gateway for one in seen.swallowed)
     pods = [] if met else pod_ranges(seen.picture)
-    clear = pods and _host_addresses(seen.picture)
+    clear = pods and host_addresses(seen.picture)
     return ruled_out((pods[0].place,), range=str(pods[0].network)) if clear else None
 
 
@@ -372,7 +209,7 @@ def service_outside(seen: Seen) -> Finding | None:
     who = culprits(named("cidr", clash.range), named("address", clash.other), named("pool", clash.pool))
     return found(
         (POSSIBLE, LIKELY, STRONG, PROVEN)[first.sure], who, first.places,
-        overlap=clash.text, range=clash.range, kind=clash.kind, pool=clash.pool, other=clash.other,
+        overlap=_told(clash), range=clash.range, kind=clash.kind, pool=clash.pool, other=clash.other,
     )  # fmt: skip
 
 
@@ -386,7 +223,7 @@ def network_in_block(seen: Seen) -> Finding | None:
     if not clashes and not first.gateway:
         return None  # a pool that was cut out of the machines' network: somebody may have wanted that
     item = next(
-        one for one in pod_ranges(seen.picture) if _inside(first.block.destination.partition("/")[0], one.network)
+        one for one in pod_ranges(seen.picture) if lies_in(first.block.destination.partition("/")[0], one.network)
     )
     clash = next(iter(clashes), None) or Overlap(
         "pods-gateway", str(item.network), first.other, (item.place,), item.name
@@ -399,7 +236,7 @@ def network_in_block(seen: Seen) -> Finding | None:
         PROVEN if seen.avoided or (first.gateway and felt) else STRONG, who,
         (*clash.places, first.block, first.place, *felt[:1]),
         say="gateway-in-block" if first.gateway else "network-in-block",
-        overlap=clash.text, range=clash.range, kind="pods-nodes", pool=clash.pool, block=first.block.destination,
+        overlap=_told(clash), range=clash.range, kind="pods-nodes", pool=clash.pool, block=first.block.destination,
         other=first.other,
     )  # fmt: skip
 
@@ -450,8 +287,13 @@ def _overlap(seen: Seen, strength: float) -> Finding:
     block = seen.claimed[0].destination if seen.claimed else ""
     return found(
         strength, seen.culprits, seen.evidence,
-        overlap=clash.text, range=clash.range, kind=clash.kind, pool=clash.pool, block=block,
+        overlap=_told(clash), range=clash.range, kind=clash.kind, pool=clash.pool, block=block,
     )  # fmt: skip
+
+
+def _told(clash: Overlap) -> Text:
+    told = (("range", clash.range), ("other", clash.other), ("node", clash.node))
+    return Text(__name__, f"word {clash.kind}", told)
 
 
 def fix(picture: Picture, finding: Finding) -> Iterator[Do | Step]:
