@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 from tortie.doctor.causes.underlay.traffic_evidence import Capture, captures, compiled, remote_routes
@@ -42,6 +41,12 @@ def _told(english: str, chinese: str) -> str:
 _AT_RECEIVER: Final = lazily(_told(_FAR, _FAR_ZH))
 _AT_SENDER: Final = lazily(_told(_NEAR, _NEAR_ZH))
 _IS_DENIED: Final = lazily(_DENIED)
+_ADDRESS: Final = lazily(r"(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?![\d.])")
+# A number of one digit may count anything.
+_NUMBER: Final = lazily(
+    rf"{_AT}(?:[a-z]{{1,12}}[- ]?)?\.?(\d{{2,3}})(?![\d.])"
+    r"|(?:在|到|于) ?\.?(\d{2,3})(?![\d.]) ?(?:上|这台|那台|号)?(?:机器)?(?:也|再)?抓"
+)
 
 
 def side_of(picture: Picture, hit: Hit) -> str:
@@ -103,11 +108,10 @@ def _by_name(text: str, sources: set[str], targets: set[str]) -> str:
 
 
 def _names(text: str, address: str) -> bool:
-    last = re.escape(address.rpartition(".")[2])
-    behind = r"(?![\d.])"
-    short = rf"|{_AT}(?:\w{{1,12}}[- ]?)?\.?{last}{behind}"
-    short += rf"|(?:在|到|于) ?\.?{last}{behind} ?(?:上|这台|那台|号)?(?:机器)?(?:也|再)?抓"
-    return re.search(rf"(?<![\d.]){re.escape(address)}(?![\d.]){short if len(last) > 1 else ''}", text) is not None
+    if any(match.group() == address for match in _ADDRESS.finditer(text)):
+        return True
+    last = address.rpartition(".")[2]
+    return any(last in match.groups() for match in _NUMBER.finditer(text))
 
 
 def told_side(picture: Picture, place: Place) -> str:
