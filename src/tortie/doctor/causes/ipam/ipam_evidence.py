@@ -196,8 +196,12 @@ def capacity(pool: Pool | None, cidr: str, picture: Picture) -> int | None:
     length = cidr.partition("/")[2]
     if not length.isdecimal():
         return None
-    size = (pool.block_size if pool else None) or _block_size(picture, ":" in cidr)
+    size = block_size(pool, cidr, picture)
     return 2 ** (size - int(length)) if size >= int(length) else None
+
+
+def block_size(pool: Pool | None, cidr: str, picture: Picture) -> int:
+    return (pool.block_size if pool else None) or _block_size(picture, ":" in cidr)
 
 
 def _block_size(picture: Picture, six: bool) -> int:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
-from tortie.doctor.causes.culprits import Culprit, culprits
+from tortie.doctor.causes.culprits import Culprit, culprits, named
+from tortie.doctor.causes.ipam.borrowed import affinities, borrowed
 from tortie.doctor.causes.ipam.further_pool import like_the_first
 from tortie.doctor.causes.ipam.ipam_evidence import (
     BLOCK_LIMIT,
@@ -16,11 +17,15 @@ from tortie.doctor.causes.ipam.ipam_evidence import (
     NUMBERS,
     RAN_OUT_OF_AFFINE,
     STRICT,
+    block_size,
     exhaustion,
     numbers,
     owners_alive,
 )
+from tortie.doctor.picture.addresses import inside
+from tortie.doctor.picture.facts import Ping
 from tortie.doctor.picture.picture import Picture
+from tortie.doctor.texts import Value
 
 BLOCK_SIZE = Culprit("setting", "blockSize")
 LIMIT = Culprit("setting", "maxBlocksPerHost")
@@ -33,12 +38,15 @@ class Seen:
     def __init__(self, picture: Picture) -> None:
         self.hits = exhaustion(picture)
         self.known = numbers(picture)
-        self.taken = self.known.blocks or self.known.affinities
+        self.taken = self.known.blocks or affinities(picture) or self.known.affinities
         self.limit = picture.hits(BLOCK_LIMIT, BLOCK_LIMIT_REACHED)
         self.blocks = picture.hits(NO_FREE_POOL_BLOCKS, NO_FREE_BLOCKS, RAN_OUT_OF_AFFINE)
         self.strict = picture.hits(STRICT)
         self.culprits = culprits(self.known.culprits, BLOCK_SIZE)
         self.alive = owners_alive(picture)
+        self.borrowed = borrowed(picture, block_size(self.known.pool, self.known.cidr, picture))
+        self.suffered = picture.said("suffers", "network-dead", "cross-node-dead", "service-dead", "one-node-only")
+        self.lost = [ping for ping in picture.of(Ping) if not ping.ok]
         self.evidence = (*self.known.places, *self.alive[:1], *self.hits[:2])
 
 
@@ -93,6 +101,32 @@ def none_to_borrow(seen: Seen) -> Finding | None:
     return found(STRONG, seen.culprits, evidence, cidr=known.cidr, used=known.use.used, total=known.use.total)
 
 
+def tunnel_borrowed(seen: Seen) -> Finding | None:
+    """Nobody complains of addresses: the late node borrowed one for its tunnel, and answers go to the block's owner."""
+    if not seen.borrowed:
+        return None
+    known, taken, first = seen.known, seen.taken, seen.borrowed[0]
+    if known.cidr and not inside(first.address, known.cidr):
+        return None
+    full = bool(known.capacity and taken and taken.value >= known.capacity)
+    if not (seen.suffered or seen.lost) or (not full and known.capacity and taken):
+        return None
+    strength = PROVEN if full and known.roomy else STRONG if full else POSSIBLE
+    who = culprits(
+        seen.culprits, named("node", first.node), named("address", first.address), named("block", first.block)
+    )
+    evidence = (*(fact for fact in (taken, known.pool, known.use) if fact), *first.places, *seen.lost[:1])
+    return found(strength, who, evidence, say="tunnel-borrowed" if full else "borrowed", aside=False, **_values(seen))
+
+
+def _values(seen: Seen) -> dict[str, Value]:
+    first = seen.borrowed[0]
+    return {
+        "cidr": seen.known.cidr, "taken": seen.taken.value if seen.taken else "", "address": first.address,
+        "node": first.node, "block": first.block, "owner": first.owner,
+    }  # fmt: skip
+
+
 def many_free(seen: Seen) -> Finding | None:
     capacity, taken = seen.known.capacity, seen.taken
     free = capacity and taken and taken.value < capacity // 2
@@ -113,6 +147,11 @@ def fix(picture: Picture, finding: Finding) -> Iterator[Do]:
         yield do("raise")
         return
     yield do("second-pool", **like_the_first(picture))
+    if finding.rule == "tunnel-borrowed":
+        agent = next((pod.name for pod in picture.agents_now() if pod.node == finding.value("node")), "")
+        yield do("release")
+        yield do("restart", agent_pod=agent) if agent else do("restart")
+        return
     agents = [pod for pod in picture.agents_now() if pod.containers is not None]
     unwell = [pod.name for pod in agents if not pod.all_ready]
     if not agents:
@@ -127,12 +166,13 @@ CAUSE = Cause(
     severity="high",
     explains=(
         "crash-loop", "start-terminated", "sandbox-failed", "pod-pending", "not-ready", "no-address", "log-errors",
+        "traffic-dead", "service-dead",
     ),
     signs=(*EXHAUSTION, *NUMBERS),
     look=Seen,
     rules=(
         held_by_the_gone, host_limit, addresses_used_up, fewer_blocks_than_nodes, none_to_borrow, all_taken,
-        many_free, no_block,
+        tunnel_borrowed, many_free, no_block,
     ),
     fix=fix,
 )  # fmt: skip
