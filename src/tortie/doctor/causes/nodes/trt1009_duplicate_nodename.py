@@ -11,6 +11,7 @@ from tortie.doctor.causes import ways
 from tortie.doctor.causes.cause import HINT, LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.nodes.bgp_evidence import NODE_BUILT, NODE_NAME, NODE_USED, same_host
+from tortie.doctor.causes.nodes.booked_pods import booked_at_home, booked_elsewhere
 from tortie.doctor.causes.nodes.foreign_names import foreign_names
 from tortie.doctor.causes.nodes.node_names import NAME_SIGNS, NODENAME_FILE, STORED_NAME, by_agent, by_file
 from tortie.doctor.causes.nodes.trt1004_node_ip_changed import CHANGED
@@ -129,6 +130,31 @@ def foreign_name(seen: Seen) -> Finding | None:
     )
 
 
+def booked(seen: Seen) -> Finding | None:
+    """Addresses of one node's pods are booked for another one, which is there as well."""
+    picture = seen.picture
+    known = {*picture.nodes_now(), *picture.calico_nodes(), *(pod.node for pod in picture.of(Pod) if pod.node)}
+    strays = booked_elsewhere(picture)
+    if not strays:
+        return None
+    stray = next((one for one in strays if any(same_host(one.name, node) for node in known)), strays[0])
+    other = any(same_host(stray.name, node) for node in known)
+    twice = [pod for pod in picture.pods_now() if _same_address(picture, pod, stray.pod)]
+    sure = seen.cloned or seen.stored or twice
+    return found(
+        (PROVEN if sure else STRONG) if other else LIKELY if sure else POSSIBLE,
+        culprits(named("node", stray.host, stray.name), _FILE, named("pod", *(one.pod for one in strays[:3]))),
+        (*stray.places, *twice[:1], *seen.cloned[:1], *seen.stored[:1]),
+        name=stray.name, host=stray.host, node=stray.host, by="file", pod=stray.pod, pod_namespace=stray.namespace,
+        over="yes" if booked_at_home(picture, stray.host) else "",
+    )  # fmt: skip
+
+
+def _same_address(picture: Picture, pod: Pod, name: str) -> bool:
+    mine = next((one.ip for one in picture.pods_now() if one.name == name), "")
+    return bool(mine) and pod.ip == mine and pod.name != name
+
+
 def only_host(seen: Seen) -> Finding | None:
     """A stored name that is not the name of the only host on which anything was typed; kubectl reaches other hosts."""
     picture, stored = seen.picture, seen.stored
@@ -219,14 +245,19 @@ def own_names(seen: Seen) -> Finding | None:
 def fix(picture: Picture, finding: Finding) -> Iterator[Do | Step]:
     by, name = finding.value("by"), finding.value("name")
     host = finding.value("host")
-    if not by:
+    if not by or finding.value("over"):
         yield do("compare")
     if finding.value("same"):
         yield do("own-name")
-    if by != "agent":
+    if by != "agent" and not finding.value("over"):
         yield do("remove-file")
     if by != "file" and not has_operator(picture):
         yield do("take-names")
+    if finding.rule == "booked":
+        if not finding.value("over"):
+            yield from ways.restart_agent(picture, host)
+        yield do("recreate")
+        return
     yield from ways.restart_agent(picture, host) if host else (do("restart"),)
     yield from ways.restart_agent(picture, name) if name else (do("restart-original"),)
 
@@ -247,10 +278,11 @@ CAUSE = Cause(
     severity="high",
     explains=(
         "not-ready", "bgp-down", "bird-not-ready", "traffic-dead", "others-failing", "crash-loop", "start-terminated",
+        "service-dead",
     ),
     signs=(*NAME_SIGNS, CHANGED, NODE_NAME, NODE_BUILT, NODE_USED),
     look=Seen,
-    rules=(foreign_name, only_host, shared_tunnel, one_record, address_changes, fewer_records, own_names),
+    rules=(foreign_name, booked, only_host, shared_tunnel, one_record, address_changes, fewer_records, own_names),
     fix=fix,
     prevents={"template": _copied, "manifest": _written},
 )  # fmt: skip
