@@ -33,7 +33,7 @@ _DEGRADED: Final = lazily(
 _ERROR: Final = lazily(
     r"^[Nn]etworkPlugin cni failed |"
     r"^libbpf: (?!.*Retrying without BTF).*(?:failed|[Ee]rror)|^(?:E\d{4} \d\d:\d\d:)|^\[ERROR\] |^ERROR: "
-    r"|\blevel=error\b"
+    r"|\blevel=error\b|^\d{4}/\d\d/\d\d \d\d:\d\d:\d\d \[(?:error|crit|alert|emerg)\] "
     r"|^Failed to (?:apply|create|replace|patch|delete|execute|get) |Unable to connect to the server"
     r"|The connection to the server \S+ was refused|Error from server \((?:Timeout|InternalError|ServiceUnavailable)\)"
     r"|^RTNETLINK answers: (?!File exists)|^(?:iptables|ip6tables|nft|ipset)(?:-\w+)*(?: v[\d.]+)?(?: \(\w+\))?: .*"
@@ -57,6 +57,7 @@ _NEEDLES: Final = (
     "\nE",
     "fork rejected", "OS thread", "pthread_create", "egmentation fault", "SIGSEGV", "SIGABRT", "ernel panic",
     "core dumped", "Traceback", "soft lockup", "table overflow", "emory: Kill", "oom-kill", "out of memory",
+    " [error] ", " [crit] ", " [alert] ", " [emerg] ",
     "pace left on", "open files", "allocate memory", "Resource temporarily", "shared libraries", "exec format",
     "symbol lookup", "GLIBC_", "FailedDiscovery", "False (", "Degraded", "essage: ", "libbpf: ",
     "\n[ERROR", "etworkPlugin cni failed", "\nERROR: ", "level=error", "\nFailed to ", "TIMEOUT",

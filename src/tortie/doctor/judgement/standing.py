@@ -75,6 +75,7 @@ _CLUSTERED: Final = (
 )  # fmt: skip
 
 
+_NO_BGP: Final = '"bgp":"Disabled"'  # as jsonpath prints a part of the Installation
 _DEVICES: Final = ("cali", "tunl", "vxlan.calico", "vxlan-v6.calico", "wireguard.cali", "kube-ipvs")
 _ASKED: Final = ("kubectl", "calicoctl", "oc ", "k3s", "microk8s", "crictl")
 
@@ -92,6 +93,8 @@ def about_a_cluster(picture: Picture) -> bool:
 
 def without_bgp(picture: Picture) -> bool:
     """A cluster that runs without BGP has no BIRD and no sessions."""
+    if any(_NO_BGP in line for exhibit in picture.exhibits if not exhibit.prose for line in exhibit.lines):
+        return True
     names = ("calico_backend", "CALICO_NETWORKING_BACKEND", "bgp")
     return any(picture.value(name).lower() in ("vxlan", "none", "disabled") for name in names)
 

@@ -40,7 +40,7 @@ def cut(source: Source) -> Iterator[Exhibit]:
 class _Cutter:
     def __init__(self, source: Source) -> None:
         self.source = source
-        self.lines, self.turns = chat(tuple(map(bounded, clean(source.lines))))
+        self.lines, self.turns = chat(tuple(_bare_output(line) for line in map(bounded, clean(source.lines))))
         self.known = _hosts(self.lines)
         self.width = width_of(self.lines)  # where a narrow screen cut long lines
         self.fence = ""
@@ -280,6 +280,14 @@ class _Cutter:
         whole = Exhibit(source.name, first, lines, self.host, command, self.prose, numbers, self.typed, self.folder)
         whole = whole._replace(pod=self.pod) if self.pod else whole
         return whole if command or self.prose else whole._replace(form=form_of(whole))
+
+
+def _bare_output(line: str) -> str:
+    """Without the remark that somebody wrote behind a line of output, in another script than that one's."""
+    if "  #" not in line or line.isascii():
+        return line
+    output, _, remark = line.partition("  #")
+    return output.rstrip() if output.strip() and far_east(remark) and not far_east(output) else line
 
 
 def _hosts(lines: tuple[str, ...]) -> frozenset[str]:

@@ -285,3 +285,23 @@ def test_ranges_of_ipv6_overlap_as_well() -> None:
     )
     assert finding("cidr-overlap", both).state == "found"
     assert finding("cidr-overlap", both.replace("fd50:0:0:10::", "fd51::")).state != "found"
+
+
+def test_a_pods_log_tells_of_a_machine_whose_address_lies_in_the_pool() -> None:
+    text = """
+        192.168.41.12 is our controller, a VM that is not part of the cluster.
+
+        $ kubectl logs -n shop stock-0 | tail -1
+        E0724 09:20:55.530833       1 stock.go:202] Get http://192.168.41.12/identity/: dial tcp 192.168.41.12:80: connect: connection timed out
+        $ curl -s -o /dev/null -w '%{http_code}\\n' http://192.168.41.12/identity/
+        200
+        $ kubectl get pod -n shop -o wide
+        NAME      READY   STATUS    RESTARTS   AGE   IP              NODE
+        stock-0   1/1     Running   0          41m   192.168.19.70   jay
+        $ calicoctl get ippool -o wide
+        NAME                  CIDR             NAT    IPIPMODE   VXLANMODE   DISABLED   SELECTOR
+        default-ipv4-ippool   192.168.0.0/16   true   Always     Never       false      all()
+        """  # noqa: E501
+    answer = finding("cidr-overlap", text)
+    assert (answer.rule, answer.strength >= 0.9) == ("service-outside", True)
+    assert finding("cidr-overlap", text.replace("192.168.0.0/16", "10.244.0.0/16")).state != "found"

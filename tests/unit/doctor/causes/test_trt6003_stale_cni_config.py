@@ -189,3 +189,21 @@ def test_one_pod_on_a_bridge_and_another_one_in_the_pool() -> None:
 def test_a_bridge_where_nothing_shows_calico_at_work() -> None:
     answer = finding("stale-cni-config", BRIDGED.format(other="web-0   1/1     Running   0   12m   10.244.1.5   n1"))
     assert answer.strength < 0.8
+
+
+FORMER = """
+  Warning  FailedCreatePodSandBox  18m  kubelet  Failed to create pod sandbox: rpc error: code = Unknown desc = failed to setup network for sandbox "759c": plugin type="calico" failed (add): error getting ClusterInformation: Get "https://[10.96.0.1]:443/apis/crd.projectcalico.org/v1/clusterinformations/default": x509: certificate signed by unknown authority
+[root@a01 ~]# kubectl get pods -A
+NAMESPACE     NAME                               READY   STATUS              RESTARTS   AGE
+kube-system   coredns-565d847f94-s7v9c           0/1     ContainerCreating   0          20m
+kube-system   kube-apiserver-a01                 1/1     Running             3          20m
+kube-system   kube-proxy-5f2lh                   1/1     Running             0          20m
+"""
+
+
+def test_a_plugin_that_is_called_where_no_calico_runs_was_left_behind() -> None:
+    answer = finding("stale-cni-config", FORMER)
+    assert (answer.rule, answer.strength >= 0.9) == ("before-calico", True)
+    agent = "kube-system   calico-node-x5t9n                  1/1     Running             0          20m\n"
+    assert finding("stale-cni-config", FORMER + agent).state != "found"
+    assert finding("stale-cni-config", FORMER.replace("get pods -A", "get pods -A | grep -v calico")).state != "found"

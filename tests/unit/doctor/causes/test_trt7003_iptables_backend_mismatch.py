@@ -124,3 +124,27 @@ def test_what_felix_says_last_counts() -> None:
     turned = line.format("01", "legacy") + line.format("11", "nft") + host
     assert finding("iptables-backend-mismatch", turned).state == "ruled-out"
     assert finding("iptables-backend-mismatch", line.format("01", "legacy") + host).strength >= 0.8
+
+
+BOTH = """
+Pods get no answer from pods on other nodes, and nothing outside answers either.
+
+root@b1:~# iptables -L FORWARD -n
+# Warning: iptables-legacy tables present, use iptables-legacy to see them
+Chain FORWARD (policy DROP)
+target     prot opt source               destination
+DOCKER-USER  all  --  0.0.0.0/0            0.0.0.0/0
+
+root@b1:~# iptables-legacy -L FORWARD -n
+Chain FORWARD (policy ACCEPT)
+target     prot opt source               destination
+cali-FORWARD  all  --  0.0.0.0/0            0.0.0.0/0            /* cali:wUHhoiAYhphO9Mso */
+"""
+
+
+def test_what_calico_accepts_in_one_backend_is_dropped_in_the_other() -> None:
+    answer = finding("iptables-backend-mismatch", BOTH)
+    assert (answer.rule, answer.strength >= 0.9) == ("dropped-by-the-other", True)
+    assert finding("iptables-backend-mismatch", BOTH.replace("(policy DROP)", "(policy ACCEPT)")).strength < 0.8
+    both = BOTH.replace("DOCKER-USER", "cali-FORWARD  all  --  0.0.0.0/0  0.0.0.0/0\nDOCKER-USER")
+    assert finding("iptables-backend-mismatch", both).strength < 0.8

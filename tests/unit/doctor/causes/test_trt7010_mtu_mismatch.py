@@ -173,3 +173,21 @@ def test_a_link_that_refuses_what_it_cannot_carry_is_no_narrow_path() -> None:
 
 def test_what_a_pod_is_pinged_with_says_nothing_of_the_path_alone() -> None:
     assert finding("mtu-mismatch", NARROW.replace("-s 1422 10.12.0.12", "-s 1422 10.244.4.4")).say != "narrow-path"
+
+
+OVER_VPN = """
+All nodes talk over a wireguard VPN (wg0). Uploads and longer API calls die, small pages work.
+
+2: eth0: <BROADCAST,MULTICAST,UP,LOWER_UP> mtu 1500 qdisc noqueue state UP mode DEFAULT group default qlen 1000
+3: wg0: <POINTOPOINT,NOARP,UP,LOWER_UP> mtu 1420 qdisc noqueue state UNKNOWN mode DEFAULT group default qlen 1
+5: tunl0@NONE: <NOARP,UP,LOWER_UP> mtu 1440 qdisc noqueue state UNKNOWN mode DEFAULT group default qlen 1
+"""
+
+
+def test_the_nodes_talk_over_a_vpn_that_a_person_names() -> None:
+    answer = finding("mtu-mismatch", OVER_VPN)
+    assert answer.strength >= 0.9
+    assert "wg0" in answer.objects
+    assert (
+        finding("mtu-mismatch", OVER_VPN.replace("All nodes talk over a wireguard VPN (wg0). ", "")).rule != "too-large"
+    )

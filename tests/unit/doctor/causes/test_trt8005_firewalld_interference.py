@@ -185,3 +185,24 @@ def test_the_end_of_input_refuses_what_comes_to_the_host() -> None:
     answer = finding("firewalld-interference", text)
     assert (answer.rule, answer.value("chain")) == ("forward-closed", "INPUT")
     assert finding("firewalld-interference", text.replace("no route to host", "i/o timeout")).strength < 0.8
+
+
+def test_a_ping_that_is_filtered_and_zones_that_are_listed() -> None:
+    zones = "[root@w41 ~]# firewall-cmd --list-all\npublic (active)\n  target: default\n  ports: 179/tcp 4789/udp\n"
+    ping = "[root@m40 ~]# ping 172.16.143.5\nFrom 172.16.143.0 icmp_seq=1 Packet filtered\n"
+    assert finding("firewalld-interference", ping + zones).strength >= 0.9
+    assert finding("firewalld-interference", zones).strength < 0.8
+
+
+def test_pods_get_no_route_to_what_their_machine_reaches() -> None:
+    text = """
+        $ kubectl logs calico-kube-controllers-77d6cbc65f-wdjrg -n kube-system
+        2020-07-12 10:16:27.148 [FATAL][1] main.go 114: Failed to initialize Calico datastore error=Get https://10.233.0.1:443/apis/crd.projectcalico.org/v1/clusterinformations/default: dial tcp 10.233.0.1:443: connect: no route to host
+        [root@m1 ~]# curl -k https://10.233.0.1:443/version
+        {
+          "major": "1",
+        [root@m1 ~]# systemctl is-active firewalld
+        active
+        """  # noqa: E501
+    assert finding("firewalld-interference", text).strength >= 0.8
+    assert finding("firewalld-interference", text.replace("no route to host", "i/o timeout")).strength < 0.8

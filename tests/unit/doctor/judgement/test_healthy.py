@@ -273,3 +273,11 @@ def test_who_wonders_about_what_is_normal_and_shows_that_it_works_is_told_so() -
     assert answer.verdict == "healthy"
     assert answer.normal
     assert judged(POD_SHELL).verdict == "undetermined"
+
+
+def test_errors_of_an_ingress_are_no_silence() -> None:
+    log = (
+        "$ kubectl logs ingress-nginx-controller-x\n2022/09/15 09:12:45 [error] 330#330: *10136 upstream timed out "
+        '(110: Connection timed out) while connecting to upstream, client: 10.1.8.77, server: pay, upstream: "http://10.42.9.23/"\n'
+    )
+    assert judged("Is that normal?\n" + WELL + log).verdict == "undetermined"

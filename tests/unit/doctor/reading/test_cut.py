@@ -340,3 +340,13 @@ def test_what_an_ipam_check_says_is_one_output() -> None:
     """
     (exhibit,) = cut(source(text))
     assert len(exhibit.lines) == 11
+
+
+def test_a_remark_behind_a_line_of_output_is_no_part_of_it() -> None:
+    text = """
+        [root@m1 ~ 10:01:08]# calicoctl get node -o wide
+        NAME                    ASN       IPV4                IPV6
+        localhost.localdomain   (64512)   192.168.137.20/24          # 在 node 上执行输出也一样
+        """
+    told = [one for one in cut(source(text)) if one.command]
+    assert told[0].lines[-1] == "localhost.localdomain   (64512)   192.168.137.20/24"

@@ -261,3 +261,34 @@ def test_what_stands_beside_a_question_is_said(sentence: str, kind: str) -> None
 )
 def test_what_is_asked_is_not_said(sentence: str) -> None:
     assert not picture(sentence).said("says-well", "firewalld-stop-helps")
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    ["Pod to pod on the same VM is fine.", "同节点的 Pod 互访正常。", "pods reach each other only on the same host."],
+)
+def test_traffic_inside_of_one_machine_is_not_that_between_them(sentence: str) -> None:
+    assert not picture(sentence).said("traffic-well")
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "pods reach each other only on the same VM",
+        "A pod on k8s-w1 cannot get anything from a pod on k8s-w2.",
+    ],
+)
+def test_pods_of_different_nodes_in_other_words(sentence: str) -> None:
+    assert picture(sentence).said("cross-node-dead")
+
+
+@pytest.mark.parametrize(
+    "sentence", ["加完之后页面 504 Gateway Time-out", "域名访问全部 504，求助", "The shop gives 502 since noon."]
+)
+def test_gateways_errors_are_complaints(sentence: str) -> None:
+    assert picture(sentence).said("suffers")
+
+
+@pytest.mark.parametrize("sentence", ["Alle 504 pods run.", "10.0.0.1:504 is open", "there are 502 nodes"])
+def test_such_numbers_alone_are_none(sentence: str) -> None:
+    assert not picture(sentence).said("suffers")

@@ -55,6 +55,7 @@ FOREIGN: Final = (
     "flannel", "cilium", "weave", "antrea", "kube-router", "romana", "contiv", "ovn", "bridge", "kindnet", "aws-cni",
 )  # fmt: skip
 BRIDGES: Final = ("cni0", "flannel.1", "weave", "cilium_host", "cilium_net", "kube-bridge", "antrea-gw0")
+_OF_CALICO: Final = ("calico", "tigera", "canal")
 # They call Calico themselves, or are what every runtime ships.
 HARMLESS: Final = ("multus", "loopback", "podman", "istio", "linkerd", "nerdctl")
 
@@ -176,6 +177,18 @@ def calico_left_behind(seen: Seen) -> Finding | None:
     return _found(seen, PROVEN, first, (first, other, *words[:1], *pods[:1]), own=other.name)
 
 
+def before_calico(seen: Seen) -> Finding | None:
+    """No Calico is installed, and its plugin is called: the file is a former cluster's."""
+    words = seen.picture.hits(NO_CLUSTER_INFORMATION, NODENAME_MISSING)
+    listed = [pod for pod in seen.picture.pods_now() if pod.name.startswith(("kube-apiserver", "kube-proxy", "etcd"))]
+    whole = seen.picture.commands("get", "po", "-A") or seen.picture.commands("get", "po", "--all-namespaces")
+    whole = [one for one in whole if "|" not in one.command and " -l" not in one.command and len(one.lines) > 1]
+    calico = [pod for pod in seen.picture.pods_now() if any(word in pod.name for word in _OF_CALICO)]
+    if not (words and listed and whole) or calico:
+        return None
+    return _found(seen, STRONG, None, (*words[:1], *listed[:1]))
+
+
 def _maker(name: str) -> str:
     return next((plugin for plugin in PODS if plugin in name.lower()), "")
 
@@ -266,6 +279,7 @@ CAUSE = Cause(
     rules=(
         no_own_file,
         calico_left_behind,
+        before_calico,
         sorts_first,
         older_conf,
         served,

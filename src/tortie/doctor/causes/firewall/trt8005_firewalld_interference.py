@@ -12,12 +12,13 @@ from tortie.doctor.causes.datastore.api_evidence import VIP_SIGNS, service_range
 from tortie.doctor.causes.firewall.forwarding import closing_rules, harm
 from tortie.doctor.causes.shared import BGP_NOT_ESTABLISHED, DNS_FAILED
 from tortie.doctor.causes.underlay.traffic_evidence import Row, rows, trouble
-from tortie.doctor.picture.facts import FilterRule, Pod, Unit
+from tortie.doctor.picture.facts import FilterRule, Pod, PortTest, Unit
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Hit, Sign
 
 REJECTS: Final = Sign("firewalld-icmpx", "reject with icmpx (type )?admin-prohibited")
 PROHIBITED: Final = Sign("firewalld-prohibited", "ICMP host <ip> unreachable - admin prohibited")
+FILTERED: Final = Sign("firewalld-filtered", "From <ip> icmp_seq=<n> Packet filtered")
 LOGGED: Final = Sign("firewalld-logged", '_REJECT: (")?IN=<in> OUT=<out>')
 LOGGED_DROP: Final = Sign("firewalld-logged-drop", '_DROP: (")?IN=<in> OUT=<out>')
 # Of what pods send to their own node: to the API on it, or to what listens there.
@@ -75,7 +76,16 @@ class Seen:
     @cached_property
     def prohibited(self) -> list[Hit]:
         """A machine answers a pod's packet with a refusal, and firewalld is what runs there."""
-        return [hit for hit in self.picture.hits(PROHIBITED) if not hit.prose]
+        return [hit for hit in self.picture.hits(PROHIBITED, FILTERED) if not hit.prose]
+
+    @cached_property
+    def from_pods_only(self) -> list[object]:
+        """Pods get `no route to host` from what their own machine reaches: a filter answers what is forwarded."""
+        refused = [each for each in vip_troubles(self.picture) if each.from_pod and each.how == "no-route"]
+        known = {each.address for each in refused}
+        tests = [test for test in self.picture.of(PortTest) if test.address in known and not test.pod]
+        reached = [test for test in tests if test.result == "open" or test.result.startswith("http-")]
+        return [refused[0], reached[0]] if refused and reached else []
 
     @cached_property
     def culprits(self) -> tuple[Culprit, ...]:
@@ -154,9 +164,10 @@ def forward_closed(seen: Seen) -> Finding | None:
 
 def answered(seen: Seen) -> Finding | None:
     """The kernel's own answer to a packet, on its way: `admin prohibited` is a filter's word, and firewalld's."""
-    if not seen.prohibited or not (seen.active or seen.helps):
+    runs = seen.active or seen.helps or seen.zones  # which it does not list while it is off
+    if not runs or not (seen.prohibited or seen.from_pods_only):
         return None
-    return seen.found(STRONG if seen.trouble else LIKELY, *seen.prohibited[:1])
+    return seen.found(STRONG if seen.trouble else LIKELY, *seen.prohibited[:1], *seen.from_pods_only)
 
 
 def stopping_helps(seen: Seen) -> Finding | None:
@@ -192,6 +203,7 @@ CAUSE = Cause(
     signs=(
         REJECTS,
         PROHIBITED,
+        FILTERED,
         LOGGED,
         LOGGED_DROP,
         LOGGED_INPUT,

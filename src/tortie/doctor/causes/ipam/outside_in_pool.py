@@ -9,12 +9,14 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from tortie.doctor.causes.datastore.api_evidence import troubles
 from tortie.doctor.causes.ipam.bare_sources import bare_sources, pod_addresses, told
 from tortie.doctor.causes.ipam.trial_outcomes import silent, worked
 from tortie.doctor.causes.underlay.traffic_evidence import uplink
 from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.addresses import inside
 from tortie.doctor.picture.facts import Ping, Pool, PortTest, Route
+from tortie.doctor.picture.host_pods import on_host_network
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.picture.places import exhibit_at
 from tortie.doctor.reading.exhibit import Place
@@ -46,7 +48,22 @@ def outsiders(picture: Picture) -> list[Outsider]:
     trials: list[Ping | PortTest] = [*picture.of(Ping), *picture.of(PortTest)]
     if not pools or not trials:
         return []
+    trials += _logged(picture)
     return list(_outsiders(picture, pools, trials))
+
+
+def _logged(picture: Picture) -> list[PortTest]:
+    """A pod's program could not connect: its log is as good as a trial."""
+    pods = {pod.name for pod in picture.pods_now() if pod.ip and not on_host_network(pod.name)}
+    found = []
+    for trouble in troubles(picture):
+        words = trouble.command.replace("/", " ").split()
+        pod = next((word for word in words if word in pods), "") if "logs" in words else ""
+        if pod and not trouble.tried:
+            found.append(
+                PortTest(trouble.place, trouble.address, trouble.port, trouble.how, pod=pod, text=trouble.line)
+            )
+    return found
 
 
 def _outsiders(picture: Picture, pools: list[Pool], trials: list[Ping | PortTest]) -> Iterator[Outsider]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
 from tortie.doctor.causes.underlay.traffic_evidence import TUNNELS, encapsulation, rows, uplink
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.addresses import inside, public
 from tortie.doctor.picture.facts import Ping, Route
 from tortie.doctor.picture.picture import Picture
@@ -16,6 +18,13 @@ TOO_LONG = Sign("mtu-too-long", "local error: Message too long")
 OVERHEAD: Final = {"ipip": 20, "vxlan": 50, "wireguard": 60}
 TUNNEL_KIND: Final = {"tunl0": "ipip", "vxlan.calico": "vxlan", "wireguard.cali": "wireguard"}
 HEADERS: Final = 28  # of IP and ICMP, before the payload of a ping
+_VPNS: Final = ("wg", "tun", "tailscale", "zt", "nebula", "ppp")
+_OVER: Final = lazily(
+    r"\b(?:nodes?|machines|hosts|servers|cluster|vps)\b.{0,80}\b(?:over|via|through|in|on|by)\b.{0,40}"
+    r"\b(?:vpn|wireguard|tunnel|overlay|mesh)\b"
+    r"|(?:节点|机器|主机|集群)[^。；]{0,30}(?:走|通过|经|基于)[^。；]{0,20}(?:vpn|wireguard|隧道|专线)",
+    re.IGNORECASE,
+)
 LARGE: Final = 1200  # a ping with at least so much payload tests the size of packets
 Links = dict[str, dict[str, tuple[int, object]]]  # host to link to MTU, and where that is shown
 
@@ -145,7 +154,7 @@ def _by_setting(picture: Picture, path: Limit | None, kinds: set[str]) -> Confli
 def _path(picture: Picture, hosts: Links) -> Limit | None:
     """The smallest of the hosts' uplinks. Of several of one host that one counts which leads to other nodes."""
     default = {route.host: route.device for route in picture.of(Route) if route.destination == "default"}
-    towards = _towards_nodes(picture)
+    towards = _towards_nodes(picture) or _told_towards(picture, hosts)
     best: list[Limit] = []
     for host, links in hosts.items():
         out = [Limit(name, mtu, fact) for name, (mtu, fact) in links.items() if uplink(name)]
@@ -155,6 +164,15 @@ def _path(picture: Picture, hosts: Links) -> Limit | None:
             or sorted(out, key=lambda item: -item.mtu)[:1]
         )
     return min(best, key=lambda item: item.mtu, default=None)
+
+
+def _told_towards(picture: Picture, hosts: Links) -> set[str]:
+    """A VPN's link that a person says the nodes talk over."""
+    links = {name for links in hosts.values() for name in links if name.startswith(_VPNS)}
+    if not links:
+        return set()
+    said = (line for exhibit in picture.exhibits if exhibit.prose for line in exhibit.lines)
+    return {name for line in said if _OVER.search(line) for name in links if name in line}
 
 
 def _towards_nodes(picture: Picture) -> set[str]:

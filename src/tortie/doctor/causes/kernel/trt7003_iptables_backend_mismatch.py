@@ -11,8 +11,10 @@ from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.kernel.whose_node import elsewhere, node_of
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.underlay.traffic_evidence import counted, trouble
+from tortie.doctor.picture.facts import FilterRule
 from tortie.doctor.picture.host_pods import AGENTS
 from tortie.doctor.picture.picture import Picture
+from tortie.doctor.picture.places import exhibit_at
 from tortie.doctor.signs import Sign
 from tortie.model.tuples import NamedTuple
 
@@ -102,6 +104,33 @@ def two_backends(seen: Seen) -> Finding | None:
     return seen.found(strength, "two-backends", seen.felix.backend, seen.host.backend)
 
 
+def dropped_by_the_other(seen: Seen) -> Finding | None:
+    """Calico accepts in one backend what the other one's FORWARD drops: a packet has to pass both."""
+    rules = [rule for rule in seen.picture.of(FilterRule) if rule.chain == "FORWARD"]
+    sides: dict[str, list[FilterRule]] = {}
+    for rule in rules:
+        sides.setdefault(_listed_in(seen.picture, rule), []).append(rule)
+    for mine, other in (("legacy", "nft"), ("nft", "legacy")):
+        calico = next((rule for rule in sides.get(mine, ()) if rule.verdict == "cali-FORWARD"), None)
+        drops = next((rule for rule in sides.get(other, ()) if rule.refuses and (rule.policy or rule.of_all)), None)
+        absent = all(rule.verdict != "cali-FORWARD" for rule in sides.get(other, ()))
+        if calico and drops and absent:
+            strength = STRONG if seen.trouble or seen.picture.said("suffers") else LIKELY
+            shown = seen.found(strength, "dropped-by-the-other", mine, other)
+            return shown._replace(evidence=(drops.place, calico.place, *shown.evidence))
+    return None
+
+
+def _listed_in(picture: Picture, rule: FilterRule) -> str:
+    """The backend of a listing: by its command, or by the warning that only nft's tool prints."""
+    exhibit = exhibit_at(picture, rule.place)
+    if exhibit is None:
+        return ""
+    if "legacy" in exhibit.command:
+        return "legacy"
+    return "nft" if "nft" in exhibit.command or "iptables-legacy tables present" in exhibit.text else ""
+
+
 def tables_of_both(seen: Seen) -> Finding | None:
     if not (seen.warning and (seen.felix.backend or seen.host.backend or seen.trouble)):
         return None
@@ -185,6 +214,6 @@ CAUSE = Cause(
     explains=("traffic-dead", "service-dead", "not-ready", "log-errors"),
     signs=(FELIX_MODE, FELIX_DETECTED, IPTABLES_VERSION, LEGACY_PRESENT, INCOMPATIBLE),
     look=Seen,
-    rules=(rules_together, rules_apart, one_backend, two_backends, tables_of_both),
+    rules=(rules_together, rules_apart, one_backend, two_backends, dropped_by_the_other, tables_of_both),
     fix=fix,
 )

@@ -44,7 +44,9 @@ RULES: Final = (
         r"drops?|lost|refused|rejected|blocked|denied|interrupted)\b|"
         r"\b(?:gets?|sees?|with|many|lots of) (?:\w+ )?(?:resets|drops|50[234]s?|disconnects)\b|"
         r"\bintermittent(?:ly)?\b|\b(?:very|too|extremely|really|so) slow\b|"
-        r"\bslow(?:ed)? down\b|\b(?:extremely )?high latency\b|\bbad gateway\b|\bcan ?not be (?:\w+ed)\b|"
+        r"\bslow(?:ed)? down\b|\b(?:extremely )?high latency\b|\bbad gateway\b|"
+        r"\bgateway time-?out\b|\b(?:gives?|get|gets|got|returns?|with|only|all) (?:an? |http )?50[234]\b|"
+        r"\bcan ?not be (?:\w+ed)\b|"
         r"(?<!post-)(?<!post )\boutages?\b|\bcrash(?:es|ing|looping)\b|"
         r"\brestart(?:s|ed|ing)? (?:frequently|often|constantly|repeatedly|randomly|periodically|all the time|"
         r"many times|every)\b|keeps? (?:on )?(?:re-?starting|crashing|failing|dying|dropping|losing)|"
@@ -65,6 +67,9 @@ RULES: Final = (
         r"卡在|掉线|挂掉)|(?:卡住|卡在|卡死)(?![^，。；,;]{0,20}(?:清掉|恢复|好|消失|删掉|起来)了)|"
         r"(?:访问|连接|请求|解析|ping|curl|telnet|调用|拉取|登录)[^，。；,;]{0,14}?(?:超时|失败|不通|报错|不了|被拒|连不上)|"
         r"(?:今天|刚才|刚刚|现在|早上|下午|晚上|然后|结果)[^，。；,;]{0,4}又(?:不|挂|断|开始|出现|复发|来|坏|卡|报|掉|重启)|又(?:不行|不通|挂)了|"
+        r""
+        r"(?:访问|页面|域名|接口|请求|网页|ingress|网关|服务)[^，。；]{0,8}(?<![\d.:])50[234](?![\d.:])|"
+        r"50[234] ?(?:gateway|bad|service)|"
         r"没有(?:任何)?进展|不可达|不可用(?![于来作])|断网|时通时不通|时断时续|频繁(?:重启|掉线|断开)|(?:业务|服务|网络)(?:都|全)?(?:中断|断了|挂了|受影响)",
         False,
     ),

@@ -202,7 +202,7 @@ RULES: Final = (
         r"reinstall|`|kubeadm)|"
         r"do(?:es)? (?:this|these|those|that|it)(?: \w+)? (?:indicate|mean|suggest|point to)s? "
         r"(?:there is )?(?:a|an|any) (?:\w+ )?(?:problem|issue|fault|error)|"
-        r"did (?:i|we) (?:break|miss)|\b(?:cosmetic|harmless|expected noise)\b≈or\b|"
+        r"did (?:i|we) (?:break|miss|misconfigure|forget)|\b(?:cosmetic|harmless|expected noise)\b≈or\b|"
         r"(?:正常吗|有问题吗|要紧吗|有影响吗|(?:需要|要|用)(?:处理|整改|关注|重装|管)吗|是不是(?:正常|误报)|算正常|是否正常|"
         r"有没有(?:问题|影响|异常|遗漏)|(?:要不要|需不需要|是否需要)(?:管|处理|整改|重装|关注|紧|手工|手动|改|删|重建|"
         r"把[^，。；]{1,16}(?:删|改|重))|是不是(?:配错|装错|写错|漏了?|有问题|不对)|(?:可以|能)(?:不管|忽略)吗|"

@@ -24,7 +24,7 @@ RULES: Final = (
     ),
     Rule(
         "cross-node-dead",
-        "node|节点|host|跨|machine|主机|worker",
+        "node|节点|host|跨|machine|主机|worker|pod",
         r"(?:pods?|containers?|traffic|connections?|communication|networking)~(?:different|other|another|"
         r"across|between)~(?:nodes?|hosts?|machines?)~(?:(?:can ?not|can't|could not|couldn't|unable to|"
         r"fails? to|do(?:es)? not|doesn't|don't|never|nothing)|fails?\b|is dead|are dead|broken|"
@@ -34,7 +34,11 @@ RULES: Final = (
         r"other|another|all other)~(?:nodes?|hosts?|machines?)|cross-(?:node|host)~(?:fails?|dead|broken|"
         r"not work|does not|doesn't|unreachable|times? out|cannot)|pods?~(?:on|of) (?:node|host|machine|worker|vm) ?\w+"
         r"~(?:can ?not|can't|could not|couldn't|unable to|do(?:es)? not|doesn't|don't|never)~(?:reach|talk|ping|"
-        r"connect|communicate|access)~pods?~(?:on|of) (?:node|host|machine|worker|vm)|nothing outside (?:its|"
+        r"connect|communicate|access)~pods?~(?:on|of) (?:node|host|machine|worker|vm)|"
+        r"\bpods? on \S+ (?:can ?not|can't|could not|couldn't|never|does not|doesn't) "
+        r"(?:get|reach|ping|see|access)\b~\bpods? on\b|"
+        r"\bpods?~\b(?:each other|talk|reach|communicate|work)\b~\bonly (?:on|within|inside) (?:the|one|a) "
+        r"(?:same|single) (?:vm|node|host|machine|worker)\b|nothing outside (?:its|"
         r"their) own (?:node|host) answers|"
         r"(?:节点|node|worker) ?之间[^。；，]{0,8}(?:不通|ping ?不通|无法(?:访问|通信|互通))|"
         r"跨(?:节点|主机|机器|机房|机架|网段|子网|可用区|node)[^。；，]{0,12}[，,]? ?~(?:不通|不了|失败|超时|"
@@ -111,7 +115,10 @@ RULES: Final = (
     ),
     Rule(
         "large-packets-stall",
-        "large|big|mtu|大包|大文件|stall|hang|freez|image pull|tls|transfer|卡",
+        "large|big|upload|longer|mtu|大包|大文件|stall|hang|freez|image pull|tls|transfer|卡",
+        r"\b(?:only|just) (?:for|with|on) (?:the )?(?:large|big|larger|bigger|longer)\b|"
+        r"(?:uploads?|(?:long|longer|large|larger|big|bigger) (?:\w+ )?(?:calls?|requests?|posts?))~"
+        r"(?:die|dies|hang|hangs|fail|fails|stall|stalls|time)|"
         r"(?:large|big|bigger|larger|full-size|jumbo)~(?:packets?|requests?|transfers?|responses?|files?|"
         r"downloads?|payloads?|bodies)~(?:stall|hang|hung|fail|time|never|stuck|do not|don't|are lost|"
         r"dropped|get lost)|(?:small|short|tiny)~(?:packets?|requests?|ping\w*|responses?)~(?:work|fine|"
