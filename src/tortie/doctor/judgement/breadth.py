@@ -13,6 +13,7 @@ from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Ping, PoolUse, PortTest, Setting, Workload
 from tortie.doctor.picture.host_pods import is_agent
 from tortie.doctor.picture.picture import Picture
+from tortie.doctor.reading.readers.statements import sentences
 from tortie.doctor.words import Words
 
 # Ready pods of one kind may all be cut off from each other: one area alone proves nothing.
@@ -20,6 +21,7 @@ LEAST: Final = 2
 WIDE: Final = 3
 _ON_THE_NETWORK: Final = ("calico-kube-controllers", "coredns")  # Deployments whose pods need it
 _THROUGHPUT: Final = lazily(r"\b(?!0\.?0* )\d+(?:\.\d+)? [KMG]?bits/sec")
+_A_STORY: Final = 3  # sentences
 _API_PORTS: Final = (443, 6443, 16443, 8443)
 
 
@@ -31,8 +33,17 @@ def _nodes(_: Picture, now: Standing) -> bool:
     return (now.nodes_shown and now.nodes_ready) or "nodes" in now.told
 
 
-def _sessions(_: Picture, now: Standing) -> bool:
-    return (now.sessions_shown and now.sessions_up) or "sessions" in now.told
+def _sessions(picture: Picture, now: Standing) -> bool:
+    return (now.sessions_shown and now.sessions_up) or "sessions" in now.told or _counted_up(picture)
+
+
+def _counted_up(picture: Picture) -> bool:
+    """`calicoctl node status | grep -c Established`: as many as the other nodes, where these are counted, too."""
+    asked = [e for e in picture.commands("node", "status") if "-c" in e.command and "stablished" in e.command]
+    counts = [int(line) for exhibit in asked for line in exhibit.lines[:1] if line.strip().isdecimal()]
+    agents = [load.desired for load in picture.of(Workload) if is_agent(load.name) and load.desired]
+    nodes = len(picture.nodes_now()) or (agents[-1] if agents else 0)
+    return bool(counts) and all(count > 0 and count >= nodes - 1 for count in counts)
 
 
 def _both_ends(picture: Picture, now: Standing) -> bool:
@@ -121,6 +132,19 @@ def _passed(picture: Picture) -> set[str]:
     ways |= {"port" for test in picture.of(PortTest) if test.result.startswith(answered)}
     names = (one.value for one in picture.of(Setting) if one.scope == "dns")
     return ways | {"dns" for value in names if value[:1].isdigit() or ":" in value}
+
+
+def calm(picture: Picture, covers: tuple[Area, ...]) -> bool:
+    """Who tells a story, and says neither that all is well nor asks whether it is, has a trouble, in whatever words.
+
+    There it takes traffic that passes, or much that is seen in order, to call a cluster healthy.
+    """
+    if len(covers) >= WIDE:
+        return True
+    told = sum(sum(1 for _ in sentences(exhibit.lines)) if exhibit.prose else 0 for exhibit in picture.exhibits)
+    if told < _A_STORY or picture.said("says-well", "asks-if-normal", "mended"):
+        return True
+    return any(area.key == "traffic" for area in covers)
 
 
 def broad(picture: Picture, now: Standing, covers: tuple[Area, ...]) -> bool:

@@ -6,7 +6,7 @@ from typing import Final
 
 from tortie.doctor.causes.cause import HINT
 from tortie.doctor.diagnosis import Diagnosis, Question, Symptom
-from tortie.doctor.judgement.breadth import WIDE, broad, carries
+from tortie.doctor.judgement.breadth import WIDE, broad, calm, carries
 from tortie.doctor.judgement.breadth import seen as looked_at
 from tortie.doctor.judgement.evidence import Quotes
 from tortie.doctor.judgement.normal import Normals
@@ -37,7 +37,7 @@ class Doubts:
         self._picture, self._candidates, self._seen, self._known = picture, candidates, seen, known
         self._quiet = not candidates and not any(s.current and s.kind != ELSEWHERE for s in seen)
         self._fits = any(finding.strength > HINT for _, finding in candidates)
-        shown = now.well_as_told and broad(picture, now, self._covers)
+        shown = now.well_as_told and broad(picture, now, self._covers) and calm(picture, self._covers)
         self.healthy = self._quiet and not self._left and (shown or carries(picture, now, self._covers))
 
     def added(self, diagnosis: Diagnosis, quotes: Quotes) -> Diagnosis:

@@ -127,12 +127,16 @@ def far_east(text: str) -> bool:
     return not text.isascii() and _FAR_EAST.search(text) is not None
 
 
+# An item of somebody's checklist.
+_CHECKED = lazily(r"\s{0,8}(?:[-*] )?\[(?:[xX ?!√✓✔]|ok|OK|\d/\d)\] {1,3}\S.{8,}")
+
+
 def speaks(line: str) -> bool:
     """Does a person speak in this line?"""
     line = _SPEAKER.sub("", line[:_LOOKED_AT])
     if far_east(line):
         return _speaks_chinese(line)
-    if _NUMBERED.match(line) or _TITLE.match(line):
+    if _NUMBERED.match(line) or _TITLE.match(line) or _CHECKED.match(line):
         return True
     text = _BULLET.sub("", line)
     if STAMPED.match(line) or _FRAME.match(text) or _COLUMNS.search(text) or line.startswith(("      ", "\t")):

@@ -92,3 +92,18 @@ def test_a_node_more_than_agents_may_be_the_one_that_complains() -> None:
     nodes = "$ kubectl get nodes\nNAME   STATUS   ROLES    AGE   VERSION\nq1     Ready    <none>   2d    v1.29.1\nq3     Ready    <none>   9m    v1.29.1\n"
     text = COMPLAINT.replace(" q1 ", " host ") + PODS.format(row="0/1     ContainerCreating ") + nodes
     assert finding(ID, text).strength < 0.8
+
+
+def test_a_complaint_between_two_looks_is_of_the_first_one() -> None:
+    """Ages of the second list are counted from later on."""
+    text = """
+        $ kubectl get pod -A
+        calico-system     calico-node-g4fl9      0/1     Init:1/2   0          48s
+          Warning  FailedCreatePodSandBox  41s  kubelet  Failed to create pod sandbox: stat /var/lib/calico/nodename: no such file or directory: check that the calico/node container is running and has mounted /var/lib/calico/
+
+        $ kubectl get pod -A
+        calico-system     calico-node-g4fl9      1/1     Running    0          13m
+        """
+    assert finding("missing-mount", text).state == "ruled-out"
+    one_look = text.replace("0/1     Init:1/2   0          48s", "1/1     Running    0          13m")
+    assert finding("missing-mount", one_look).state == "found"

@@ -281,3 +281,33 @@ def test_errors_of_an_ingress_are_no_silence() -> None:
         '(110: Connection timed out) while connecting to upstream, client: 10.1.8.77, server: pay, upstream: "http://10.42.9.23/"\n'
     )
     assert judged("Is that normal?\n" + WELL + log).verdict == "undetermined"
+
+
+STORY = """
+we moved the shop to the new cluster on Monday. the colleagues of the web team look at me since. it is the same
+terraform as prod, and prod is all right. calico pods all 1/1 Running.
+"""
+
+
+def test_who_tells_a_story_and_neither_asks_nor_says_that_it_is_well_has_a_trouble() -> None:
+    """In words that nobody has used before. Traffic that passes, or a question, takes it back."""
+    assert judged(STORY + NODES).verdict == "undetermined"
+    assert (
+        judged(STORY + NODES + "$ ping -c2 10.42.9.1\n2 packets transmitted, 2 received, 0% packet loss\n").verdict
+        == "healthy"
+    )
+    assert judged(STORY + "Is that normal?\n" + NODES).verdict == "healthy"
+    assert judged(STORY + WELL).verdict == "healthy"
+
+
+def test_sessions_that_are_counted_are_an_area() -> None:
+    counted = "$ calicoctl node status | grep -c Established\n{}\n"
+    assert "sessions" in {area.key for area in judged(AGENTS + NODES + counted.format(1)).covers}
+    assert "sessions" not in {area.key for area in judged(AGENTS + NODES + counted.format(0)).covers}
+
+
+def test_items_of_a_checklist_are_a_persons() -> None:
+    items = "[x] nodes Ready (6/6)\n[x] calico-node 6/6, no restarts\n[x] smoke: http from node to node (36/36 ok)\n"
+    answer = judged(items + "[ ] journals clean   <-- is this a problem?\n")
+    assert answer.verdict == "healthy"
+    assert {"agents", "nodes", "traffic"} <= {area.key for area in answer.covers}

@@ -9,6 +9,7 @@ from typing import Final
 
 from tortie.doctor.causes.agent.start_evidence import as_culprits, crash_looping, hosts_of, node_of, sick_names
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
+from tortie.doctor.causes.cni.pods_served import served_since
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.shared import NODENAME_MISSING
 from tortie.doctor.causes.steps import Step
@@ -105,9 +106,21 @@ def agent_not_started(seen: Seen) -> Finding | None:
 
 
 def before_the_start(seen: Seen) -> Finding | None:
-    if seen.nodename and _over(seen.picture, seen.nodename, seen.there):
+    if not seen.nodename:
+        return None
+    if _over(seen.picture, seen.nodename, seen.there):
         return ruled_out((*seen.nodename[:1], *seen.there[:1]))
-    return None
+    served = served_since(seen.picture, seen.nodename) or _came_up_below(seen.picture, seen.nodename, seen.there)
+    return ruled_out((*seen.nodename[:1], *served[:1])) if served else None
+
+
+def _came_up_below(picture: Picture, nodename: list[Hit], there: list[Pod]) -> list[Pod]:
+    """The same agents stand above the complaint, and were not ready yet: ages below are those of a later look."""
+    rows = [pod for pod in picture.of(Pod) if not pod.all_ready and is_agent(pod.name)]
+    first, source = nodename[0].place.first, nodename[0].place.source
+    above = {pod.name for pod in rows if pod.place.source == source and pod.place.first < first}
+    below = [pod for pod in there if pod.place.source == source and pod.place.first > first and pod.name in above]
+    return below if len(below) == len(there) else []
 
 
 def not_shared(seen: Seen) -> Finding | None:

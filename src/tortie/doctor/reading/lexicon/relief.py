@@ -112,13 +112,15 @@ RULES: Final = (
     ),
     Rule(
         "traffic-well",
-        "pod|ping|curl|cross|dns|polic|test|traffic|100|pass|iperf|lost|loss|fail|error|verified|丢|失败|超时|跨节点|解析|互通|拨测|压测",
+        "pod|ping|curl|cross|dns|polic|test|traffic|100|pass|iperf|smoke|fetched|asked|http|success|lost|loss|fail|error|verified|丢|失败|超时|跨节点|解析|互通|拨测|压测",
         r"\bpods? (?:\w+ ){0,5}?(?:talk|reach|ping|see)s? (?:to |with )?(?:each other|one another|pods)\b|"
         r"\bping(?:s|ed)?\b~(?:without loss|0% (?:packet )?loss|works|is fine|ok)\b|\bcurls?\b~(?:->|→|gives?|returns?|"
         r"answers?|is)? ?200\b|\b(?:cross[- ]node|pod[- ]to[- ]pod|east-west|dns|policies)\b~(?:works?|ok|fine|"
         r"enforced|pass(?:es|ed)?|green|without (?:any )?(?:loss|problem|error)s?)\b|"
         r"\b(?:probes?|mesh|monitoring|availability|success(?: rate)?)\b≈\b(?:at|is|was|shows?) 100(?:\.0+)? ?%|"
         r"(?:可用率|成功率|连通率)[^，。；]{0,8}100(?:\.0+)? ?%|"
+        r"all pods reported success|\b(?:fetched|pinged|reached|asked|tests?|smoke|probes?|checks?|dns|http)\b≈"
+        r"\b([1-9]\d*)/\1(?: (?:ok|pass(?:ed)?|green|good|success\w*)|\))|"
         r"\biperf3?\b≈\d(?:\.\d+)? ?gbits?(?:/s|ps|/sec)|"
         r"\bpass(?:es|ed)? (?:all )?([1-9]\d*) ?(?:/|of|out of) ?\1(?!\d)|"
         r"\btraffic\b≈\b(?:pods?|networks?|nodes?|services?|directions?)\b~(?:just |all |perfectly )fine\b|"

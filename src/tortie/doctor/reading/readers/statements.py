@@ -46,6 +46,7 @@ from tortie.doctor.reading.lexicon import ALIASES, ANY_CHINESE, RULES, Rule, low
 from tortie.doctor.reading.prose import far_east, hosts_in
 from tortie.model.tuples import NamedTuple
 
+_ITEMS: Final = ("-", "*", "#", ">", "•", "[x]", "[X]", "[ ]", "[?]", "[√]", "[✓]")  # each a sentence of its own
 LONGEST: Final = 600  # characters of one sentence that are looked at
 # "ping yes. curl no. dig no." is one observation.
 _END = lazily(
@@ -160,7 +161,7 @@ def sentences(lines: tuple[str, ...]) -> Iterator[Sentence]:
     pending: list[tuple[int, str]] = []
     for index, line in enumerate((*lines, "")):
         text = line.strip()
-        alone = far_east(text) or text.startswith(("-", "*", "#", ">", "•"))
+        alone = far_east(text) or text.startswith(_ITEMS)
         if pending and (not text or alone):
             yield from _split(pending)
             pending = []
