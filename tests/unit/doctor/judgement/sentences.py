@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 COMPLAINTS = (
+    "web on s1, redis on s2 -> web cannot get to redis.",
     "Pods on hm-1 cannot be reached from outside since this morning.",
     "new pods cannot talk to coredns, lookups time out.",
     "We see about 30% packet loss between pods of the two nodes.",

@@ -19,7 +19,7 @@ RULES: Final = (
         r"connect|ping|resolve|access|communicate|be reached|start|"
         r"comes? up|establish(?:es)?|becomes? \w+|proceed|progress|continue|respond|answer|work|join|"
         r"finish|complete|recover|"
-        r"get (?:an? )?(?:ip|address)|pull|schedule|leave|converge)\b|"
+        r"get (?:an? )?(?:ip|address)|get to|see each other|pull|schedule|leave|converge)\b|"
         r"\b(?:is|are|was|were|stays?|remains?|still) (?:\w+ )?not (?:reachable|"
         r"working|responding)\b|\b(?:have|has|got|get|with) no (?:network|connectivity|route|"
         r"internet|endpoints?)\b|stopped (?:working|responding)|"
