@@ -189,8 +189,8 @@ def test_a_public_address_that_is_written_out_and_on_no_link() -> None:
         "# grep IP= /etc/systemd/system/calico-node.service\n  -e IP=8.9.10.11 \\\n":
             ("/etc/systemd/system/calico-node.service", "systemctl restart calico-node.service"),
         "# cat /etc/calico/calico.env\nIP=8.9.10.11\n": ("/etc/calico/calico.env", ""),
-        "# grep -A1 'name: IP$' /root/calico.yaml\n            - name: IP\n              value: \"8.9.10.11\"\n":
-            ("/root/calico.yaml", "kubectl apply -f /root/calico.yaml"),
+        "# grep -A1 'name: IP$' /opt/net/calico.yaml\n            - name: IP\n              value: \"8.9.10.11\"\n":
+            ("/opt/net/calico.yaml", "kubectl apply -f /opt/net/calico.yaml"),
     }  # fmt: skip
     for text, (file, command) in forms.items():
         answer = finding("node-ip-changed", f"{_BIND}\n{text}\n{_OWN}")

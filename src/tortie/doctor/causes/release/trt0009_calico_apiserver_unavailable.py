@@ -166,12 +166,13 @@ def not_allowed(seen: Seen) -> Finding | None:
 
 def being_removed(seen: Seen) -> Finding | None:
     """Whoever takes Calico away takes its API server away, too: what hangs then is something else."""
-    gone = next(rows(seen.picture, _REMOVED, needle=""), None)
+    gone = next(rows(seen.picture, _REMOVED), None)
     typed = next((e for e in seen.picture.exhibits if e.command_lines and _REMOVING.search(e.command)), None)
     place = gone.place if gone else Place(typed.source, *typed.command_lines[:1] * 2) if typed else None
     if place is None or not (seen.down or seen.unable or seen.waits or seen.waiting):
         return None
-    return seen.found(HINT)._replace(evidence=(place, *seen.found(HINT).evidence))
+    hint = seen.found(HINT)
+    return hint._replace(evidence=(place, *hint.evidence))
 
 
 def discovery_fails(seen: Seen) -> Finding | None:
