@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from tortie.doctor.causes.shared import STARTED
+from tortie.doctor.causes.underlay.traffic_evidence import pod_pings
 from tortie.doctor.diagnosis import Area
 from tortie.doctor.judgement.standing import Standing, live, ready, without_bgp
 from tortie.doctor.judgement.tallies import tally
@@ -21,6 +22,8 @@ LEAST: Final = 2
 WIDE: Final = 3
 _ON_THE_NETWORK: Final = ("calico-kube-controllers", "coredns")  # Deployments whose pods need it
 _THROUGHPUT: Final = lazily(r"\b(?!0\.?0* )\d+(?:\.\d+)? [KMG]?bits/sec")
+_COUNTS_UP: Final = lazily(r"grep +(?:-[a-uw-z]+ +)*-[a-uw-z]*c[a-uw-z]* +[\"']?Established[\"']?\s*(?:$|[;'\"])")
+_IPERF: Final = lazily(r"\biperf3? .*?-c[ =]?(\S+)")
 _A_STORY: Final = 3  # sentences
 _API_PORTS: Final = (443, 6443, 16443, 8443)
 
@@ -38,12 +41,12 @@ def _sessions(picture: Picture, now: Standing) -> bool:
 
 
 def _counted_up(picture: Picture) -> bool:
-    """`calicoctl node status | grep -c Established`: as many as the other nodes, where these are counted, too."""
-    asked = [e for e in picture.commands("node", "status") if "-c" in e.command and "stablished" in e.command]
+    """`calicoctl node status | grep -c Established`: as many as the other nodes."""
+    asked = [e for e in picture.commands("node", "status") if _COUNTS_UP.search(e.command)]
     counts = [int(line) for exhibit in asked for line in exhibit.lines[:1] if line.strip().isdecimal()]
-    agents = [load.desired for load in picture.of(Workload) if is_agent(load.name) and load.desired]
-    nodes = len(picture.nodes_now()) or (agents[-1] if agents else 0)
-    return bool(counts) and all(count > 0 and count >= nodes - 1 for count in counts)
+    desired = max((load.desired or 0 for load in picture.of(Workload) if is_agent(load.name)), default=0)
+    nodes = max(len(picture.nodes_now()), len(picture.agents_now()), desired)
+    return bool(counts) and nodes > 1 and all(count >= nodes - 1 for count in counts)
 
 
 def _both_ends(picture: Picture, now: Standing) -> bool:
@@ -86,9 +89,16 @@ def _traffic(picture: Picture, now: Standing) -> bool:
 
 
 def _carried(picture: Picture) -> bool:
-    """Throughput that iperf measured."""
-    lines = (line for exhibit in picture.exhibits if not exhibit.prose for line in exhibit.lines)
-    return any("bits/sec" in line and _THROUGHPUT.search(line) for line in lines)
+    """Throughput that iperf measured to or from a pod; between machines it says nothing of pods."""
+    nodes = {*picture.internal_ips().values(), *(pod.ip for pod in picture.agents_now())}
+    for exhibit in picture.exhibits:
+        target = _IPERF.search(exhibit.command)
+        inside = exhibit.pod or "exec" in exhibit.command
+        if (inside or (target and target[1] not in nodes)) and any(
+            "bits/sec" in line and _THROUGHPUT.search(line) for line in exhibit.lines
+        ):
+            return True
+    return False
 
 
 def _start(picture: Picture, _: Standing) -> bool:
@@ -122,16 +132,19 @@ def carries(picture: Picture, now: Standing, covers: tuple[Area, ...]) -> bool:
     """
     passed = _passed(picture)
     asks = bool(picture.said("asks-if-normal"))
-    return bool(passed) and asks and now.in_order and (len(covers) >= WIDE or len(passed) >= LEAST)
+    return bool(passed and covers) and asks and now.in_order and (len(covers) >= WIDE or len(passed) >= LEAST)
 
 
 def _passed(picture: Picture) -> set[str]:
-    """In which ways something was reached: pings, requests that were answered with whatever, names."""
-    ways = {"ping" for ping in picture.of(Ping) if ping.ok}
+    """In which ways pods or services were reached: pings, requests that were answered with whatever, names."""
+    ways = {"ping" for _ in pod_pings(picture, True)}
+    pods = {pod.ip for pod in picture.pods_now() if pod.ip} - set(picture.internal_ips().values())
+    pods |= {one.value for one in picture.of(Setting) if one.scope == "service"}
     answered = ("open", "http-2", "http-3", "http-4")
-    ways |= {"port" for test in picture.of(PortTest) if test.result.startswith(answered)}
-    names = (one.value for one in picture.of(Setting) if one.scope == "dns")
-    return ways | {"dns" for value in names if value[:1].isdigit() or ":" in value}
+    tests = (test for test in picture.of(PortTest) if test.result.startswith(answered))
+    ways |= {"port" for test in tests if test.pod or test.address in pods or ".svc" in test.address}
+    names = (one for one in picture.of(Setting) if one.scope == "dns" and "kubernetes" in one.name)
+    return ways | {"dns" for one in names if one.value[:1].isdigit() or ":" in one.value}
 
 
 def calm(picture: Picture, covers: tuple[Area, ...]) -> bool:

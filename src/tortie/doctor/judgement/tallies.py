@@ -20,6 +20,7 @@ _AGENTS: Final = lazily(r"calico-node|\bcanal\b|grep +(?:-\w+ +)*[\"']?calico\b|
 # "13 1/1 Running 0": how many, how much of each is ready, the state, how often it was started again.
 _COUNTED: Final = lazily(r"^\s*(\d{1,6})\s+(?:(\d+)/(\d+)\s+)?([A-Z][\w,:]*)(?:\s+\d+)?\s*$")
 _LEFT_OUT: Final = lazily(r"grep +(?:-\w*v\w*|-\w+ +-\w*v\w*)\b")  # only what is not like this is shown
+_NOT_READY: Final = lazily(r"grep +(?:-\w*v\w*|-\w+ +-\w*v\w*) +[\"']?(?:1/1|2/2)")
 _ONLY_BAD: Final = lazily(r"grep +(?:-\w+ +)*[\"']?(?:NotReady|Not Ready)")
 _NOTHING: Final = lazily(
     r"^\s*(?:$|[(（<]?(?:nothing|none|empty|no output|无输出?|没有输出|空)[)）>]?$|NAMESPACE +NAME|NAME +READY)"
@@ -60,8 +61,8 @@ def _tallies(picture: Picture, what: str) -> Iterator[Tally]:
 
 
 def _unready_counted(command: str) -> bool:
-    """`grep calico-node | grep -vc 1/1`, or with `wc -l` behind it."""
-    return ("1/1" in command or "2/2" in command) and _LEFT_OUT.search(command) is not None
+    """`grep calico-node | grep -vc 1/1`, or with `wc -l` behind it; nothing else is left out before."""
+    return _NOT_READY.search(command) is not None and len(_LEFT_OUT.findall(command)) == 1
 
 
 def _ready(line: str) -> bool:
@@ -77,7 +78,8 @@ def _of(exhibit: Exhibit, what: str, numbers: dict[Place, Number]) -> Iterator[T
         if counted:
             yield Tally(well, sum(int(match[1]) for match in counted) - well, exhibit.place(0))
         return
-    rest = _LEFT_OUT.search(command) is not None and any(word in command for word in (*_WELL[what], "1/1", "2/2"))
+    rest = _LEFT_OUT.search(command) is not None and any(word in command for word in _WELL[what])
+    rest = rest or _unready_counted(command)
     if not rest and not _ONLY_BAD.search(command) and "!=" not in command:
         return
     for index in range(len(exhibit.lines)):

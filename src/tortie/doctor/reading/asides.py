@@ -39,6 +39,8 @@ _BACK: Final = lazily(
 _BARE_CLOCK: Final = lazily(r"\W{0,4}([01]?\d|2[0-3]):([0-5]\d)(?: ?(?:h|Uhr|UTC|CES?T))?\W{0,4}")
 _HEADING_CLOCK: Final = lazily(r"(?<![\d.:])([01]?\d|2[0-3]):([0-5]\d)(?: ?UTC)?\)?[:：]$")
 _LEAST_CLOCKS: Final = 2
+_A_WHILE: Final = 10  # minutes
+_SUBJECTS: Final = ("node-to-node", "calico-node-", "Ready")
 _GOES_ON: Final = (" with", " on", " and", ", and", " was", " were")
 _PAST: Final = lazily(
     r"\bbefore (?:the |that |my |our )?(?:fix|repair|change|reboot)|\bat (?:that|the) time\b"
@@ -77,15 +79,20 @@ def _before_the_last_clock(exhibits: tuple[Exhibit, ...]) -> set[int]:
     """What stands below a clock ("15:12", "at 15:12:"), where a later one heads what stands behind it."""
     rows = [(exhibit, index) for exhibit in exhibits for index in range(len(exhibit.lines))]
     clocks = [(at, clock) for at, row in enumerate(rows) if (clock := _clock(*row))]
-    if len(clocks) < _LEAST_CLOCKS or [clock for _, clock in clocks] != sorted({clock for _, clock in clocks}):
+    times = [hour * 60 + minute for _, (hour, minute) in clocks]
+    if len(clocks) < _LEAST_CLOCKS or times != sorted(set(times)) or times[-1] - times[-2] < _A_WHILE:
         return set()
-    return {exhibit.number(index) for exhibit, index in rows[clocks[0][0] : clocks[-1][0]]}
+    last = clocks[-1][0]
+    before, after = ("\n".join(one.lines[at] for one, at in part) for part in (rows[:last], rows[last:]))
+    if any(subject in before and subject not in after for subject in _SUBJECTS):
+        return set()  # what was looked at then, nobody looked at again
+    return {exhibit.number(index) for exhibit, index in rows[clocks[0][0] : last]}
 
 
 def _clock(exhibit: Exhibit, index: int) -> tuple[int, int] | None:
     """Of a line that is nothing else, or of a person's that ends with it and a colon."""
     line = exhibit.lines[index].strip()
-    if len(line) > _LONGEST:
+    if len(line) > _LONGEST or exhibit.command:
         return None
     match = _BARE_CLOCK.fullmatch(line) or (_HEADING_CLOCK.search(line) if exhibit.prose else None)
     return (int(match[1]), int(match[2])) if match else None

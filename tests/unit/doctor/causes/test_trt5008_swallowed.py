@@ -96,3 +96,17 @@ def test_told_in_prose_with_both_ranges(told: str) -> None:
 )
 def test_other_stories_are_not_this_one(told: str) -> None:
     assert not picture(told).said("host-lost-with-pods")
+
+
+@pytest.mark.parametrize("address", ["10.0.0.300/24", "10.0.x.y/24"])
+def test_addresses_that_are_none_are_passed_over(address: str) -> None:
+    text = f"""
+        $ ip addr
+        2: eth0: <BROADCAST,UP> mtu 1500
+            inet {address} scope global eth0
+        $ ip route
+        blackhole 10.0.0.0/26 proto bird
+        $ calicoctl get ippool -o wide
+        pods   10.0.0.0/16   true   Never      Always      false      all()
+        """
+    assert finding("cidr-overlap", text).strength < 0.8

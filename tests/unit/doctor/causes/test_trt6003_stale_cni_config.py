@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import pytest
 from tests.support.doctor import finding, fixes
 
 PODS = """
@@ -207,3 +208,18 @@ def test_a_plugin_that_is_called_where_no_calico_runs_was_left_behind() -> None:
     agent = "kube-system   calico-node-x5t9n                  1/1     Running             0          20m\n"
     assert finding("stale-cni-config", FORMER + agent).state != "found"
     assert finding("stale-cni-config", FORMER.replace("get pods -A", "get pods -A | grep -v calico")).state != "found"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("get pods -A", "get pods -A --field-selector status.phase=Pending"),
+        ("error getting ClusterInformation", "stat /var/lib/calico/nodename: no such file or directory"),
+        (
+            "[root@a01 ~]# kubectl",
+            "● calico-node.service - calico node\n   Active: active (running)\n[root@a01 ~]# kubectl",
+        ),
+    ],
+)
+def test_a_list_of_some_pods_or_a_calico_of_systemd_proves_nothing(change: tuple[str, str]) -> None:
+    assert finding("stale-cni-config", FORMER.replace(*change)).strength < 0.8

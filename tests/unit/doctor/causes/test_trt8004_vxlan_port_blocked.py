@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from tests.support.doctor import finding
 from tests.support.fixes import fixes
 
@@ -181,3 +182,20 @@ def test_who_refuses_inside_of_the_tunnel_got_the_packet_through_it() -> None:
     assert finding("vxlan-port-blocked", inside).state == "ruled-out"
     outside = inside.replace("-nni vxlan.calico", "-nni ens160 udp port 4789")
     assert finding("vxlan-port-blocked", outside).state == "found"
+
+
+@pytest.mark.parametrize("where", ["worker-1", "worker-2"])
+def test_a_silent_capture_at_the_sender_says_nothing_of_the_other_end(where: str) -> None:
+    text = f"""
+        tcpdump on {where} for udp port 4789 shows nothing.
+
+        $ kubectl get pods -o wide
+        web-a  1/1 Running 0 2d 10.244.1.7 worker-1
+        web-b  1/1 Running 0 2d 10.244.2.9 worker-2
+        $ calicoctl get ippool -o wide
+        NAME   CIDR            NAT    IPIPMODE   VXLANMODE   DISABLED   SELECTOR
+        pods   10.244.0.0/16   true   Never      Always      false      all()
+        $ kubectl exec web-a -- ping -c 3 10.244.2.9
+        3 packets transmitted, 0 received, 100% packet loss
+        """
+    assert (finding("vxlan-port-blocked", text).strength >= 0.8) is (where == "worker-2")

@@ -180,7 +180,7 @@ PROBES = """
 LAST SEEN   TYPE      REASON      OBJECT                  MESSAGE
 3m11s       Warning   Unhealthy   pod/calico-node-6fjt4   Readiness probe failed: calico/node is not ready: felix is not ready: Get http://localhost:9099/readiness: dial tcp 127.0.0.1:9099: connect: connection refused
 8m20s       Warning   Unhealthy   pod/calico-node-6fjt4   Readiness probe failed: calico/node is not ready: felix is not ready: Get http://localhost:9099/readiness: dial tcp 127.0.0.1:9099: connect: connection refused
-"""  # noqa: E501
+"""
 
 
 def test_a_probe_that_fails_now_and_then_is_no_history() -> None:
@@ -263,8 +263,12 @@ root@web-0:/# ping -c2 169.254.1.1
 WORKS = """
 root@web-0:/# ping -c2 10.42.130.5
 2 packets transmitted, 2 received, 0% packet loss, time 1001ms
-root@web-0:/# curl -sI http://www.example.com | head -1
-HTTP/1.1 200 OK
+root@web-0:/# nslookup kubernetes.default
+Server:    10.96.0.10
+Address 1: 10.96.0.10 kube-dns.kube-system.svc.cluster.local
+
+Name:      kubernetes.default
+Address 1: 10.96.0.1 kubernetes.default.svc.cluster.local
 """
 
 
@@ -311,3 +315,36 @@ def test_items_of_a_checklist_are_a_persons() -> None:
     answer = judged(items + "[ ] journals clean   <-- is this a problem?\n")
     assert answer.verdict == "healthy"
     assert {"agents", "nodes", "traffic"} <= {area.key for area in answer.covers}
+
+
+# ruff: noqa: E501
+DOUBTFUL = {
+    "names that end in a zero": "Since this morning eth0 drops packets and worker-0 lost its connections.\n" + AGENTS + NODES,
+    "a pod's name": "web-0 timeouts when it calls pods on worker-1.\n" + AGENTS + NODES,
+    "names in Chinese": "跨节点 ping node-0 超时。\n" + AGENTS + NODES,
+    "trials that touch no pod": "Is this normal? One node waits.\n$ ping -c 3 8.8.8.8\n3 packets transmitted, 3 received, 0% "
+    "packet loss, time 2003ms\n$ curl -sk -o /dev/null -w '%{http_code}' https://10.0.0.1:6443/\n403\n",
+    "clocks that commands print": "$ date +%H:%M\n14:02\n$ calicoctl node status\n| 10.0.0.12    | node-to-node mesh | start "
+    "| 09:02:11 | Connect |\n$ date +%H:%M\n14:33\n" + AGENTS + NODES,
+    "what was not looked at again": "14:02\n| 10.0.0.12    | node-to-node mesh | start | 09:02:11 | Connect |\n\n14:33\n"
+    + AGENTS + NODES,
+    "a positive grep": "$ kubectl get pods -n kube-system | grep calico-node | grep 1/1 | grep -v Terminating\n" + NODES,
+    "counted the wrong way": AGENTS + "$ calicoctl node status | grep -v -c Established\n9\n",
+    "too few counted": AGENTS.replace("hm-2", "hm-3") + "calico-node-x   1/1   Running   0   52m   10.3.9.13   hm-2\n"
+    "$ calicoctl node status | grep -c Established\n1\n",
+    "availability that fell": "跨节点可用率从 100% 掉到 40%。\n" + AGENTS,
+    "availability that was": "The success rate was 100 % last week, now 60 %.\n" + AGENTS,
+    "throughput that fell": "iperf fell from 9.4 Gbit/s to 20 Mbit/s.\n" + AGENTS,
+    "loss that varies": "跨节点 ping 丢包率 0%-30% 波动。\n" + AGENTS,
+    "nothing verified": "East-west traffic must still be verified.\n" + AGENTS,
+    "other pods": "Our shop pods: 3 x 1/1 Running\n" + NODES,
+    "one that is not": "calico-node pods: 2 x 1/1 Running, the third is in ImagePullBackOff\n" + NODES,
+    "a third session": "2 bgp peers up since Monday, the third sits in Active.\n" + AGENTS,
+    "nobody says what": "$ kubectl exec web -- ip route\ndefault via 169.254.1.1 dev eth0\n\nping 不通\n\n" + AGENTS + NODES,
+    "throughput between machines": "$ iperf3 -c 10.3.9.12\n[  5]   0.00-10.00  sec  10.9 GBytes  9.40 Gbits/sec   receiver\n" + AGENTS,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", DOUBTFUL.values(), ids=DOUBTFUL)
+def test_what_sounds_well_and_is_not(text: str) -> None:
+    assert judged(text).verdict != "healthy"

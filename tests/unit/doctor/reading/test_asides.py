@@ -117,6 +117,7 @@ kib-2   Ready      <none>   29d   v1.24.3
 
 calico-node-fqr5k   1/1   Running   1   29d   10.3.0.89    kib-1
 calico-node-j8mdm   1/1   Running   0   9d    10.3.0.111   kib-2
+both nodes Ready
 """
 
 

@@ -35,7 +35,7 @@ from tortie.doctor.causes.cni.cni_evidence import (
 from tortie.doctor.causes.cni.pods_served import served_since
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.shared import NODENAME_MISSING
-from tortie.doctor.picture.facts import HostFile, Interface, Pod, Setting
+from tortie.doctor.picture.facts import HostFile, Interface, Pod, Setting, Unit
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Hit, Sign
 
@@ -55,6 +55,7 @@ FOREIGN: Final = (
     "flannel", "cilium", "weave", "antrea", "kube-router", "romana", "contiv", "ovn", "bridge", "kindnet", "aws-cni",
 )  # fmt: skip
 BRIDGES: Final = ("cni0", "flannel.1", "weave", "cilium_host", "cilium_net", "kube-bridge", "antrea-gw0")
+_PARTS: Final = ("|", " -l", "selector")  # a list that was narrowed down
 _OF_CALICO: Final = ("calico", "tigera", "canal")
 # They call Calico themselves, or are what every runtime ships.
 HARMLESS: Final = ("multus", "loopback", "podman", "istio", "linkerd", "nerdctl")
@@ -179,12 +180,13 @@ def calico_left_behind(seen: Seen) -> Finding | None:
 
 def before_calico(seen: Seen) -> Finding | None:
     """No Calico is installed, and its plugin is called: the file is a former cluster's."""
-    words = seen.picture.hits(NO_CLUSTER_INFORMATION, NODENAME_MISSING)
+    words = seen.picture.hits(NO_CLUSTER_INFORMATION)
     listed = [pod for pod in seen.picture.pods_now() if pod.name.startswith(("kube-apiserver", "kube-proxy", "etcd"))]
     whole = seen.picture.commands("get", "po", "-A") or seen.picture.commands("get", "po", "--all-namespaces")
-    whole = [one for one in whole if "|" not in one.command and " -l" not in one.command and len(one.lines) > 1]
+    whole = [one for one in whole if not any(part in one.command for part in _PARTS) and len(one.lines) > 1]
+    by_systemd = any("calico" in unit.name for unit in seen.picture.of(Unit))
     calico = [pod for pod in seen.picture.pods_now() if any(word in pod.name for word in _OF_CALICO)]
-    if not (words and listed and whole) or calico:
+    if not (words and listed and whole) or calico or by_systemd or seen.picture.calico_nodes():
         return None
     return _found(seen, STRONG, None, (*words[:1], *listed[:1]))
 

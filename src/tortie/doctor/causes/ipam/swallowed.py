@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from ipaddress import ip_network
 
+from tortie.doctor.causes.ipam.cluster_ranges import network_of
 from tortie.doctor.causes.underlay.traffic_evidence import leads, uplink
 from tortie.doctor.picture.facts import Interface, Route
 from tortie.doctor.picture.machine_facts import OF_POD
@@ -74,7 +75,9 @@ def _of_link(link: Interface) -> Iterator[str]:
     for address in link.addresses if uplink(link.name) else ():
         plain, _, length = address.partition("/")
         if length.isdecimal() and not plain.lower().startswith("fe80") and int(length) < (127 if ":" in plain else 31):
-            yield str(ip_network(address, strict=False))
+            network = network_of(address)  # masked and mistyped addresses are none
+            if network is not None:
+                yield str(network)
 
 
 def _within(inner: str, outer: str) -> bool:

@@ -36,8 +36,8 @@ _OF: Final = {
     "vxlan": lazily(r"(?<!\d)(?:4789|8472)(?!\d)|(?a:\bvxlan\b)", re.IGNORECASE),
 }
 _THERE: Final = lazily(
-    r"\b(?:other|receiv(?:er|ing)|destination|target|peer|remote|far|second|node|host|worker|vm|machine|box)\b"
-    r"|\bon (?:the )?[\w-]{0,40}\d|对端|对方|接收|目标|目的|对面|另一|另外一|\d ?上|节点上",
+    r"\b(?:other|receiv(?:er|ing)|destination|target|peer|remote|far|second)\b"
+    r"|\bon (?:the )?[\w-]{0,40}\d|对端|对方|接收|目标|目的|对面|另一|另外一|\d ?上",
     re.IGNORECASE,
 )
 _HERE: Final = lazily(
@@ -98,7 +98,9 @@ def _counts(exhibit: Exhibit, devices: tuple[str, ...]) -> Iterator[Count]:
 def told_silent(picture: Picture, kind: str) -> list[Statement]:
     """Somebody says that a capture of such packets at the other end shows nothing."""
     wanted = _OF[kind]
-    senders = {ping.host for ping in picture.of(Ping) if ping.host and not ping.ok}
+    homes = {pod.name: pod.node for pod in picture.pods_now() if pod.node}
+    lost = [ping for ping in picture.of(Ping) if not ping.ok]
+    senders = {ping.host for ping in lost if ping.host} | {homes[ping.pod] for ping in lost if ping.pod in homes}
     return [
         said
         for said in picture.said("capture-silent")

@@ -85,9 +85,8 @@ RULES: Final = (
     Rule(
         "agents-well",
         "pods|pod",
-        r"grep~-\w{0,3}v\w{0,3}\b~running~(?:->|=>|→|:) ?(?:only the header|nothing|empty|"
-        r"no (?:rows?|lines?|output|pods?)|无|空|没有)|"
-        r"\b\d+ ?x 1/1 running\b(?!.*\b(?:crash|0/1|pending|error))|"
+        r"\b(?:calico|kube-system|canal)\b≈\b\d+ ?x 1/1 running\b(?!.*\b(?:but|other|third|one|crash|\w*backoff|init|"
+        r"unknown|terminating|pending|error|[02]/\d))|"
         r"\ball (?:of )?(?:the |our )?(?:calico |system |kube-system |calico-system )*pods (?:are |show )?(?:\w+ )?"
         r"(?:running|ready|healthy|up|green|1/1)\b|(?:所有|全部)(?:的)? ?pods?(?:都|均)?(?:是|为|"
         r"处于)? ?(?:running|正常|ready|1/1)|"
@@ -106,9 +105,11 @@ RULES: Final = (
         "peer|session|neighbo|bgp|邻居|会话|established",
         r"\b(?:all|both|every|the) (?:\w+ ){0,2}?(?:peers?|peerings?|sessions?|neighbou?rs?) (?:are |is )?(?:\w+ )?"
         r"(?:up|established)\b|\b[1-9]\d* (?:bgp )?(?:peers|sessions),? (?:all |each )?(?:up|established) "
-        r"(?:since|for)\b|\bbgp (?:is |peers? |peering |sessions? |status )?(?:are |is )?(?:all )?(?:up|"
-        r"established|fine|ok)\b|"
-        r"(?:bgp|邻居|会话|对等体)[^，。；]{0,8}(?:都|全部|全|均)?(?:是|为)? ?(?:established|up\b|正常)",
+        r"(?:since|for)\b(?!.*\b(?:third|other|but|active|"
+        r"connect|down|idle)\b)|\bbgp (?:is |peers? |peering |sessions? |status )?(?:are |is )?(?:all )?(?:up|"
+        r"established|fine|ok)\b(?!.*\b(?:third|other|but|active|connect|down|idle)\b)|"
+        r"(?:bgp|邻居|会话|对等体)[^，。；]{0,8}(?:都|全部|全|均)?(?:是|为)? ?(?:established|up\b|正常)"
+        r"(?!.*\b(?:third|other|but|active|connect|down|idle)\b)",
     ),
     Rule(
         "traffic-well",
@@ -117,7 +118,7 @@ RULES: Final = (
         r"\bping(?:s|ed)?\b~(?:without loss|0% (?:packet )?loss|works|is fine|ok)\b|\bcurls?\b~(?:->|→|gives?|returns?|"
         r"answers?|is)? ?200\b|\b(?:cross[- ]node|pod[- ]to[- ]pod|east-west|dns|policies)\b~(?:works?|ok|fine|"
         r"enforced|pass(?:es|ed)?|green|without (?:any )?(?:loss|problem|error)s?)\b|"
-        r"\b(?:probes?|mesh|monitoring|availability|success(?: rate)?)\b≈\b(?:at|is|was|shows?) 100(?:\.0+)? ?%|"
+        r"\b(?:probes?|mesh|monitoring|availability|success(?: rate)?)\b≈\b(?:at|is) 100(?:\.0+)? ?%(?! of)|"
         r"(?:可用率|成功率|连通率)[^，。；]{0,8}100(?:\.0+)? ?%|"
         r"all pods reported success|\b(?:fetched|pinged|reached|asked|tests?|smoke|probes?|checks?|dns|http)\b≈"
         r"\b([1-9]\d*)/\1(?: (?:ok|pass(?:ed)?|green|good|success\w*)|\))|"
@@ -130,14 +131,14 @@ RULES: Final = (
     Rule(  # trouble that was counted, and is none
         "traffic-well",
         "no |0|zero|verified|无",
-        r"\b(?:pings?|icmp|probes?|mesh|dns|quer(?:y|ies)|lookups?|requests?|packets?|curls?|http|udp|tcp)\b≈(?<![\d.,])"
+        r"\b(?:pings?|icmp|probes?|mesh|dns|quer(?:y|ies)|lookups?|requests?|packets?|curls?|http|udp|tcp)\b≈(?<![\w.,:/-])"
         r"(?:0|no|zero) (?:(?:of|out of|/) ?[\d.,]+ ?[km]? ?)?(?:packets? |queries |requests )?(?:lost|loss|failed|"
         r"failures?|errors?|time-?outs?|drops?|dropped)\b(?! by)|"
         r"\b(?:no|0|zero) (?:packet )?(?:loss|drops)\b(?: \w+){0,3} (?:mesh|probes?|matrix|pings?|between|nodes)\b|"
         r"\b(?:traffic|snat|connectivity|dns|east-west|egress|ingress)\b~\bverified\b|"
-        r"(?:ping|拨测|压测|解析|请求|互访|互通|跨节点)[^。；]{0,24}(?:(?<![\d.])0 ?(?:个|次|条)?"
+        r"(?:ping|拨测|压测|解析|请求|互访|互通|跨节点)[^。；]{0,24}(?:(?<![a-z0-9_.,:/-])0 ?(?:个|次|条)?"
         r"(?:丢包|失败|超时|错误)|无丢包|零丢包|"
-        r"(?:失败|丢包|超时|错误)(?:数|次数|率)?[:：是为 ]{0,3}0(?![\d.]*[1-9]))",
+        r"(?:失败|丢包|超时|错误)(?:数|次数|率)?[:：是为 ]{0,3}0(?![\d.]*[1-9])(?!\s?%?\s?[-~～到至]))",
         False,
     ),
     # A person who looks for a cause has a trouble, in whatever words it is told.

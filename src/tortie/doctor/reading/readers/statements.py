@@ -87,16 +87,22 @@ _DESK = lazily(
 )
 # "0 of 5000 lost", "0 failures", 失败 0 次: counted, and none.
 _NONE_COUNTED = lazily(
-    r"(?<![\d.,])(?:0|zero|none) (?:(?:of|out of|/) ?[\d,]+ )?(?:\w+ )?"
+    r"(?<![\w.,:/-])(?:0|zero|none) (?:(?:of|out of|/) ?[\d,]+ )?(?:\w+ )?"
     r"(?:lost|dropped|failed|failures?|errors?|time-?outs?|timed out|drops|losses|restarts)\b"
     r"|\b(?:lost|dropped|failed|failures?|errors?|time-?outs?|drops) ?[:=]? ?0\b(?![.,%/]?\d)(?! of)"
-    r"|(?<![\d.,])0 ?(?:次|个|条)?(?:失败|丢包|超时|错误|异常|报错|重启)"
+    r"|(?<![a-z0-9_.,:/-])0 ?(?:次|个|条)?(?:失败|丢包|超时|错误|异常|报错|重启)"
     r"|(?:失败|丢包|超时|错误|异常|重启)(?:数|次数|率|计数)?(?:都|均|全部)?[:：是为 ]{0,3}0(?![\d.]*[1-9]) ?[次个条]?"
 )
 # Traffic inside of one machine says nothing of that between them.
 _PARTIAL = lazily(
     r"\b(?:on|of|within|inside|in) (?:the |one |a )?(?:same|single|one) (?:vm|node|host|machine|worker|box|server)\b"
     r"|(?:同一?(?:台|个)?|单)(?:节点|机器?|主机|node)|本机|项目内|同项目"
+)
+# Figures that were, shall be, or are of something else.
+_TURNED = lazily(
+    r"\b(?:fell|falls|dropp(?:ed|ing)|until|instead|last (?:week|month|night)|used to|must|not|still|stays?|unanswered|"
+    r"between (?:the |two )?(?:hosts|machines|nodes) (?:gives|is))\b|n't\b"
+    r"|\bfrom \d[\d.]* ?(?:%|[gm]bit)|\bwas \d[\d.]* ?%|从 ?\d|掉到|降到|跌到|波动|以前|之前"
 )
 _DESK_WORDS = ("slow", "lag", "busy", "load", "慢", "卡", "负载")  # one of them is in it
 _TURN = lazily(r"[,;] ?(?:but|however|yet)\b|，?但|不过")
@@ -218,8 +224,8 @@ def _all_said(text: str, asks: bool) -> Iterator[tuple[str, tuple[str, ...]]]:
         shown = relieving if rule.kind.endswith("-well") and rule.kind not in _CERTAIN else shown
         if _holds(rule, shown[over:] if rule.kind in _STATES else shown):
             found[rule.kind] = _values(rule.kind, text)
-    if _PARTIAL.search(low):
-        found.pop("traffic-well", None)  # of one node alone
+    if "suffers" in found or _PARTIAL.search(low) or _TURNED.search(low):
+        found.pop("traffic-well", None)  # of one node alone, or not any more
     if found.keys() & {"ping-works-tcp-not", "large-packets-stall"}:
         found.pop("cross-node-dead", None)  # something does pass
     if found.get("upgraded", ("",))[0] == "kubernetes":
