@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import takewhile
 from typing import Final
 
 from tortie.doctor.causes.shared import STARTED
@@ -22,7 +23,6 @@ LEAST: Final = 2
 WIDE: Final = 3
 _ON_THE_NETWORK: Final = ("calico-kube-controllers", "coredns")  # Deployments whose pods need it
 _THROUGHPUT: Final = lazily(r"\b(?!0\.?0* )\d+(?:\.\d+)? [KMG]?bits/sec")
-_COUNTS_UP: Final = lazily(r"grep +(?:-[a-uw-z]+ +)*-[a-uw-z]*c[a-uw-z]* +[\"']?Established[\"']?\s*(?:$|[;'\"])")
 _IPERF: Final = lazily(r"\biperf3? .*?-c[ =]?(\S+)")
 _A_STORY: Final = 3  # sentences
 _API_PORTS: Final = (443, 6443, 16443, 8443)
@@ -42,11 +42,19 @@ def _sessions(picture: Picture, now: Standing) -> bool:
 
 def _counted_up(picture: Picture) -> bool:
     """`calicoctl node status | grep -c Established`: as many as the other nodes."""
-    asked = [e for e in picture.commands("node", "status") if _COUNTS_UP.search(e.command)]
+    asked = [e for e in picture.commands("node", "status") if _counts_established(e.command)]
     counts = [int(line) for exhibit in asked for line in exhibit.lines[:1] if line.strip().isdecimal()]
     desired = max((load.desired or 0 for load in picture.of(Workload) if is_agent(load.name)), default=0)
     nodes = max(len(picture.nodes_now()), len(picture.agents_now()), desired)
     return bool(counts) and nodes > 1 and all(count >= nodes - 1 for count in counts)
+
+
+def _counts_established(command: str) -> bool:
+    """By grep's own options: those of kubectl before it are others, and `-v` counts the rest."""
+    words = command.rpartition("grep ")[2].split()
+    options = "".join(takewhile(lambda word: word.startswith("-"), words))
+    wanted = next((word for word in words if not word.startswith("-")), "")
+    return "c" in options and "v" not in options and wanted.strip("\"';") == "Established"
 
 
 def _both_ends(picture: Picture, now: Standing) -> bool:
