@@ -170,4 +170,7 @@ def calm(picture: Picture, covers: tuple[Area, ...]) -> bool:
 
 def broad(picture: Picture, now: Standing, covers: tuple[Area, ...]) -> bool:
     """Enough was seen to call the cluster healthy: two areas, or sessions from both of their ends."""
+    only_counted = not now.sessions_shown and "sessions" not in now.told
+    if only_counted and {area.key for area in covers} == {"agents", "sessions"}:
+        return False  # a number beside ready agents says little of what they let pass
     return len(covers) >= LEAST or _both_ends(picture, now)
