@@ -142,7 +142,7 @@ def test_a_hosts_file_that_was_written_anew() -> None:
     assert "hub.k.local" in answer.why.en
     assert "hub.k.local" in answer.why.zh
     commands = fixes("api-host-unresolvable", _KUBELET + _PULL + _WRITTEN)
-    assert any("manage_etc_hosts: false" in command for command in commands)
+    assert any(command.endswith(">> /etc/cloud/templates/hosts.redhat.tmpl'") for command in commands)
     assert not any("edit ds/" in command for command in commands)
 
 
