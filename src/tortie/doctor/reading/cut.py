@@ -14,7 +14,16 @@ from tortie.doctor.reading.inside_pods import Shells
 from tortie.doctor.reading.long_lines import LONGEST, bounded
 from tortie.doctor.reading.plays import GOES_ON
 from tortie.doctor.reading.prompts import Prompt, prompt
-from tortie.doctor.reading.prose import STAMPED, command_named, far_east, host_named, left_out, machine, speaks
+from tortie.doctor.reading.prose import (
+    STAMPED,
+    command_named,
+    far_east,
+    host_named,
+    left_out,
+    machine,
+    remark,
+    speaks,
+)
 from tortie.doctor.reading.several_hosts import apart, banner_host
 from tortie.doctor.reading.wrapped import clean, joined, width_of
 
@@ -202,6 +211,9 @@ class _Cutter:
     def _speaks(self, line: str, index: int, fresh: bool, paragraph: bool) -> bool:
         if left_out(line) and not self.prose and not fresh:
             return False
+        below = bool(self.command) and not self.prose and not paragraph
+        if below and remark(line, self.command):
+            return True
         full = bool(self.width) and self.width - 1 <= len(self.lines[index - 1]) <= self.width
         if full and not self.prose and not paragraph:
             return False  # the rest of a long line, however much it reads like a sentence
@@ -213,7 +225,7 @@ class _Cutter:
             announced = self.lines[index - 1].endswith((":", "："))
             return speaks(line) or not (announced or machine(line))
         if self.command and not paragraph:
-            return False
+            return False  # where an output may begin
         if fresh and self.command and self.lines[index - 1]:
             return False
         if speaks(line):

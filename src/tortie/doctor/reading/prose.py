@@ -163,6 +163,30 @@ def speaks(line: str) -> bool:
     )
 
 
+# Programs whose output is rows and fields: a sentence among them is the person's, who went on to write.
+_ROWS = lazily(
+    r"(?:^|[\s/;&|])(?:(?:kubectl|k|kc|oc|calicoctl|kubectl-calico)\s(?:-\S+ \S+ ){0,3}(?:get|top|node|ipam)"
+    r"|crictl|docker|ip|ss|ping6?|netstat|route|arp|nc|ifconfig|ipset|ipvsadm|lsmod|sysctl|systemctl|free|uptime|df"
+    r"|dig|nslookup|arping|birdcl|traceroute)(?:\s|$)"
+)
+_MESSAGES = lazily(r"\bev(?:ents?)?\b|\blogs?\b|-o ?(?:yaml|json)|\bdescribe\b")  # sentences stand in these, too
+_MYSELF: Final = word_set("i my i'm i've i'd anyone anybody")
+
+
+def remark(line: str, command: str) -> bool:
+    """A person's sentence right below output: it begins at the left, in plain words, without columns."""
+    if not line[0].isalpha() or "  " in line or "\t" in line or line.count(" ") < 4 or len(line) > _LOOKED_AT:
+        return False
+    tokens = [word.lower().replace("’", "'") for word in _WORDS.findall(line)]
+    small = sum(token in _SMALL for token in tokens)
+    least = 2 if any(token in _PERSON for token in tokens) else 3
+    if small < least or not speaks(line) or machine(line):
+        return False
+    told = command[:_LOOKED_AT]
+    rows = _ROWS.search(told) is not None and _MESSAGES.search(told) is None
+    return rows or any(token in _MYSELF for token in tokens)
+
+
 def _speaks_chinese(line: str) -> bool:
     if STAMPED.match(line) or _FRAME.match(line) or _TRANSLATED.search(line):
         return False

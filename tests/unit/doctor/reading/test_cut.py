@@ -54,6 +54,39 @@ def test_prose_and_output_without_fences() -> None:
     assert found[1].lines[-1] == "Calico node failed to start"
 
 
+def test_a_sentence_right_below_rows_is_the_persons() -> None:
+    rows, spoken = exhibits(
+        """
+        root@w-1:~# kubectl get pods -o wide
+        NAME      READY   STATUS    RESTARTS   AGE   IP           NODE
+        shop-0    1/1     Running   0          12d   10.244.0.3   mole-1
+        shop-1    1/1     Running   0          12d   10.244.1.3   mole-2
+        I still cannot reach the pods on the other node
+        """
+    )
+    assert (rows.prose, len(rows.lines)) == (False, 3)
+    assert (spoken.prose, spoken.lines) == (True, ("I still cannot reach the pods on the other node",))
+
+
+def test_sentences_of_events_and_logs_are_output() -> None:
+    (logs,) = exhibits(
+        """
+        root@w-1:~# kubectl logs calico-node-zz9zz
+        some line of a start script
+        the datastore is not what it was when the node was made
+        """
+    )
+    assert len(logs.lines) == 2
+    _, spoken = exhibits(
+        """
+        root@w-1:~# kubectl logs calico-node-zz9zz
+        some line of a start script
+        and that is all I see before it is restarted
+        """
+    )
+    assert spoken.prose
+
+
 def test_chinese_prose_inside_of_a_fence() -> None:
     found = exhibits(
         """
