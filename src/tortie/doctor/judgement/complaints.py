@@ -48,7 +48,7 @@ _AFTERWARDS: Final = lazily(
     r"(?:outage|incident|crash)\b",
     re.IGNORECASE,
 )
-_CLAUSE: Final = lazily(r"(?<=[,，;；:：。])")
+_CLAUSE: Final = lazily(r"(?<=[,，;；:：。])|\b(?:and|but|while)\b")
 _WORDS: Final = lazily(
     r"\b(?:logs|logged|logging|log (?:lines?|files?|messages?|is|was)|messages?|warnings?|alerts?|alarms?|"
     r"monitoring|dashboards?|prints?|printed|events?|scripts?|audit\w*|"

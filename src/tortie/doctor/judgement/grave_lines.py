@@ -77,6 +77,7 @@ HARMLESS: Final = lazily(
     r"|modprobe, you can ignore this|was not recorded in IPAM|kubeadm's config map|secondary-bin-dir"
     r"|Retrying without BTF|Unable to open configuration file /etc/calico/confd/config/bird6?\.cfg"
     r"|Nameserver limits (?:were )?exceeded|too old resource version|Timeout or abort while handling.{0,200}watch=true"
+    r"|Unhandled Error\" err=\"client disconnected\""  # whoever watched has gone
 )
 _MOST: Final = 400  # lines that are kept; who has more of them has trouble enough
 

@@ -14,7 +14,7 @@ from tortie.doctor.judgement.normal import Normals
 from tortie.doctor.judgement.passing import Passing, is_settled
 from tortie.doctor.judgement.pods import elsewhere
 from tortie.doctor.judgement.slow_trials import slow_trials
-from tortie.doctor.judgement.standing import Standing, live, ready
+from tortie.doctor.judgement.standing import Standing, live, operator_content, ready
 from tortie.doctor.judgement.taken_addresses import taken as taken_addresses
 from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Document, Event, LogLine, Ping, Pod, PortTest, Setting
@@ -312,11 +312,18 @@ def _is_harmless(complaint: str) -> bool:
     return rest != complaint and not any(kind == "suffers" for kind, _ in stated(Sentence(rest, 0, 0)))
 
 
+def _is_settled_condition(complaint: str, picture: Picture) -> bool:
+    """Nothing but a condition of the operator in it is trouble, and the operator reports that all is available now."""
+    if "Degraded" not in complaint or not operator_content(picture):
+        return False
+    return not any(kind == "suffers" for kind, _ in stated(Sentence(complaint.replace("Degraded", ""), 0, 0)))
+
+
 def _complaints(picture: Picture, now: Standing) -> Iterator[Unexplained]:
     """What people say to be broken now, unless it is about a pod whose trouble is its own."""
     own = {_BASE.sub("", name).lower() for name in elsewhere(picture, now)}
     for said in standing_complaints(picture):
-        if _is_harmless(said.text):
+        if _is_harmless(said.text) or _is_settled_condition(said.text, picture):
             continue
         if not any(name in said.text.lower() for name in own) and not (now.well_as_told and is_over(said, picture)):
             yield Unexplained("complaint", said.text, said.place, "", PERSON)

@@ -81,3 +81,21 @@ Init Containers:
 """
     assert finding(ID, text.format(tag="v3.22.1")).strength < 0.8
     assert finding(ID, text.format(tag="v3.26.1")).strength >= 0.9
+
+
+def test_a_kernel_that_has_no_such_folder() -> None:
+    text = """
+$ kubectl -n kube-system get pod -o wide
+NAME                READY   STATUS     RESTARTS   AGE   IP           NODE
+calico-node-kc2jw   0/1     Init:0/3   0          5m    10.7.0.35    edge-5
+$ kubectl describe pod calico-node-kc2jw -n kube-system
+  Warning  FailedMount  94s (x15 over 5m)  kubelet  MountVolume.SetUp failed for volume "bpffs" : hostPath type check failed: /sys/fs/bpf is not a directory
+$ kubectl describe node edge-5 | grep Kernel
+ Kernel Version:             4.9.140-l4t
+"""
+    answer = finding(ID, text)
+    assert answer.strength >= 0.9
+    assert {"/sys/fs/bpf", "edge-5"} <= set(answer.objects)
+    assert "4.9.140-l4t" in answer.why.en
+    other = text.replace("/sys/fs/bpf", "/var/lib/hobby")
+    assert finding(ID, other).state != "found"

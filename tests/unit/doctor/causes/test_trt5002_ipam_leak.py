@@ -132,3 +132,8 @@ def test_pods_counted_by_the_beginning_of_the_pools_addresses() -> None:
     assert finding("ipam-leak", text.replace("{0}", "4090")).state == "ruled-out"
     of_some = text.replace("{0}", "611").replace("pods -A", "pods -n shop")
     assert finding("ipam-leak", of_some).strength < 0.8
+
+
+def test_pods_of_one_node_are_not_all_pods() -> None:
+    one_node = "$ kubectl get po -A -o wide --field-selector spec.nodeName=w-3 | grep -vc ContainerCreating\n31\n"
+    assert finding("ipam-leak", FATAL + "\n" + table(800) + one_node).strength < 0.8

@@ -156,3 +156,20 @@ network_dir = "/etc/cni/net.d/"
     )
     assert commands[0] == "ssh 10.7.0.3 'mv /etc/cni/net.d /etc/cni/net.d.old && ln -s /srv/k8s/cni /etc/cni/net.d'"
     assert "ssh 10.7.0.3 'systemctl restart crio'" in commands
+
+
+def test_microk8s_writes_its_folder_as_a_variable() -> None:
+    answer = finding(
+        "cni-conf-dir-mismatch",
+        f"""
+{REFUSED}
+kb1$ ls -ld /etc/cni/net.d; ls -l /etc/cni/net.d
+drwxr-xr-x 2 root root 4096 Feb 14  2021 /etc/cni/net.d
+-rw-r--r-- 1 root root  713 May 21 08:20 10-calico.conflist
+-rw------- 1 root root 2749 May 23 03:02 calico-kubeconfig
+kb1$ grep conf_dir /var/snap/microk8s/current/args/containerd-template.toml
+    conf_dir = "${{SNAP_DATA}}/args/cni-network"
+""",
+    )
+    assert answer.strength >= 0.8
+    assert {"/etc/cni/net.d", "/var/snap/microk8s/current/args/cni-network"} <= set(answer.objects)

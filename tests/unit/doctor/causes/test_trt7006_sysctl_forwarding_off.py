@@ -62,3 +62,11 @@ wk2 | CHANGED | rc=0 >>
     answer = finding("sysctl-forwarding-off", text)
     assert answer.strength >= 0.9
     assert "wk2" in answer.objects
+
+
+def test_a_pod_that_is_run_to_read_it_has_its_own() -> None:
+    text = """
+    $ kubectl run t --rm -it --image=busybox --restart=Never -- cat /proc/sys/net/ipv4/ip_forward
+    0
+    """
+    assert finding("sysctl-forwarding-off", text).state != "found"

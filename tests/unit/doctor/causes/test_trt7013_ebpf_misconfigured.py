@@ -105,3 +105,20 @@ def test_of_several_kernels_the_one_that_is_too_old() -> None:
 def test_a_kernel_is_no_culprit_of_other_faults() -> None:
     answer = finding("ebpf-misconfigured", LOG + FELIX.format("true") + PROXY + "$ uname -r\n4.15.0-99-generic\n")
     assert "4.15.0-99-generic" not in answer.objects
+
+
+def test_a_reference_to_the_configmap_does_not_make_one() -> None:
+    lists = """
+        $ kubectl -n kube-system get ds
+        NAME          DESIRED   CURRENT   READY   UP-TO-DATE   AVAILABLE   NODE SELECTOR            AGE
+        calico-node   1         1         0       1            0           kubernetes.io/os=linux   8m50s
+        $ kubectl -n kube-system get cm
+        NAME               DATA   AGE
+        kube-root-ca.crt   1      9m21s
+        $ kubectl -n kube-system get ds calico-node -o yaml | grep -n -A2 configMapRef
+        142:        - configMapRef:
+        143-            name: kubernetes-services-endpoint
+        144-            optional: true
+    """
+    log = LOG.replace("calico-system", "kube-system")
+    assert finding("ebpf-misconfigured", log + "        calico_bpf_enabled: true\n" + lists).strength >= 0.9

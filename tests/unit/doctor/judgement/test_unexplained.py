@@ -129,3 +129,19 @@ def test_pods_of_several_namespaces_that_nobody_places() -> None:
     one = "\n".join(line for line in UNPLACED.splitlines() if "jellyfin" not in line)
     assert judged(f"{WELL}{one}\n").verdict == "healthy"
     assert judged(WELL + UNPLACED.replace("4h19m", "19s  ").replace("4h18m", "18s  ")).verdict == "healthy"
+
+
+_CONTENT = """
+After the upgrade our monitoring mailed "ippools Degraded".
+$ kubectl get tigerastatus
+NAME      AVAILABLE   PROGRESSING   DEGRADED   SINCE
+calico    True        False         False      43h
+ippools   {0}        False         {1}       43h
+"""
+
+
+def test_a_condition_that_the_operator_reports_to_be_over_is_no_complaint() -> None:
+    assert not judged(WELL + _CONTENT.format("True ", "False")).unexplained
+    assert judged(WELL + _CONTENT.format("False", "True ")).unexplained
+    worse = _CONTENT.replace('Degraded".', 'Degraded" and pods cannot reach each other.')
+    assert judged(WELL + worse.format("True ", "False")).unexplained

@@ -65,9 +65,9 @@ def counted(picture: Picture, *words: str) -> Count | None:
 
 def narrow(command: str) -> bool:
     """The command shows a part only: one namespace, one label, some states, some names."""
-    if _compiled(r" -n | -l |--namespace[ =]|--selector|\bhead\b|\btail\b|\bget (?:nodes?|no) [a-z0-9]").search(
-        command
-    ):
+    if _compiled(
+        r" -n | -l |--namespace[ =]|--(?:field-)?selector|\bhead\b|\btail\b|\bget (?:nodes?|no) [a-z0-9]"
+    ).search(command):
         return True
     for flags, pattern in _compiled(r"grep ((?:-\w+ )*)['\"]?([^'\"|;]*)").findall(command):
         kept = "v" in flags or "." in pattern or _compiled(r"running|^ ?ready").search(pattern)

@@ -26,6 +26,7 @@ CGROUP_FAILED: Final = Sign("bpffs-cgroup-failed", "Failed to mount cgroup2 file
 NO_CGROUP: Final = Sign(
     "bpffs-cgroup-not-seen", "failed to attach <program> to cgroup <path> <list>no such file or directory"
 )
+NO_FOLDER: Final = Sign("bpffs-no-folder", "hostPath type check failed: /sys/fs/bpf is not a directory")
 NO_FLAG: Final = Sign("bpffs-no-flag", "flag provided but not defined: -best-effort")
 FIRST_STEP: Final = "mount-bpffs"
 STEPS: Final = (FIRST_STEP, "ebpf-bootstrap")
@@ -44,6 +45,7 @@ class Seen:
         tried = [hit for hit in picture.hits(BPF_FAILED) if any(word in hit.line.lower() for word in ("fail", "error"))]
         self.failed = [*tried, *picture.hits(CGROUP_FAILED)]
         self.unseen = picture.hits(NO_CGROUP)
+        self.no_folder = picture.hits(NO_FOLDER)
         self.steps = [box for box in picture.containers() if box.name in STEPS]
         self.boxes = [box for box in self.steps if _code(box) not in (None, 0)]
         self.code = next((code for box in self.boxes if (code := _code(box)) in WORDS), None)
@@ -109,6 +111,19 @@ def cgroup_not_seen(seen: Seen) -> Finding | None:
     return seen.found(STRONG) if seen.unseen else None
 
 
+def no_folder(seen: Seen) -> Finding | None:
+    """kubelet looks for the mount point before anything of the pod runs; the kernel makes it, where it knows BPF."""
+    if not seen.no_folder:
+        return None
+    hit = seen.no_folder[-1]
+    pods = {pod.name: pod for pod in seen.picture.agents_now()}
+    waiting = next((pod for name, pod in pods.items() if name in f"{hit.command} {hit.line}"), None)
+    node = waiting.node if waiting else ""
+    who = culprits(Culprit("file", "/sys/fs/bpf"), named("node", node), named("pod", waiting.name if waiting else ""))
+    kernel = next((one.version for one in seen.picture.versions("kernel")), "")
+    return found(STRONG, who, (hit,), kind="folder", node=node, kernel=kernel)
+
+
 def ended_with_error(seen: Seen) -> Finding | None:
     if not seen.boxes:
         return None
@@ -134,6 +149,10 @@ def _code(box: Container) -> int | None:
 def fix(picture: Picture, finding: Finding) -> Iterator[Do | Step]:
     kind = finding.value("kind", "bpf")
     step = finding.value("step", FIRST_STEP)
+    if kind == "folder":
+        yield do("kernel")
+        yield do("without" if not has_operator(picture) else "exclude")
+        return
     if kind == "network":
         yield do("read", step=step)
     else:
@@ -158,8 +177,8 @@ CAUSE = Cause(
     code="TRT3013",
     severity="medium",
     explains=("init-crash", "init-stuck", "not-ready", "crash-loop", "pod-pending", "log-errors"),
-    signs=(NOT_SHARED, NOT_SHARED_SLAVE, BPF_FAILED, CGROUP_FAILED, NO_CGROUP, NO_FLAG),
+    signs=(NOT_SHARED, NOT_SHARED_SLAVE, BPF_FAILED, CGROUP_FAILED, NO_CGROUP, NO_FOLDER, NO_FLAG),
     look=Seen,
-    rules=(flag_unknown, not_shared, step_fails, cgroup_not_seen, ended_with_error, ended_well),
+    rules=(flag_unknown, not_shared, step_fails, cgroup_not_seen, no_folder, ended_with_error, ended_well),
     fix=fix,
 )

@@ -130,8 +130,12 @@ def _directories(picture: Picture, signs: tuple[Sign, ...], names: tuple[str, ..
     return list({directory.path: directory for directory in found if directory.path.startswith("/")}.values())
 
 
+_SNAP_DATA = re.compile(r"\$\{?SNAP_DATA\}?")
+
+
 def _clean(path: str) -> str:
-    return path.strip("\"'[], ").rstrip("/")
+    """As the file system knows it: MicroK8s writes its own folder as a variable."""
+    return _SNAP_DATA.sub("/var/snap/microk8s/current", path.strip("\"'[], ")).rstrip("/")
 
 
 # Files

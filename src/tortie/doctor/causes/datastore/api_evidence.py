@@ -28,6 +28,7 @@ RESTORE_FAILED: Final = Sign("api-restore-failed", "Failed to execute iptables-r
 CONNTRACK_DENIED: Final = Sign("api-conntrack-denied", "nf_conntrack_max: permission denied")
 BPF_ON: Final = Sign("api-bpf-on", 'bpfEnabled(")?:( )?(")?true')
 BPF_DATAPLANE: Final = Sign("api-bpf-dataplane", 'linuxDataplane(")?:( )?(")?BPF')
+BPF_INVENTORY: Final = Sign("api-bpf-inventory", "calico_bpf_enabled: true")
 BPF_ENV: Final = Sign("api-bpf-env", 'FELIX_BPFENABLED(=|: )(")?true')
 PROXY_VARIABLE: Final = Sign("api-proxy-variable", "HTTPS_PROXY=<value>")
 PROXY_VARIABLE_PLAIN: Final = Sign("api-proxy-variable-plain", "HTTP_PROXY=<value>")
@@ -39,7 +40,7 @@ VIP_SIGNS: Final = (DIAL_FAILED, API_DEADLINE, KUBERNETES_SERVICE)
 RULE_SIGNS: Final = (VIP_RULE, NFT_RULE, IPVS_MISSING)
 KUBE_PROXY_SIGNS: Final = (IPVS_PROXIER, RESTORE_FAILED, CONNTRACK_DENIED, PROXY_LIST)
 PROXY_OFF_SIGNS: Final = (PROXY_OFF, PROXY_SKIPPED)
-BPF_SIGNS: Final = (BPF_ON, BPF_DATAPLANE, BPF_ENV)
+BPF_SIGNS: Final = (BPF_ON, BPF_DATAPLANE, BPF_ENV, BPF_INVENTORY)
 
 ETCD_PORTS: Final = (2379, 2380, 4001)
 TYPHA_PORT: Final = 5473

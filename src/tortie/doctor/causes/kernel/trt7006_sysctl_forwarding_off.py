@@ -142,7 +142,8 @@ def _inside_pod(row: Row) -> bool:
 
 
 def _pods_own(command: str) -> bool:
-    return "exec" in command and "calico-node" not in command and "canal" not in command
+    inside = "exec" in command or ("kubectl" in command and " run " in command)
+    return inside and "calico-node" not in command and "canal" not in command
 
 
 def fix(_picture: Picture, finding: Finding) -> Iterator[Do]:

@@ -122,7 +122,7 @@ class Seen:
     @cached_property
     def unlisted(self) -> list[Place]:
         """Lists of all ConfigMaps where it would be, without it, while nothing else leads to the API server."""
-        if not self.failing or self.proxy_runs or self.picture.hits(ENDPOINT_NAMED):
+        if not self.failing or self.proxy_runs or any(map(_is_listed, self.picture.hits(ENDPOINT_NAMED))):
             return []
         space = "tigera-operator" if has_operator(self.picture) else self.picture.namespace
         lists = (e for e in self.picture.exhibits if e.lines and _CONFIGMAPS.search(e.command) and space in e.command)
@@ -148,6 +148,12 @@ class Seen:
     @property
     def vip(self) -> str:
         return next(iter(vips(self.picture)), "")
+
+
+def _is_listed(hit: Hit) -> bool:
+    """The ConfigMap itself; a container's reference to it (`name: …`) is no proof that it is there."""
+    before = hit.line.partition(ENDPOINT)[0].rstrip(" \"'")
+    return not before.endswith(("name:", 'name":'))
 
 
 def _loopback(picture: Picture) -> list[Setting]:
