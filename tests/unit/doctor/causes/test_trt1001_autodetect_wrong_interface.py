@@ -394,3 +394,21 @@ def test_a_bridge_that_every_host_has_does_not_tell_whose_it_is() -> None:
     answer = finding("autodetect-wrong-interface", shown)
     assert answer.strength >= 0.8
     assert "stork-2" not in answer.objects
+
+
+RECORDS = """
+$ calicoctl get node -o wide
+NAME     ASN         IPV4             IPV6
+heron    (unknown)   172.19.0.1/16
+stork    (unknown)   10.81.4.9/21
+ibis     (unknown)   10.81.4.10/21
+"""
+
+
+def test_a_record_with_docker_s_own_address_is_the_odd_one_among_those_of_the_others() -> None:
+    answer = finding(ID, RECORDS)
+    assert (answer.state, answer.strength >= LIKELY) == ("found", True)
+    assert answer.culprits[0].name == "172.19.0.1"
+    # a second site whose nodes really have such addresses, and one other node to compare with, say nothing
+    assert finding(ID, RECORDS.replace("10.81.4.10/21", "172.19.0.7/16")).state != "found"
+    assert finding(ID, RECORDS.replace("ibis     (unknown)   10.81.4.10/21\n", "")).state != "found"

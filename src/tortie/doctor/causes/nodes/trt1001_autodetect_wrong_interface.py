@@ -161,6 +161,8 @@ def wrong_address(seen: Seen) -> Finding | None:
 def _effect(whole: Suspect, *, felt: bool) -> Text:
     if whole.internal and whole.internal != whole.address:
         return Text(__name__, "word felt" if felt else "word quiet", (("internal", whole.internal),))
+    if whole.ground == "odd-record":
+        return Text(__name__, "word like-docker")
     return Text(__name__, "word inner-link" if inner_link(whole.interface) else "word nobodys")
 
 

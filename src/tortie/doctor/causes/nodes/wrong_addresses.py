@@ -39,6 +39,7 @@ from tortie.doctor.picture.picture import Picture
 from tortie.model.tuples import NamedTuple
 
 KUBELET: Final = 10250
+_LEAST_OTHERS: Final = 2  # nodes whose addresses show where nodes are
 ANSWERS: Final = ("open", "tls-error", "http-401", "http-403", "http-404", "http-200")
 
 
@@ -79,6 +80,7 @@ def suspects(picture: Picture) -> list[Suspect]:
         _contested,
         _moved,
         _odd_one,
+        _odd_record,
     )
     every = (suspect for ground in grounds for suspect in ground(picture))
     hosts = _hosts(picture)
@@ -313,3 +315,15 @@ def _odd_one(picture: Picture) -> Iterator[Suspect]:
         elif gateway_like(address):
             strength = LIKELY if rest and not any(near(address, other) for other in rest) else POSSIBLE
             yield Suspect("odd", strength, address, "", "", "", (peer,))
+
+
+def _odd_record(picture: Picture) -> Iterator[Suspect]:
+    """Of all nodes' records one carries an address that docker gives itself, and the others lie together elsewhere."""
+    ips = picture.internal_ips()
+    records = {seen.node: seen for seen in registrations(picture) if seen.node and seen.via != "log"}
+    for node, seen in records.items():
+        others = [one.address for name, one in records.items() if name != node]
+        together = len(others) >= _LEAST_OTHERS and all(near(others[0], other) for other in others)
+        if node in ips or not together or not gateway_like(seen.address) or near(seen.address, others[0], 12):
+            continue
+        yield Suspect("odd-record", STRONG, seen.address, "", node, "", (seen,))
