@@ -106,7 +106,7 @@ def _expression(template: str) -> str:
         elif token["space"]:
             out.append("[ \n]")
         elif token["quote"]:
-            out.append(r"\\*['\"`“”‘’]")
+            out.append(r"\\*['\"`“”‘’]{1,2}")  # a quote that YAML or a person doubled
         else:
             out.append(re.escape(text.removesuffix("\\")))
     if out and out[0].endswith(f">{_WORD})"):

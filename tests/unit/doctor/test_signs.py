@@ -19,6 +19,7 @@ def hits(template: str, text: str) -> list[Hit]:
     [
         ("BGP not established with <peers>", "BGP not established with 10.0.0.1,10.0.0.2", "10.0.0.1,10.0.0.2"),
         ("Calico node '<other>' is already using <ip>", 'calico Node "w1"  is already using 10.0.0.9.', "w1 10.0.0.9"),
+        ("Calico node '<other>' is already using <ip>", "Calico node ''w1'' is already using 10.0.0.9", "w1 10.0.0.9"),
         ("took <n> ms for <n_events> events", "I/O loop cycle took 6012 ms for 3 events", "6012 3"),
         ("dial tcp <ip>:<port>: (i/o timeout|refused)", "dial tcp 10.96.0.1:443: refused", "10.96.0.1 443"),
         ('find plugin "<plugin>" in path [<list_dirs>]', 'find plugin \\"calico\\" in path [/a /b]', "calico /a /b"),
