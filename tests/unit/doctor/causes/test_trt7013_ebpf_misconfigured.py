@@ -122,3 +122,26 @@ def test_a_reference_to_the_configmap_does_not_make_one() -> None:
     """
     log = LOG.replace("calico-system", "kube-system")
     assert finding("ebpf-misconfigured", log + "        calico_bpf_enabled: true\n" + lists).strength >= 0.9
+
+
+def test_kube_proxy_went_and_the_mode_did_not_come() -> None:
+    """Felix goes back to iptables on an old kernel; that kube-proxy is off was meant."""
+    evidence = """
+        $ kubectl -n kube-system get ds kube-proxy
+        NAME         DESIRED   CURRENT   READY   UP-TO-DATE   AVAILABLE   NODE SELECTOR                              AGE
+        kube-proxy   0         0         0       0            0           kubernetes.io/os=linux,non-calico=true     41d
+
+        $ kubectl -n calico-system logs calico-node-x2rbq | grep -i bpf
+        2020-10-10 10:10:10.010 [ERROR][74] felix/daemon.go 337: BPF dataplane mode enabled but not supported by the \
+kernel.  Disabling BPF mode.
+        root@berry:~# uname -rm
+        5.2.0-1010-raspi2 aarch64
+        root@berry:~# iptables-save -t nat | grep -c KUBE-SVC
+        0
+        coredns: Failed to list *v1.Service: Get "https://10.96.0.1:443/api/v1/services?limit=500": dial tcp \
+10.96.0.1:443: i/o timeout
+"""
+    answer = finding("ebpf-misconfigured", evidence)
+    assert (answer.state, answer.strength >= 0.95) == ("found", True)
+    assert "5.2.0-1010-raspi2" in answer.objects
+    assert finding("kube-proxy-down", evidence).state == "ruled-out"

@@ -37,6 +37,8 @@ NO_PROXY_SHORT: Final = Sign("api-no-proxy-short", "NO_PROXY=<value>")
 PROXY_OFF: Final = Sign("api-proxy-off", 'disable-kube-proxy(")?(: |=)(")?true')
 PROXY_SKIPPED: Final = Sign("api-proxy-skipped", "skip-phases(=| )addon/kube-proxy")
 VIP_SIGNS: Final = (DIAL_FAILED, API_DEADLINE, KUBERNETES_SERVICE)
+# The mode was asked for, and Felix went back to iptables: kube-proxy was left out on purpose.
+BPF_REFUSED = Sign("trt7013-old-kernel", "BPF dataplane mode enabled but not supported by the kernel")
 RULE_SIGNS: Final = (VIP_RULE, NFT_RULE, IPVS_MISSING)
 KUBE_PROXY_SIGNS: Final = (IPVS_PROXIER, RESTORE_FAILED, CONNTRACK_DENIED, PROXY_LIST)
 PROXY_OFF_SIGNS: Final = (PROXY_OFF, PROXY_SKIPPED)

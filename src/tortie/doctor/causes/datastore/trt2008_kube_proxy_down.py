@@ -9,6 +9,7 @@ from typing import Final
 from tortie.doctor.causes.cause import HINT, LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.datastore.api_evidence import (
+    BPF_REFUSED,
     BPF_SIGNS,
     CONNTRACK_DENIED,
     IPVS_MISSING,
@@ -167,7 +168,7 @@ def _at_fault(seen: Seen, first: Culprit = PROXY, strength: float = 0.0, state: 
 
 
 def ebpf(seen: Seen) -> Finding | None:
-    bpf = bpf_on(seen.picture)
+    bpf = bpf_on(seen.picture) or seen.picture.hit(BPF_REFUSED)
     return ruled_out((bpf,)) if bpf else None
 
 
@@ -301,7 +302,9 @@ CAUSE = Cause(
         "api-unreachable", "init-crash", "init-stuck", "crash-loop", "service-dead", "controllers-failing",
         "datastore-error",
     ),
-    signs=(*VIP_SIGNS, *RULE_SIGNS, *KUBE_PROXY_SIGNS, *PROXY_OFF_SIGNS, *BPF_SIGNS, *INTERCEPTED),
+    signs=(
+        *VIP_SIGNS, *RULE_SIGNS, *KUBE_PROXY_SIGNS, *PROXY_OFF_SIGNS, *BPF_SIGNS, BPF_REFUSED, *INTERCEPTED,
+    ),
     look=Seen,
     rules=(
         ebpf, rules_present, ranges_overlap, ipvs_unusable, conntrack_denied, services_unread, rules_unwritten,

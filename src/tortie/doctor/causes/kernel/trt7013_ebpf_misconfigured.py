@@ -21,6 +21,7 @@ from tortie.doctor.causes.cause import (
 )
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.datastore.api_evidence import (
+    BPF_REFUSED,
     BPF_SIGNS,
     RESTORE_FAILED,
     RULE_SIGNS,
@@ -47,7 +48,6 @@ from tortie.model.tuples import NamedTuple
 NO_CONFIGMAP = Sign("trt7013-no-configmap", 'configmaps "kubernetes-services-endpoint" not found')
 HEALTHZ = Sign("trt7013-healthz", "BPF Proxy Healthz server failed")
 HEALTHZ_PORT = Sign("trt7013-healthz-port", ":10256: bind: address already in use")
-OLD_KERNEL = Sign("trt7013-old-kernel", "BPF dataplane mode enabled but not supported by the kernel")
 NO_BPFFS = Sign("trt7013-no-bpffs", "BPF filesystem is not mounted")
 HOST, ENDPOINT = "KUBERNETES_SERVICE_HOST", "kubernetes-services-endpoint"
 ENDPOINT_NAMED = Sign("trt7013-endpoint-named", ENDPOINT)
@@ -69,7 +69,7 @@ class Seen:
     def __init__(self, picture: Picture) -> None:
         self.picture = picture
         self.on = bpf_on(picture)
-        self.healthz, self.kernel = picture.hits(HEALTHZ, HEALTHZ_PORT), picture.hits(OLD_KERNEL, NO_BPFFS)
+        self.healthz, self.kernel = picture.hits(HEALTHZ, HEALTHZ_PORT), picture.hits(BPF_REFUSED, NO_BPFFS)
         self.of_felix = [hit for hit in self.healthz if hit.sign == HEALTHZ.key]
         self.failing, self.loopback = vip_troubles(picture), _loopback(picture)
         self.proxies = [pod for pod in proxy_pods(picture) if pod.status in ("", "Running")]
@@ -111,7 +111,7 @@ class Seen:
     @cached_property
     def refused(self) -> list[Hit]:
         """The kernel is not one that the mode can work with, in Felix's own words."""
-        return [hit for hit in self.kernel if hit.sign == OLD_KERNEL.key]
+        return [hit for hit in self.kernel if hit.sign == BPF_REFUSED.key]
 
     @cached_property
     def old(self) -> list[str]:
@@ -169,7 +169,8 @@ def prerequisites_missing(seen: Seen) -> Finding | None:
     problems = seen.problems
     if not seen.in_this_mode or not problems:
         return None
-    strength = PROVEN if seen.on and (seen.failing or seen.absent) else STRONG if seen.on else LIKELY
+    wanted = seen.on or (seen.refused and not seen.proxy_runs)  # who took kube-proxy away counts on the mode
+    strength = PROVEN if wanted and (seen.failing or seen.absent) else STRONG if seen.on else LIKELY
     if seen.kernel and not seen.failing and len(problems) == 1:
         strength = LIKELY
     shown = [item for problem in problems for item in problem.evidence]
@@ -217,6 +218,8 @@ def fix(picture: Picture, finding: Finding) -> Iterator[Do | Step]:
     else:
         yield do("off")
         yield from ways.set_felix(picture, "bpfEnabled", "false")
+    if "kernel" in problems and any(load.desired == 0 for load in picture.of(Workload) if load.name == "kube-proxy"):
+        yield do("proxy-back")
 
 
 def _endpoint(picture: Picture, key: str) -> Iterator[Do]:
@@ -239,7 +242,7 @@ CAUSE = Cause(
     ),
     signs=(
         *VIP_SIGNS, *RULE_SIGNS, *BPF_SIGNS, RESTORE_FAILED, NO_CONFIGMAP, ENDPOINT_NAMED, HEALTHZ, HEALTHZ_PORT,
-        OLD_KERNEL, NO_BPFFS,
+        BPF_REFUSED, NO_BPFFS,
     ),
     look=Seen,
     rules=(other_mode, prerequisites_missing, service_fails, nothing_missing),

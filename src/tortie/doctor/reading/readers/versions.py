@@ -110,10 +110,10 @@ def versions(exhibit: Exhibit, text: str, line_of: Callable[[int], int]) -> Iter
         for match in _compiled(r"^[ \t]*ip6?tables v\S+ \((legacy|nf_tables)\)").finditer(text):
             index = line_of(match.start(1))
             yield Setting(exhibit.place(index), "iptables", "backend", match[1], _where(exhibit.command), exhibit.host)
-    if re.search(r"\buname -r\b", exhibit.command):
+    if re.search(r"\buname -s?r[mpio]*\b", exhibit.command):
         for index, line in enumerate(exhibit.lines[:6]):
-            if re.match(r"\d+\.\d+\.\d+\S*$", line.strip()):
-                yield Version(exhibit.place(index), "kernel", line.strip(), exhibit.host)
+            if match := re.match(r"(?:Linux )?(\d+\.\d+\.\d+\S*)(?: \w+){0,4}$", line.strip()):
+                yield Version(exhibit.place(index), "kernel", match[1], exhibit.host)
 
 
 def _where(command: str) -> str:
