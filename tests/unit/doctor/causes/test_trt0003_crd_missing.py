@@ -69,3 +69,23 @@ calico   {available}        False         False      15m
 """
     assert finding("crd-missing", text.format(ready="1/1", available="True ")).state == "ruled-out"
     assert finding("crd-missing", text.format(ready="0/1", available="False")).strength >= 0.8
+
+
+WAITS = """
+    {"level":"error","ts":"2023-05-05T05:55:55Z","msg":"Could not wait for Cache to sync","controller":"tigera-installation-controller","error":"failed to wait for tigera-installation-controller caches to sync: timed out waiting for cache to be synced"}
+    $ kubectl get crd | grep tigera
+    apiservers.operator.tigera.io                         2023-05-05T05:40:01Z
+    imagesets.operator.tigera.io                          2023-05-05T05:40:01Z
+    tigerastatuses.operator.tigera.io                     2023-05-05T05:40:02Z
+"""
+
+
+def test_the_operator_waits_for_a_kind_that_is_not_in_the_list() -> None:
+    answer = finding("crd-missing", WAITS)
+    assert (answer.state, answer.strength >= 0.95) == ("found", True)
+    assert answer.objects[0] == "installations.operator.tigera.io"
+
+
+def test_the_operator_waits_and_the_kind_is_there() -> None:
+    listed = WAITS + "    installations.operator.tigera.io                      2023-05-05T05:40:02Z\n"
+    assert finding("crd-missing", listed).state != "found"

@@ -145,3 +145,24 @@ kernel.  Disabling BPF mode.
     assert (answer.state, answer.strength >= 0.95) == ("found", True)
     assert "5.2.0-1010-raspi2" in answer.objects
     assert finding("kube-proxy-down", evidence).state == "ruled-out"
+
+
+IPVS = """
+        2023-03-03 03:03:03.030 [INFO][400] felix/int_dataplane.go 1347: kube-proxy mode changed. Restart felix. \
+ipvsIfaceState="down" ipvsSupport=false
+        2023-03-03 03:03:03.031 [INFO][400] felix/daemon.go 690: Shutting down... reason=config changed
+        $ kubectl -n kube-system get ds kube-proxy
+        NAME         DESIRED   CURRENT   READY   UP-TO-DATE   AVAILABLE   NODE SELECTOR     AGE
+        kube-proxy   {0}         {0}         {0}       {0}            {0}           non-calico=true   9d
+"""
+
+
+def test_the_link_of_ipvs_stays_behind() -> None:
+    answer = finding("ebpf-misconfigured", FELIX.format("true") + IPVS.format(0))
+    assert (answer.state, answer.strength >= 0.95) == ("found", True)
+    assert "kube-ipvs0" in answer.objects
+
+
+def test_kube_proxy_that_changes_its_mode_once_is_no_fault() -> None:
+    assert finding("ebpf-misconfigured", FELIX.format("false") + IPVS.format(3)).strength < 0.8
+    assert finding("ebpf-misconfigured", FELIX.format("true") + IPVS.format(3)).strength < 0.8

@@ -49,6 +49,8 @@ NO_CONFIGMAP = Sign("trt7013-no-configmap", 'configmaps "kubernetes-services-end
 HEALTHZ = Sign("trt7013-healthz", "BPF Proxy Healthz server failed")
 HEALTHZ_PORT = Sign("trt7013-healthz-port", ":10256: bind: address already in use")
 NO_BPFFS = Sign("trt7013-no-bpffs", "BPF filesystem is not mounted")
+IPVS_CAME = Sign("trt7013-ipvs-came", "kube-proxy mode changed")
+ALONE = ("kernel", "no-bpffs", "ipvs-left")  # problems that have nothing to do with where the API server is
 HOST, ENDPOINT = "KUBERNETES_SERVICE_HOST", "kubernetes-services-endpoint"
 ENDPOINT_NAMED = Sign("trt7013-endpoint-named", ENDPOINT)
 _CONFIGMAPS = lazily(r"\bget +(?:cm|configmaps?)(?: +-|$)")
@@ -100,6 +102,8 @@ class Seen:
             every.append(Problem("port-taken", (*self.healthz[:2],)))
         if restore or (self.absent and self.proxy_runs):
             every.append(Problem("two-proxies", (*restore[:2], *self.proxies[:1])))
+        if len(self.ipvs) > 1 or (self.ipvs and not self.proxy_runs):
+            every.append(Problem("ipvs-left", (*self.ipvs[:2],)))
         if self.kernel:
             if self.refused:
                 shown = [one for one in self.picture.versions("kernel") if one.version in self.old[:1]]
@@ -107,6 +111,11 @@ class Seen:
             else:
                 every.append(Problem("no-bpffs", (self.kernel[0],)))
         return every
+
+    @cached_property
+    def ipvs(self) -> list[Hit]:
+        """Felix starts anew for kube-proxy's link of the ipvs mode, which an ended kube-proxy leaves behind."""
+        return self.picture.hits(IPVS_CAME) if self.on else []
 
     @cached_property
     def refused(self) -> list[Hit]:
@@ -131,9 +140,10 @@ class Seen:
     @property
     def culprits(self) -> tuple[Culprit, ...]:
         return culprits(
+            named("interface", "kube-ipvs0" if self.ipvs else ""),
             Culprit("setting", "bpfEnabled"),
             named("version", *self.old[:3]),
-            *(() if self.only_kernel else (Culprit("resource", ENDPOINT), Culprit("setting", HOST))),
+            *(() if self.only_host else (Culprit("resource", ENDPOINT), Culprit("setting", HOST))),
             Culprit("program", "kube-proxy"),
             named("port", "10256" if self.healthz else ""),
             named("address", *(setting.value for setting in self.loopback)),
@@ -142,8 +152,9 @@ class Seen:
         )
 
     @property
-    def only_kernel(self) -> bool:
-        return [problem.word for problem in self.problems] == ["kernel"]
+    def only_host(self) -> bool:
+        words = {problem.word for problem in self.problems}
+        return bool(words) and words <= {"kernel", "ipvs-left"}
 
     @property
     def vip(self) -> str:
@@ -170,7 +181,8 @@ def prerequisites_missing(seen: Seen) -> Finding | None:
     if not seen.in_this_mode or not problems:
         return None
     wanted = seen.on or (seen.refused and not seen.proxy_runs)  # who took kube-proxy away counts on the mode
-    strength = PROVEN if wanted and (seen.failing or seen.absent) else STRONG if seen.on else LIKELY
+    suffering = seen.failing or seen.absent or (seen.ipvs and not seen.proxy_runs)
+    strength = PROVEN if wanted and suffering else STRONG if seen.on else LIKELY
     if seen.kernel and not seen.failing and len(problems) == 1:
         strength = LIKELY
     shown = [item for problem in problems for item in problem.evidence]
@@ -202,10 +214,10 @@ def nothing_missing(seen: Seen) -> Finding | None:
 def fix(picture: Picture, finding: Finding) -> Iterator[Do | Step]:
     told = dict(finding.values).get("problems")
     problems = set(told) if isinstance(told, tuple) else set()
-    for alone in ("kernel", "no-bpffs"):
+    for alone in ALONE:
         if alone in problems:
             yield do(alone)
-    if problems - {"kernel", "no-bpffs"} or not problems:
+    if problems.difference(ALONE) or not problems:
         yield from _endpoint(picture, "create-endpoint" if "no-endpoint" in problems else "endpoint")
         yield from ways.restart_agent(picture)
         yield do("proxy-off")
@@ -242,7 +254,7 @@ CAUSE = Cause(
     ),
     signs=(
         *VIP_SIGNS, *RULE_SIGNS, *BPF_SIGNS, RESTORE_FAILED, NO_CONFIGMAP, ENDPOINT_NAMED, HEALTHZ, HEALTHZ_PORT,
-        BPF_REFUSED, NO_BPFFS,
+        BPF_REFUSED, NO_BPFFS, IPVS_CAME,
     ),
     look=Seen,
     rules=(other_mode, prerequisites_missing, service_fails, nothing_missing),

@@ -19,14 +19,19 @@ from tortie.doctor.causes.datastore.api_errors import (
 )
 from tortie.doctor.causes.release.operator_evidence import said_by_kubectl, well_now
 from tortie.doctor.causes.steps import Step
-from tortie.doctor.causes.underlay.traffic_evidence import agents_fine, rows
+from tortie.doctor.causes.underlay.traffic_evidence import Row, agents_fine, rows
 from tortie.doctor.causes.ways import apply_release
 from tortie.doctor.picture.picture import Picture
-from tortie.doctor.signs import Sign
+from tortie.doctor.signs import Hit, Sign
 
 OLD_FORM = Sign("crd-old-form", "resource does not exist: <kind>\\(<name>\\)")
 NO_TYPE = Sign("crd-no-type", 'the server doesn\'t have a resource type "<plural>"')
+CACHE = Sign("crd-cache", "failed to wait for <controller> caches to sync")
 GROUP = "crd.projectcalico.org"
+OPERATORS = "operator.tigera.io"
+_LISTED = r"^(?:customresourcedefinition[.]apiextensions[.]k8s[.]io/)?(\w+)[.]operator[.]tigera[.]io\b"
+# What the operator cannot work without, by the controller that waits for it.
+WATCHED = {"installation": "installations", "apiserver": "apiservers", "tigerastatus": "tigerastatuses"}
 SERVED = "projectcalico.org/"
 OURS = (
     "ippool",
@@ -65,6 +70,17 @@ class Seen:
         names += [f"{hit.value('plural').partition('.')[0].lower()}.{GROUP}" for hit in self.untyped]
         return list(dict.fromkeys(name for name in names if not name.startswith(HARMLESS_KINDS)))
 
+    @cached_property
+    def unlisted(self) -> list[tuple[str, Hit, Row]]:
+        """Kinds that one of the operator's controllers waits for, and that a list with their siblings lacks."""
+        waits = self.picture.hits(CACHE)
+        listed = list(rows(self.picture, _LISTED, "crd", "customresourcedefinition", needle=OPERATORS)) if waits else []
+        siblings = {row.match[1] for row in listed}
+        if len(siblings) < 2:  # asked for by name, or cut
+            return []
+        wanted = [(plural, hit) for hit in waits for word, plural in WATCHED.items() if word in hit.value("controller")]
+        return [(f"{plural}.{OPERATORS}", hit, listed[0]) for plural, hit in wanted if plural not in siblings]
+
     @property
     def needed(self) -> bool:
         return bool(self.missing or (self.absent and self.names))
@@ -96,6 +112,14 @@ def not_installed(seen: Seen) -> Finding | None:
     # Where somebody only asked for it, nothing shows that anything needs it.
     strength = LIKELY if not seen.missing else PROVEN if seen.absent or seen.untyped else STRONG
     return found(strength, who, evidence, crd=seen.names[0], version=seen.version)
+
+
+def not_listed(seen: Seen) -> Finding | None:
+    if not seen.unlisted:
+        return None
+    crd, waits, listed = seen.unlisted[0]
+    who = culprits(named("resource", crd, "CustomResourceDefinition"), named("version", seen.version))
+    return found(PROVEN, who, (waits, listed), crd=crd)
 
 
 def old_form(seen: Seen) -> Finding | None:
@@ -136,9 +160,9 @@ CAUSE = Cause(
         "crash-loop", "not-ready", "controllers-failing", "datastore-error", "start-terminated", "operator-degraded",
         "felix-not-ready", "log-errors", "restarts", "init-crash",
     ),
-    signs=(MISSING_KIND, MISSING_PATH, NO_MATCHES, CRD_NOT_FOUND, OLD_FORM, NO_TYPE),
+    signs=(MISSING_KIND, MISSING_PATH, NO_MATCHES, CRD_NOT_FOUND, OLD_FORM, NO_TYPE, CACHE),
     look=Seen,
-    rules=(applied_since, installed, not_installed, old_form, not_known),
+    rules=(applied_since, installed, not_installed, not_listed, old_form, not_known),
     fix=fix,
     yields_to=("manifest-image-skew", "version-skew"),
 )  # fmt: skip
