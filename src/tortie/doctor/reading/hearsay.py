@@ -78,7 +78,7 @@ _DENIED = lazily(
     re.IGNORECASE,
 )
 _DENIED_AFTER = lazily(
-    r"^[^.,;，。；]{0,60}?[\"”’'`」]\s*(?:(?:does|do|did|is|was|are|were) ?(?:not|n't)|never) "
+    r"^[^.,;，。；]{0,60}?[\"”’'`」][)）]?\s*(?:(?:does|do|did|is|was|are|were) ?(?:not|n't)|never) "
     r"(?:appears?|shown?|occurs?|there|logged|seen|present|found|here|in (?:the|our))"
     r"|^[^，。；]{0,20}?(?:没有?出现|未出现|没看到|没有看到|并不存在|都没有)",
     re.IGNORECASE,

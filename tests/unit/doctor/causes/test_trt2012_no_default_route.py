@@ -141,3 +141,25 @@ def test_a_route_that_covers_services_is_a_route() -> None:
     assert finding("no-default-route", PODS + covered).strength < 0.8
     filtered = IP_R.format("root@box-b:~# ip r | grep -v default")
     assert finding("no-default-route", PODS + filtered).say == "unreachable"
+
+
+GATEWAY = """
+        root@iso-4:~# tcpdump -nni cali77aa01
+        10:10:10.101010 ARP, Request who-has 169.254.1.1 tell 10.88.4.7, length 28
+        10:10:11.101010 ARP, Request who-has 169.254.1.1 tell 10.88.4.7, length 28
+        root@iso-4:~# ip route
+        {}192.168.56.0/24 dev bond0 proto kernel scope link src 192.168.56.14
+        10.88.4.7 dev cali77aa01 scope link
+"""
+
+
+def test_pods_gateway_is_silent_without_a_default_route() -> None:
+    answer = finding("no-default-route", GATEWAY.format(""))
+    assert (answer.state, answer.strength >= 0.95) == ("found", True)
+    assert "iso-4" in answer.objects
+    assert "ip route add default dev bond0" in str(fixes("no-default-route", GATEWAY.format("")))
+
+
+def test_with_a_default_route_the_silence_has_another_reason() -> None:
+    text = GATEWAY.format("default via 192.168.56.1 dev bond0\n        ")
+    assert finding("no-default-route", text).state != "found"

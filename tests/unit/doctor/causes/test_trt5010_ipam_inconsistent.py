@@ -113,3 +113,43 @@ def test_two_pods_on_one_node_that_ipam_knows_nothing_of() -> None:
 
 def test_two_pods_on_one_node_may_be_on_its_own_network() -> None:
     assert finding("ipam-inconsistent", f"{ONE_NODE}        Check complete; found 0 problems.\n").strength < 0.8
+
+
+TUNNEL = """
+root@crow:~# ip -4 addr show tunl0
+5: tunl0@NONE: <NOARP,UP,LOWER_UP> mtu 1480 qdisc noqueue state UNKNOWN group default qlen 1000
+    inet 10.88.3.64/32 scope global tunl0
+root@{host}:~# ip route
+10.88.3.64 dev cali12ab34 scope link
+blackhole 10.88.3.64/26 proto bird
+"""
+
+
+def test_a_pod_behind_a_link_has_the_tunnels_address() -> None:
+    answer = finding("ipam-inconsistent", TUNNEL.format(host="crow"))
+    assert (answer.state, answer.strength >= 0.95) == ("found", True)
+    assert {"10.88.3.64", "cali12ab34", "crow"} <= set(answer.objects)
+
+
+AFFINITIES = """
+$ kubectl get blockaffinities
+NAME                       AGE
+crow-10-88-3-64-26         300d
+{}-10-88-3-{}-26         3d
+"""
+
+
+def test_two_nodes_claim_one_block() -> None:
+    answer = finding("ipam-inconsistent", AFFINITIES.format("rook-w2", 64))
+    assert (answer.state, answer.strength >= 0.9) == ("found", True)
+    assert {"10.88.3.64/26", "crow", "rook-w2"} <= set(answer.objects)
+
+
+def test_the_holder_is_the_node_that_drops_the_rest_of_the_block() -> None:
+    routes = "root@crow:~# ip route\nblackhole 10.88.3.64/26 proto bird\n10.88.3.70 dev cali12ab34 scope link\n"
+    answer = finding("ipam-inconsistent", AFFINITIES.format("rook-w2", 64) + routes)
+    assert answer.objects[0] == "rook-w2-10-88-3-64-26"
+
+
+def test_a_block_for_each_is_normal() -> None:
+    assert finding("ipam-inconsistent", AFFINITIES.format("rook-w2", 128)).state == "cannot-tell"

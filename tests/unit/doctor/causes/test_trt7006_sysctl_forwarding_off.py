@@ -70,3 +70,17 @@ def test_a_pod_that_is_run_to_read_it_has_its_own() -> None:
     0
     """
     assert finding("sysctl-forwarding-off", text).state != "found"
+
+
+def test_a_file_of_this_host_beside_a_running_value_of_another() -> None:
+    text = """
+    Pods of lark-2 cannot reach pods of other nodes since the network service was restarted.
+    lark-2:~ # cat /etc/sysctl.d/70-yast.conf
+    net.ipv4.ip_forward = 0
+    lark-3:~ # sysctl net.ipv4.ip_forward
+    net.ipv4.ip_forward = 1
+    """
+    answer = finding("sysctl-forwarding-off", text)
+    assert answer.state == "found"
+    assert {"/etc/sysctl.d/70-yast.conf", "lark-2"} <= set(answer.objects)
+    assert finding("sysctl-forwarding-off", text.replace("= 0", "= 1")).state == "ruled-out"

@@ -35,6 +35,7 @@ def kinds(text: str) -> set[str]:
         f"dmesg 里没有 “{FULL}”，内存也够。",
         f"并没有出现 {FULL}，请帮忙看看",
         f'The message "{FULL}" does not appear on any of our nodes.',
+        f'Messages of that kind ("{FULL}") do not appear in dmesg.',
         f'What does "{FORMAT}" mean? I am only curious.',
         f"“{FORMAT}” 是什么意思？",
         f'The runbook lists these: "{FORMAT}" -> wrong image; "{FULL}" -> raise the limit. Which one is it?',

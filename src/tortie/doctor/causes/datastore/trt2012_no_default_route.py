@@ -17,6 +17,7 @@ from tortie.doctor.causes.datastore.api_evidence import (
     vip_troubles,
     vips,
 )
+from tortie.doctor.causes.underlay.pod_gateway import GATEWAY, GATEWAY_SIGNS, unanswered
 from tortie.doctor.causes.underlay.traffic_evidence import leads
 from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Route
@@ -78,7 +79,8 @@ class Seen:
     def uplink(self) -> str:
         """The one real link that the node has routes over."""
         there = [route for route in self.picture.of(Route) if route.device and route.host in (self.node, "")]
-        links = {route.device for route in there if not _VIRTUAL.match(route.device)}
+        of_pods = {route.device for route in there if GATEWAY in (route.destination, route.via)}  # their own tables
+        links = {route.device for route in there if not _VIRTUAL.match(route.device)} - of_pods
         return links.pop() if len(links) == 1 else ""
 
 
@@ -122,6 +124,19 @@ def unreachable(seen: Seen) -> Finding | None:
     )  # fmt: skip
 
 
+def gateway_silent(seen: Seen) -> Finding | None:
+    """Pods ask for their gateway; a kernel without a route that leads there answers nobody."""
+    asked = unanswered(seen.picture)
+    if not asked or not seen.bare or seen.full:
+        return None
+    shown = [exhibit.place(0, len(exhibit.lines)) for exhibit in seen.bare[:1]]
+    blamed = culprits(Culprit("rule", "default route"), named("address", GATEWAY), named("node", seen.node))
+    return found(
+        PROVEN, blamed, (*shown, *asked[:2]), vip=seen.vip, node=seen.node, gateway=GATEWAY,
+        services=service_range(seen.picture, seen.vip), interface=seen.uplink,
+    )  # fmt: skip
+
+
 def another_error(seen: Seen) -> Finding | None:
     if not seen.troubles:
         return None
@@ -140,6 +155,10 @@ def route_there(seen: Seen) -> Finding | None:
 
 def fix(_picture: Picture, finding: Finding) -> Iterator[Do]:
     there = bool(finding.value("node"))
+    if finding.rule == "gateway-silent":
+        yield do("default")
+        yield do("keep")
+        return
     yield do("look-there" if there else "look")
     yield do("route-there" if there else "route")
     yield do("keep")
@@ -157,9 +176,12 @@ CAUSE = Cause(
         "crash-loop",
         "datastore-error",
         "sandbox-failed",
+        "controllers-failing",
+        "traffic-dead",
+        "service-dead",
     ),
-    signs=(*VIP_SIGNS, *RULE_SIGNS, RTNETLINK),
+    signs=(*VIP_SIGNS, *RULE_SIGNS, RTNETLINK, *GATEWAY_SIGNS),
     look=Seen,
-    rules=(unreachable, another_error, route_there),
+    rules=(unreachable, gateway_silent, another_error, route_there),
     fix=fix,
 )

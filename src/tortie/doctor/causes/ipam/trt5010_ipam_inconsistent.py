@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Final
 
-from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, Cause, Do, Finding, do, found, ruled_out
+from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.cni.pods_served import all_served
 from tortie.doctor.causes.culprits import Culprit, culprits, named
+from tortie.doctor.causes.ipam.block_owners import contests
 from tortie.doctor.causes.ipam.ipam_evidence import (
     CHECK_DONE,
     CHECK_HANDLES,
@@ -20,7 +21,7 @@ from tortie.doctor.causes.ipam.ipam_evidence import (
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.ways import restart_agent
 from tortie.doctor.lazily import lazily
-from tortie.doctor.picture.facts import Interface, Pod
+from tortie.doctor.picture.facts import Interface, Pod, Route
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Place
 from tortie.doctor.signs import Hit, Sign
@@ -123,6 +124,42 @@ def tunnel_taken(seen: Seen) -> Finding | None:
     )  # fmt: skip
 
 
+def tunnel_routed(seen: Seen) -> Finding | None:
+    """The host has the address itself, and a route for it to one of its pods, which gets nothing."""
+    both = (
+        (route, tunnel)
+        for route in seen.picture.of(Route)
+        if route.device.startswith("cali") and (tunnel := seen.tunnels.get(route.destination.removesuffix("/32")))
+        and route.host == tunnel.node
+    )  # fmt: skip
+    route, tunnel = next(both, (None, None))
+    if route is None or tunnel is None:
+        return None
+    ip = route.destination.removesuffix("/32")
+    blamed = culprits(named("address", ip), named("interface", tunnel.device, route.device), named("node", tunnel.node))
+    return found(
+        PROVEN, blamed, (tunnel.place, route), ip=ip, device=tunnel.device, link=route.device,
+        node=seen.full_name(tunnel.node),
+    )  # fmt: skip
+
+
+def block_contested(seen: Seen) -> Finding | None:
+    contest = next(contests(seen.picture), None)
+    if contest is None:
+        return None
+    first, second = contest.claims[:2]
+    wrong = contest.others[0] if contest.others else None
+    blamed = culprits(
+        named("resource", *([wrong.name] if wrong else [claim.name for claim in contest.claims])),
+        named("block", contest.block), named("node", *(claim.node for claim in contest.claims)),
+    )  # fmt: skip
+    return found(
+        PROVEN if contest.routes or contest.holder else STRONG, blamed, (first.place, second.place, *contest.routes),
+        block=contest.block, first=first.node, second=second.node, affinity=wrong.name if wrong else "",
+        record=contest.block.replace(".", "-").replace("/", "-"),
+    )  # fmt: skip
+
+
 def two_pods(seen: Seen) -> Finding | None:
     pair = next(seen.pairs(), None)
     if pair is None:
@@ -174,17 +211,21 @@ def check_clean(seen: Seen) -> Finding | None:
 
 
 def fix(picture: Picture, finding: Finding) -> Iterator[Do | Step]:
+    if finding.rule == "block-contested":
+        yield do("whose-block")
+        yield do("give-up")
+        return
     yield do("look")
     general = not finding.rule
     if finding.rule == "two-pods":
         yield do("one-of-two")
-    elif finding.value("pod"):
+    elif finding.value("pod") or finding.rule == "tunnel-routed":
         yield do("recreate")
     elif general or finding.value("unallocated"):
         yield from _unallocated(picture)
     if finding.value("node"):
         yield from restart_agent(picture, finding.value("node"))
-    elif general or finding.rule in ("tunnel-taken", "tunnel-occupied"):
+    elif general or finding.rule in ("tunnel-taken", "tunnel-routed", "tunnel-occupied"):
         yield do("restart")
     if general or finding.rule == "check-disagrees":
         yield do("report")
@@ -211,7 +252,10 @@ CAUSE = Cause(
         CHECK_DONE,
     ),
     look=Seen,
-    rules=(tunnel_taken, two_pods, addresses_in_files, check_disagrees, tunnel_occupied, check_clean),
+    rules=(
+        tunnel_taken, tunnel_routed, two_pods, block_contested, addresses_in_files, check_disagrees, tunnel_occupied,
+        check_clean,
+    ),
     fix=fix,
     yields_to=("duplicate-nodename",),
 )  # fmt: skip

@@ -19,7 +19,9 @@ from tortie.doctor.causes.cause import (
 )
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.kernel.whose_node import elsewhere, node_of, said_on
+from tortie.doctor.causes.underlay.pod_gateway import GATEWAY, GATEWAY_SIGNS, asked, unanswered
 from tortie.doctor.causes.underlay.traffic_evidence import Row, rows, trouble
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Setting
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Sign
@@ -27,12 +29,10 @@ from tortie.model.tuples import NamedTuple
 
 KEY, ALL = "net.ipv4.ip_forward", "net.ipv4.conf.all.forwarding"
 PREFLIGHT = Sign("forwarding-preflight", "/proc/sys/net/ipv4/ip_forward contents are not set to 1")
-GATEWAY_DEAD = Sign("forwarding-gateway-incomplete", "169.254.1.1…(incomplete|FAILED)")
-GATEWAY_ASKED = Sign("forwarding-gateway-asked", "who-has 169.254.1.1")
-GATEWAY_ANSWERED = Sign("forwarding-gateway-answered", "169.254.1.1 is-at")
-GATEWAY = "169.254.1.1"
 _VALUE = r"(?P<key>net\.ipv4\.(?:ip_forward|conf\.[\w.-]+?\.forwarding))\s*[=:]\s*(?P<value>[01])\b"
 _FILE = r"^(?P<file>/etc/[\w./-]+):(?:\d+:)?\s*net\.ipv4\.(?:ip_forward|conf\.all\.forwarding)\s*=\s*0\b"
+
+_PRINTED = lazily(r"\b(?:cat|less|more|head|tail) (/etc/[\w./-]+)\s*$")
 
 
 class Shown(NamedTuple):
@@ -54,8 +54,13 @@ class Seen:
         self.on = [one for one in values if one.value == "1" and one.key in (KEY, ALL)]
         self.everywhere = [one for one in self.off if one.key in (KEY, ALL)]
         self.here = [one for one in self.everywhere if not elsewhere(picture, one.host)]
-        self.arp, self.trouble = picture.hits(GATEWAY_DEAD, GATEWAY_ASKED), trouble(picture)
-        self.file = next((row["file"] for row in rows(picture, _FILE, needle="/etc/")), "")
+        self.arp, self.trouble = asked(picture), trouble(picture)
+        self.file = next((row["file"] for row in rows(picture, _FILE, needle="/etc/")), "") or self._printed()
+
+    def _printed(self) -> str:
+        """The file whose whole text was printed."""
+        commands = (one.fact.command for one in self.here if isinstance(one.fact, Row))
+        return next((match[1] for command in commands if (match := _PRINTED.search(command))), "")
 
 
 def another_machine(seen: Seen) -> Finding | None:
@@ -69,7 +74,7 @@ def off(seen: Seen) -> Finding | None:
     key, _, host, fact = seen.here[0]
     certain = seen.arp or seen.trouble or any(".cali" in one.key for one in seen.off)
     others = [one.fact for one in seen.off if one is not seen.here[0]]
-    who = culprits(named("setting", key, KEY, ALL), named("node", host))
+    who = culprits(named("setting", key, KEY, ALL), named("file", seen.file), named("node", host))
     evidence = (fact, *others[:1], *seen.arp[:1], *seen.trouble[:1])
     node = node_of(seen.picture, host) if host else ""
     return found(PROVEN if certain else STRONG, who, evidence, sysctl=key, node=node, file=seen.file)
@@ -96,7 +101,7 @@ def off_on_a_link(seen: Seen) -> Finding | None:
 
 
 def no_answer(seen: Seen) -> Finding | None:
-    if not seen.arp or seen.picture.hit(GATEWAY_ANSWERED):
+    if not unanswered(seen.picture):
         return None
     who = (Culprit("setting", KEY), Culprit("address", GATEWAY))
     return found(POSSIBLE, who, seen.arp[:2], gateway=GATEWAY)
@@ -105,7 +110,7 @@ def no_answer(seen: Seen) -> Finding | None:
 def _values(picture: Picture) -> list[Shown]:
     """The last of each host; a pod's own namespace is never meant.
 
-    What a file says counts only where no running value is shown.
+    What a file says counts only where no running value of that host is shown.
     """
     last: dict[tuple[str, str], Shown] = {}
     written: dict[tuple[str, str], Shown] = {}
@@ -120,7 +125,8 @@ def _values(picture: Picture) -> list[Shown]:
             last[row.host, KEY] = Shown(KEY, row["value"], row.host, row)
     for setting in _settings(picture):
         last.setdefault((setting.host, setting.name), Shown(setting.name, setting.value, setting.host, setting))
-    return list((last or written).values())
+    running = {host for host, _ in last}
+    return [*last.values(), *(shown for (host, _), shown in written.items() if host not in running)]
 
 
 def _settings(picture: Picture) -> Iterator[Setting]:
@@ -159,7 +165,7 @@ CAUSE = Cause(
     code="TRT7006",
     severity="medium",
     explains=("traffic-dead", "service-dead"),
-    signs=(PREFLIGHT, GATEWAY_DEAD, GATEWAY_ASKED, GATEWAY_ANSWERED),
+    signs=(PREFLIGHT, *GATEWAY_SIGNS),
     look=Seen,
     rules=(another_machine, off, on, preflight, off_on_a_link, no_answer),
     fix=fix,
