@@ -112,8 +112,8 @@ def versions(exhibit: Exhibit, text: str, line_of: Callable[[int], int]) -> Iter
             yield Setting(exhibit.place(index), "iptables", "backend", match[1], _where(exhibit.command), exhibit.host)
     if re.search(r"\buname -s?r[mpio]*\b", exhibit.command):
         for index, line in enumerate(exhibit.lines[:6]):
-            if match := re.match(r"(?:Linux )?(\d+\.\d+\.\d+\S*)(?: \w+){0,4}$", line.strip()):
-                yield Version(exhibit.place(index), "kernel", match[1], exhibit.host)
+            if release := re.match(r"(?:Linux )?(\d+\.\d+\.\d+\S*)(?: \w+){0,4}$", line.strip()):
+                yield Version(exhibit.place(index), "kernel", release[1], exhibit.host)
 
 
 def _where(command: str) -> str:
