@@ -7,9 +7,10 @@ from functools import cached_property
 
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
+from tortie.doctor.causes.release.pulls import failed_by_hand, told
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.ways import edit_agent
-from tortie.doctor.picture.facts import Container, Pod
+from tortie.doctor.picture.facts import Container, LogLine, Pod
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Sign
 from tortie.doctor.texts import Text
@@ -43,6 +44,7 @@ REASONS = (
 )
 ARCHITECTURE = ("no matching manifest", "no match for platform")
 SPACE = "no space left"
+_AGENT = ("startup", "felix", "confd", "bird", "cni-installer", "monitor-addresses")  # it has its image
 
 
 class Seen:
@@ -57,6 +59,12 @@ class Seen:
     @property
     def failed(self) -> bool:
         return bool(self.hits or self.held or self.waiting or self.back_off)
+
+    @cached_property
+    def running(self) -> list[Pod]:
+        """Agents that have their image: what ails them is something else."""
+        early = ("Pending", "ContainerCreating", "Init:0", "PodInitializing", *STATES)
+        return [pod for pod in self.picture.agents_now() if not pod.all_ready and not pod.status.startswith(early)]
 
     @cached_property
     def image(self) -> str:
@@ -122,6 +130,51 @@ def failed(seen: Seen) -> Finding | None:
     )  # fmt: skip
 
 
+def by_hand(seen: Seen) -> Finding | None:
+    """The same pull, typed on a machine."""
+    pulls = [pull for pull in failed_by_hand(seen.picture) if _network(pull.image)]
+    if not pulls or seen.running or _ready(seen):
+        return None
+    said = " ".join(pull.line for pull in pulls).lower()
+    if SPACE in said:
+        return None
+    reason = next((word for keys, word in REASONS if any(key in said for key in keys)), "")
+    image = pulls[0].image
+    return found(
+        (STRONG if reason else LIKELY) if not any(key in said for key in ARCHITECTURE) else POSSIBLE,
+        culprits(named("image", *(pull.image for pull in pulls[:3]), image.rpartition("/")[2])),
+        tuple(pull.place for pull in pulls[:3]),
+        say="failed" if reason else "failed-somehow",
+        image=image, what=image, reason=Text(__name__, f"word {reason}") if reason else "",
+    )  # fmt: skip
+
+
+def limit_reached(seen: Seen) -> Finding | None:
+    """The registry's word of its limit, without the name of an image."""
+    hits = seen.picture.hits(LIMIT)
+    if not hits or seen.running or _ready(seen):
+        return None
+    ours = any(_network(hit.line) for hit in hits)
+    reason = Text(__name__, "word limit")
+    return found(LIKELY if ours else POSSIBLE, (), hits[:2], say="limited", reason=reason)
+
+
+def said_so(seen: Seen) -> Finding | None:
+    """People tell it; those who found a mirror and went on tell it, too."""
+    said = told(seen.picture)
+    if not said or seen.running or _ready(seen):
+        return None
+    over = seen.picture.said("mended") or [line for line in seen.picture.of(LogLine) if line.program in _AGENT]
+    return found(POSSIBLE if over else LIKELY, (), said[:2], say="told")
+
+
+def _ready(seen: Seen) -> bool:
+    """All agents that are shown are ready, and no node waits for one."""
+    agents = [pod for pod in seen.picture.agents_now() if pod.containers is not None]
+    lost = [node for node in seen.picture.nodes_now().values() if node.status.startswith("NotReady")]
+    return bool(agents) and not lost and all(pod.all_ready for pod in agents)
+
+
 def _network(name: str) -> bool:
     return any(part in name.lower() for part in NETWORK) and not any(tool in name.lower() for tool in TOOLS)
 
@@ -142,7 +195,7 @@ CAUSE = Cause(
     explains=("image-pull", "init-stuck", "pod-pending", "not-ready", "node-not-ready"),
     signs=(FAILED, FAILED_CUT, BACK_OFF, LIMIT, PULL_ERROR, NO_NAME),
     look=Seen,
-    rules=(disk_full, started_since, failed),
+    rules=(disk_full, started_since, failed, by_hand, limit_reached, said_so),
     fix=fix,
     yields_to=("image-arch-mismatch", "disk-pressure", "api-host-unresolvable", "no-default-route", "clock-skew"),
 )

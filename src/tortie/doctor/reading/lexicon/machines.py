@@ -53,6 +53,23 @@ RULES: Final = (
         False,
     ),
     Rule(
+        "image-not-pulled",
+        "pull|download|fetched|镜像",
+        r"(?:can ?not|can't|could not|couldn't|unable to|fail(?:s|ed|ing)? to|not able to|not) (?:\w+ ){0,2}"
+        r"(?:pull|download)~\b(?:images?|calico|cni|pause)|"
+        r"(?:images?|calico/\w+)~(?:can ?not be|can't be|could not be|couldn't be|"
+        r"(?:was|were|is|are|have|has) never(?: been)?|(?:was|were|is|are) not|wasn't|weren't|not) "
+        r"(?:\w+ )?(?:pulled|downloaded|fetched)|"
+        r"pull(?:ing|s)?~\bimages?~(?:fails?\b|failed|times? out|timed out|is blocked|hangs?)|"
+        r"\bimages? pulls?~(?:fails?\b|failed|times? out|timed out|blocked)|"
+        r"镜像[^，。；]{0,16}(?:(?:拉取?|下载)(?:不下来|不到|不了|不动|失败|超时|不成功)|拉不(?:下来|到|了|动)|"
+        r"没有?(?:拉|下载)(?:下来|到|成功))|"
+        r"(?:拉取?|下载)[^，。；]{0,16}镜像[^，。；]{0,8}(?:失败|超时|不了|不下来|不成功|报错)|"
+        r"拉不(?:到|下来|动|了)[^，。；]{0,12}镜像|"
+        r"无法(?:拉取?|下载)[^，。；]{0,16}镜像",
+        False,
+    ),
+    Rule(
         "swap-disabled-in-fstab",
         "fstab",
         r"fstab~(?:swap)~(?:注释|删|去掉|comment|removed|disabled)|(?:swap)~(?:注释|删|comment|removed|"
