@@ -133,8 +133,8 @@ RULES: Final = (
     Rule(
         "host-reinstalled",
         "reinstall|rebuil|重装|reset|初始化|re-install|re-imag|reimag",
-        r"re-?install(?:ed|ing)? (?:the |this |that )?(?:node|host|machine|server|os|system)|(?:node|host|"
-        r"machine|server)~(?:was|were|been) (?:re-?installed|rebuilt|re-?imaged)|rebuilt (?:the |"
+        r"re-?install(?:ed|ing)? (?:the |this |that |our )?(?:node|host|machine|server|os|system|vm|worker)\b|"
+        r"(?:node|host|machine|server|worker|vm)~(?:was|were|been|got) (?:re-?installed|rebuilt|re-?imaged)|rebuilt (?:the |"
         r"this )?(?:node|host|machine)|kubeadm reset|重装|重新初始化|重做系统",
     ),
     Rule(
