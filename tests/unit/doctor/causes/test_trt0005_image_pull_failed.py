@@ -157,3 +157,15 @@ def test_an_agent_that_crashes_has_its_image() -> None:
         "$ kubectl get pod -n kube-system\nNAME READY STATUS RESTARTS AGE\ncalico-node-zz8xk 0/1 CrashLoopBackOff 7 14m"
     ).replace("\\\n", "\n")
     assert finding("image-pull-failed", text).strength < 0.8
+
+
+def test_kubelets_journal_names_the_container() -> None:
+    line = (
+        "Mar 14 10:22:31 n1 kubelet[10233]: E0314 10:22:31.550 10233 kuberuntime_manager.go:864] init container "
+        "&Container{Name:upgrade-ipam,Image:docker.io/calico/cni:v3.24.1,Command:[/opt/cni/bin/calico-ipam -upgrade],Args:[]} "
+        "start failed in pod calico-node-5f7bh_kube-system(1c3a): ErrImagePull: rpc error: code = DeadlineExceeded desc = "
+        "context deadline exceeded"
+    )
+    answer = finding("image-pull-failed", line)
+    assert (answer.state, answer.strength >= 0.9) == ("found", True)
+    assert "docker.io/calico/cni:v3.24.1" in answer.objects

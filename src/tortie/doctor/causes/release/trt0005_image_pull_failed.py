@@ -10,6 +10,7 @@ from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.release.pulls import failed_by_hand, told
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.ways import edit_agent
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Container, LogLine, Pod
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Sign
@@ -20,6 +21,8 @@ FAILED_CUT = Sign("image-pull-failed-cut", 'Failed to pull image "<image>"')
 BACK_OFF = Sign("image-pull-back-off", 'Back-off pulling image "<image>"')
 LIMIT = Sign("image-pull-limit", "You have reached your (unauthenticated )?pull rate limit")
 PULL_ERROR = Sign("image-pull-error", 'failed to pull and unpack image "<image>"')
+# kubelet's journal: `start failed in pod <pod>: ErrImagePull: rpc error: ...`, `with ErrImagePull: "rpc error: ..."`.
+START = Sign("image-pull-start", "ErrImagePull: <rest>")
 NO_NAME = Sign("image-pull-no-name", 'couldn\'t parse image (name|reference) "<image>": invalid reference format')
 STATES = (
     "ErrImagePull", "ImagePullBackOff", "Init:ErrImagePull", "Init:ImagePullBackOff", "InvalidImageName",
@@ -44,17 +47,19 @@ REASONS = (
 )
 ARCHITECTURE = ("no matching manifest", "no match for platform")
 SPACE = "no space left"
+_SPEC = lazily(r"\bImage:([\w./:@-]{3,200}),Command:")
 _AGENT = ("startup", "felix", "confd", "bird", "cni-installer", "monitor-addresses")  # it has its image
 
 
 class Seen:
     def __init__(self, picture: Picture) -> None:
         self.picture = picture
-        self.hits = picture.hits(FAILED) or picture.hits(FAILED_CUT, PULL_ERROR) or picture.hits(NO_NAME)
+        self.hits = picture.hits(FAILED) or picture.hits(FAILED_CUT, PULL_ERROR) or picture.hits(START, NO_NAME)
         self.held = [pod for pod in picture.pods_now() if pod.status in STATES]
         self.waiting = [container for container in picture.of(Container) if container.reason in STATES]
         self.back_off = picture.hits(BACK_OFF)
-        self.network = [hit for hit in (*self.hits, *self.back_off) if _network(hit.value("image"))]
+        both = (*self.hits, *self.back_off)
+        self.network = [hit for hit in both if _network(hit.value("image") or _image_in(hit.line))]
 
     @property
     def failed(self) -> bool:
@@ -69,7 +74,9 @@ class Seen:
     @cached_property
     def image(self) -> str:
         hits = (*self.network, *self.hits, *self.back_off)
-        names = [hit.value("image") for hit in hits] + [container.image for container in self.waiting]
+        names = [hit.value("image") or _image_in(hit.line) for hit in hits] + [
+            container.image for container in self.waiting
+        ]
         return next((name for name in names if name), "")
 
     @cached_property
@@ -175,6 +182,12 @@ def _ready(seen: Seen) -> bool:
     return bool(agents) and not lost and all(pod.all_ready for pod in agents)
 
 
+def _image_in(line: str) -> str:
+    """The image of a container that kubelet prints whole."""
+    match = _SPEC.search(line)
+    return match[1] if match else ""
+
+
 def _network(name: str) -> bool:
     return any(part in name.lower() for part in NETWORK) and not any(tool in name.lower() for tool in TOOLS)
 
@@ -193,7 +206,7 @@ CAUSE = Cause(
     code="TRT0005",
     severity="medium",
     explains=("image-pull", "init-stuck", "pod-pending", "not-ready", "node-not-ready"),
-    signs=(FAILED, FAILED_CUT, BACK_OFF, LIMIT, PULL_ERROR, NO_NAME),
+    signs=(FAILED, FAILED_CUT, BACK_OFF, LIMIT, PULL_ERROR, START, NO_NAME),
     look=Seen,
     rules=(disk_full, started_since, failed, by_hand, limit_reached, said_so),
     fix=fix,

@@ -100,10 +100,12 @@ RULES: Final = (
     ),
     Rule(
         "machine-off",
-        "power|shut|宕|关机|断电|down|死机|假死",
+        "power|shut|宕|关机|断电|down|死机|假死|died|dead|crashed|hardware|坏|挂",
         r"(?:powered|switched|shut) (?:off|down)|(?:machine|server|host|hypervisor|node)~(?:is|has been|"
-        r"was) (?:powered off|shut down|switched off|dead|hung|gone for good)|宕机|关机|死机|断电|"
-        r"机器挂了|下电",
+        r"was) (?:powered off|shut down|switched off|dead|hung|gone for good)|"
+        r"\b(?:masters?|nodes?|machines?|servers?|hosts?|workers?|vms?) (?:\w+ )?(?:has |have |had )?"
+        r"(?:died|crashed(?! ?loop)|broke down)\b|宕机|关机|死机|断电|"
+        r"(?:机器|服务器|物理机|主机|虚拟机)(?:已经?|硬件)?(?:挂了|坏了|故障)|下电",
     ),
     Rule(
         "ip-changed",
@@ -134,8 +136,8 @@ RULES: Final = (
         "host-reinstalled",
         "reinstall|rebuil|重装|reset|初始化|re-install|re-imag|reimag",
         r"re-?install(?:ed|ing)? (?:the |this |that |our )?(?:node|host|machine|server|os|system|vm|worker)\b|"
-        r"(?:node|host|machine|server|worker|vm)~(?:was|were|been|got) (?:re-?installed|rebuilt|re-?imaged)|rebuilt (?:the |"
-        r"this )?(?:node|host|machine)|kubeadm reset|重装|重新初始化|重做系统",
+        r"(?:node|host|machine|server|worker|vm)~(?:was|were|been|got) (?:re-?installed|rebuilt|re-?imaged)|"
+        r"rebuilt (?:the |this )?(?:node|host|machine)|kubeadm reset|重装|重新初始化|重做系统",
     ),
     Rule(
         "nic-added",
