@@ -48,6 +48,7 @@ class Finding(NamedTuple):
     rule: str = ""  # the rule that decided
     culprits: tuple[Culprit, ...] = ()  # the one at fault first
     say: str = ""  # the sentence, where it is not the rule's own
+    remedied: bool = False  # the trouble, the remedy and what it brought are all shown: true although all is well now
 
     def value(self, name: str, otherwise: str = "") -> str:
         found = dict(self.values).get(name)
@@ -75,12 +76,13 @@ def found(
     *,
     say: str = "",
     aside: bool = False,
+    remedied: bool = False,
     **values: Value,
 ) -> Finding:
     """Evidence may be places, hits or facts; what is None is dropped."""
     some = tuple(dict.fromkeys(one for one in culprits if one.name))
     return Finding("found", _NOT_SAID, strength, objects(some), places(evidence), aside, _kept(values),
-                   culprits=some, say=say)  # fmt: skip
+                   culprits=some, say=say, remedied=remedied)  # fmt: skip
 
 
 def ruled_out(evidence: Iterable[Place | Hit | object] = (), *, say: str = "", **values: Value) -> Finding:

@@ -18,6 +18,10 @@ AUTODETECTED_REACHING: Final = Sign(
     "autodetected-reaching", "Using autodetected IPv4 address <cidr>, detected by connecting to <dest>"
 )
 ADDRESS_IN_USE_BY: Final = Sign("address-in-use-by", "Calico node '<other>' is already using the IPv4 address <ip>")
+# Releases before 2.0: with the end of the sentence, for a name may have dots of its own.
+ADDRESS_IN_USE_OLD: Final = Sign(
+    "address-in-use-old", "IP address <ip> is already in use by host <other>. Calico requires"
+)
 TERMINATING: Final = Sign("terminating", "Terminating")
 STARTED: Final = Sign("started", "Calico node started successfully")
 

@@ -78,7 +78,7 @@ def _fitting(claims: list[Found], seen: list[Symptom], now: Standing) -> list[Fo
     return [
         (cause, finding)
         for cause, finding in claims
-        if _explains_current(cause, seen) or (_hidden(cause, seen) and not _seen_absent(cause, now))
+        if finding.remedied or _explains_current(cause, seen) or (_hidden(cause, seen) and not _seen_absent(cause, now))
     ]
 
 

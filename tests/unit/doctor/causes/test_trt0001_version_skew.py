@@ -61,3 +61,13 @@ def test_what_only_kubectl_misses_is_not_needed_by_agents_that_run() -> None:
     pods = "$ kubectl get pods -n kube-system | grep calico-node\ncalico-node-7cfmp   {ready}   Running   0   52m\n"
     assert finding("version-skew", line + pods.format(ready="1/1")).strength < 0.8
     assert finding("version-skew", line + pods.format(ready="0/1")).strength >= 0.9
+
+
+def test_the_releases_as_people_tell_them() -> None:
+    text = """
+We upgraded Kubernetes from 1.24 to 1.25, since then calico-node is not ready. calico v3.20.0
+
+2022-09-14 08:01:15.310 [WARNING][71] felix/health.go 211: Reporter is not ready. name="async_calc_graph"
+"""
+    assert finding("version-skew", text).strength >= 0.8
+    assert finding("version-skew", text.replace("3.20.0", "3.24.5")).state != "found"

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import pytest
 from tests.support.doctor import finding
 
 
@@ -96,3 +97,75 @@ kube-system   calico-node-7qj2c   0/1     Running        0          9m
     assert (
         finding("image-pull-failed", text.format(name="calico-typha-x2q9", image="calico/typha:v9.99")).strength >= 0.9
     )
+
+
+def test_a_pull_by_hand_that_failed() -> None:
+    text = """
+    root@wren:~# crictl pull docker.io/calico/node:v3.26.1
+    FATA[0030] pulling image failed: rpc error: code = Unknown desc = failed to resolve reference "docker.io/calico/node:v3.26.1": dial tcp 44.2.3.4:443: i/o timeout
+    """
+    answer = finding("image-pull-failed", text)
+    assert (answer.state, answer.strength >= 0.9) == ("found", True)
+    assert "docker.io/calico/node:v3.26.1" in answer.objects
+
+
+def test_a_pull_by_hand_that_went_well_later_is_over() -> None:
+    text = """
+    root@wren:~# docker pull calico/node:v3.26.1
+    Error response from daemon: Get "https://registry-1.docker.io/v2/": net/http: request canceled (Client.Timeout exceeded while awaiting headers)
+    root@wren:~# docker pull calico/node:v3.26.1
+    Status: Downloaded newer image for calico/node:v3.26.1
+    """
+    assert finding("image-pull-failed", text).state == "cannot-tell"
+
+
+def test_an_applications_pull_by_hand_is_no_ground() -> None:
+    text = "$ docker pull shop/front:9\nError response from daemon: pull access denied for shop/front"
+    assert finding("image-pull-failed", text).state == "cannot-tell"
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "The worker has no access to docker.io, so the calico images were never pulled.",
+        "kubelet is unable to pull the calico image on this node.",
+        "新节点 NotReady，看了下是 calico 的镜像拉不下来。",
+        "calico/cni 镜像下载失败，节点一直 NotReady。",
+    ],
+)
+def test_people_tell_it(told: str) -> None:
+    assert finding("image-pull-failed", told).strength >= 0.8
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "The calico images were pulled without trouble.",
+        "The site has no access to quay.io, calico comes from our mirror.",
+        "Our shop image cannot be pulled, its registry is down.",
+        "calico 镜像都拉下来了，节点还是 NotReady。",
+        "Could it be that the calico images were not pulled?",
+    ],
+)
+def test_what_is_not_that(told: str) -> None:
+    assert finding("image-pull-failed", told).strength < 0.8
+
+
+def test_an_agent_that_crashes_has_its_image() -> None:
+    text = (
+        "calico 的镜像一开始拉不下来，换了国内源。\n"
+        "$ kubectl get pod -n kube-system\nNAME READY STATUS RESTARTS AGE\ncalico-node-zz8xk 0/1 CrashLoopBackOff 7 14m"
+    ).replace("\\\n", "\n")
+    assert finding("image-pull-failed", text).strength < 0.8
+
+
+def test_kubelets_journal_names_the_container() -> None:
+    line = (
+        "Mar 14 10:22:31 n1 kubelet[10233]: E0314 10:22:31.550 10233 kuberuntime_manager.go:864] init container "
+        "&Container{Name:upgrade-ipam,Image:docker.io/calico/cni:v3.24.1,Command:[/opt/cni/bin/calico-ipam -upgrade],Args:[]} "
+        "start failed in pod calico-node-5f7bh_kube-system(1c3a): ErrImagePull: rpc error: code = DeadlineExceeded desc = "
+        "context deadline exceeded"
+    )
+    answer = finding("image-pull-failed", line)
+    assert (answer.state, answer.strength >= 0.9) == ("found", True)
+    assert "docker.io/calico/cni:v3.24.1" in answer.objects

@@ -117,3 +117,20 @@ def test_what_calico_node_begins_with_is_ended_by_the_kernel() -> None:
     line = "[Tue Mar 31 11:0{}:35 2026] start_runit[192639]: segfault at 5757b2594320 ip 00007c9f7a658ead sp 00007ffca3b82a98 error 4 in libc-2.28.so\n"
     text = "[root@host-31 ~]# dmesg -T | tail -4\n" + line.format(0) + line.format(1)
     assert finding("image-broken", text).strength >= 0.8
+
+
+SYNTAX = "ipset v6.38: Syntax error: 'tcp' is invalid as number\nSyntax error: cannot parse 'tcp' as a protocol\n"
+
+
+def test_ipset_of_the_image_knows_no_protocols() -> None:
+    log = "2019-04-05 10:12:44.301 [WARNING][61] ipsets.go 634: Failed to complete ipset restore, IP sets may be out-of-sync. processErr=exit status 1 stderr=\"ipset v6.38: Error in line 2: Syntax error: cannot parse 'tcp' as a protocol\""
+    answer = finding("image-broken", log)
+    assert (answer.strength >= 0.9, answer.rule) == (True, "no-protocols")
+    shell = "# kubectl -n kube-system exec -it calico-node-8x2lm -- sh\n/ # ipset add t1 10.0.0.1,tcp:80\n"
+    assert finding("image-broken", shell + SYNTAX).strength >= 0.9
+
+
+def test_ipset_of_a_machine_or_of_kube_proxy_is_another_matter() -> None:
+    assert finding("image-broken", "[root@n2 ~]# ipset add t1 10.0.0.1,tcp:80\n" + SYNTAX).state != "found"
+    proxy = "# kubectl -n kube-system exec -it kube-proxy-8x2lm -- sh\n/ # ipset add t1 10.0.0.1,tcp:80\n"
+    assert finding("image-broken", proxy + SYNTAX).state != "found"

@@ -98,3 +98,16 @@ def test_the_machine_has_no_power() -> None:
         assert finding(ID, NODES + EVENTS + off).strength >= PROVEN
         assert finding(ID, NODES + EVENTS + off.replace("c-3", "c-9")).strength < LIKELY  # another machine
     assert finding(ID, NODES + EVENTS + chassis.replace("is off", "is on")).strength < LIKELY
+
+
+def test_people_say_that_the_machine_died() -> None:
+    nodes = """
+$ kubectl get nodes -o wide
+NAME   STATUS     ROLES    AGE    VERSION   INTERNAL-IP
+ma1    Ready      master   212d   v1.14.1   10.61.3.12
+ma3    NotReady   master   212d   v1.14.1   10.61.3.14
+"""
+    complaint = "\nBIRD is not ready: BGP not established with 10.61.3.14\n"
+    assert finding("peer-node-down", "One of our masters died yesterday.\n" + nodes + complaint).strength >= 0.9
+    crashing = "calico-node on one of our masters crashes since yesterday.\n"
+    assert finding("peer-node-down", crashing + nodes + complaint).strength < 0.8

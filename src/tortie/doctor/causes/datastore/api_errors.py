@@ -133,7 +133,16 @@ def calico_version(picture: Picture) -> str:
 
 
 def kubernetes_version(picture: Picture) -> tuple[int, ...] | None:
-    return picture.version("kubernetes") or picture.version("kubelet") or _by_nodes(picture)
+    return picture.version("kubernetes") or picture.version("kubelet") or _by_nodes(picture) or _as_told(picture)
+
+
+def _as_told(picture: Picture) -> tuple[int, ...] | None:
+    """The release that people say they upgraded to."""
+    told = [
+        said.values[2] for said in picture.said("upgraded") if said.values[:1] == ("kubernetes",) and said.values[2:]
+    ]
+    numbers = tuple(int(part) for part in re.findall(r"\d+", told[-1])[:3]) if told else ()
+    return numbers if len(numbers) > 1 else None
 
 
 def _by_nodes(picture: Picture) -> tuple[int, ...] | None:

@@ -43,7 +43,9 @@ from tortie.doctor.causes.nodes.bgp_evidence import (
     silent,
 )
 from tortie.doctor.causes.nodes.bgp_firewall import FIREWALL_SIGNS, closed
+from tortie.doctor.causes.nodes.bgp_opened import openings
 from tortie.doctor.causes.nodes.wrong_addresses import suspects
+from tortie.doctor.causes.shared import BGP_NOT_ESTABLISHED
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.picture.addresses import inside
 from tortie.doctor.picture.facts import Listener, Setting, Unit
@@ -111,6 +113,18 @@ def _lets_all_in(picture: Picture, shown: object, missing: Sequence[Peer]) -> bo
     return all(any(net == "Anywhere" or inside(peer.address, net) for net in trusted) for peer in missing)
 
 
+def opening_helped(seen: Seen) -> Finding | None:
+    """The port was opened while people looked, and the sessions came up: it had been closed."""
+    helped = [one for one in openings(seen.picture) if one.helped]
+    said = [] if helped else seen.picture.said("opening-179-helps")
+    if not helped and not said:
+        return None
+    told = seen.picture.hits(BGP_NOT_ESTABLISHED)[:1]
+    strength = STRONG if told or helped else LIKELY
+    evidence = (*(one.place for one in helped[:2]), *said[:2], *told, *(one.well[0] for one in helped[:1]))
+    return found(strength, seen.culprits, evidence, say="opened", remedied=bool(helped and told))
+
+
 def nothing_down(seen: Seen) -> Finding | None:
     return (all_established(seen.picture) or cannot_tell(say="nothing-down")) if settled(seen.picture) else None
 
@@ -166,6 +180,14 @@ def said_blocked(seen: Seen) -> Finding | None:
     return found(STRONG, seen.culprits, (*said, *seen.peers[:2]), peer=seen.peer)
 
 
+def was_not_open(seen: Seen) -> Finding | None:
+    """The firewall took the port as a new one, and what came of it is not shown."""
+    new = [one for one in openings(seen.picture) if one.new]
+    if not new or not seen.missing:
+        return None
+    return found(LIKELY, seen.culprits, (*(one.place for one in new[:2]), *seen.missing[:2]), peer=seen.peer)
+
+
 def sessions_down(seen: Seen) -> Finding | None:
     """Nothing says that a socket timed out."""
     if seen.peers:
@@ -210,8 +232,8 @@ CAUSE = Cause(
     signs=(*SHARED_SIGNS, *FIREWALL_SIGNS),
     look=Seen,
     rules=(
-        nothing_down, connects, nothing_listens, wrong_address, machine_away, tested, shown_closed, said_blocked,
-        sessions_down, peer_away, cannot_connect,
+        opening_helped, nothing_down, connects, nothing_listens, wrong_address, machine_away, tested, shown_closed,
+        said_blocked, was_not_open, sessions_down, peer_away, cannot_connect,
     ),
     fix=fix,
     yields_to=("cidr-overlap",),  # a node that throws away what goes to its neighbours cannot reach their port either

@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG
 from tortie.doctor.causes.nodes.bgp_addresses import link_with, registrations
-from tortie.doctor.causes.nodes.bgp_evidence import conflicts, is_lost, node_at, node_called
+from tortie.doctor.causes.nodes.bgp_evidence import conflicts, is_lost, node_at, node_called, same_host
 from tortie.doctor.causes.nodes.wrong_addresses import is_network, suspects
 from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Node
@@ -96,6 +96,10 @@ def _decide(picture: Picture, address: str, other: str, node: str) -> tuple[Kind
     recorded = [seen for seen in registrations(picture) if seen.address == address]
     if is_network(address, recorded[-1].length if recorded else 0):
         return "network", STRONG, tuple(recorded[-1:])
+    own = [setting for setting in picture.settings("name", "host") if _another_name(setting.value, other)]
+    if other not in picture.nodes_now() and (_another_name(node, other) or own):
+        # The host that starts has the owner's name, longer or shorter: its record of before.
+        return "stale", STRONG, tuple(own[:1])
     nodes, ips = picture.nodes_now(), picture.internal_ips()
     listing = {name: fact for name, fact in nodes.items() if fact.status}
     arp = arp_answers(picture, address)
@@ -124,6 +128,11 @@ def _decide(picture: Picture, address: str, other: str, node: str) -> tuple[Kind
             return "open", POSSIBLE, (holder,)
         return "duplicate", PROVEN if wanter == address or arp else STRONG, (holder, nodes.get(node))
     return ("duplicate", STRONG, (holder,)) if arp else ("open", POSSIBLE, (holder,))
+
+
+def _another_name(name: str, other: str) -> bool:
+    """Of one host: the short and the full one."""
+    return bool(name) and name.lower() != other.lower() and same_host(name, other)
 
 
 def _would_show(picture: Picture, listing: dict[str, Node], name: str) -> bool:

@@ -8,7 +8,7 @@ from typing import Any, Final, TypeVar
 from weakref import WeakKeyDictionary
 
 from tortie.doctor.causes.cause import Finding, ruled_out
-from tortie.doctor.causes.shared import ADDRESS_IN_USE_BY, BGP_NOT_ESTABLISHED, STARTED
+from tortie.doctor.causes.shared import ADDRESS_IN_USE_BY, ADDRESS_IN_USE_OLD, BGP_NOT_ESTABLISHED, STARTED
 from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Event, Node, Ping, Pod, Pool, PortTest, Session
 from tortie.doctor.picture.host_pods import is_agent
@@ -40,7 +40,7 @@ MESH_OFF: Final = Sign("trt1012-mesh-off", "nodeToNodeMeshEnabled:( )?false")
 MESH_OFF_JSON: Final = Sign("trt1012-mesh-off-json", '"nodeToNodeMeshEnabled":( )?false')
 SHARED_SIGNS: Final = (
     BGP_NOT_ESTABLISHED, NODE_NAME, NODE_BUILT, NODE_USED, ESTABLISHED_COUNT, BIND_FAILED, UNKNOWN_CONNECT, SESSION_UP,
-    ADDRESS_IN_USE_BY, STARTED, MD5_KERNEL, MD5_BIRD, MD5_ROUTER,
+    ADDRESS_IN_USE_BY, ADDRESS_IN_USE_OLD, STARTED, MD5_KERNEL, MD5_BIRD, MD5_ROUTER,
     MD5_COUNTED, SECRET_REF,
 )  # fmt: skip
 
@@ -333,7 +333,7 @@ def conflicts(picture: Picture) -> list[Hit]:
         last[exhibit] = max(hit.place.first, last.get(exhibit, 0))
     return [
         hit
-        for hit in picture.hits(ADDRESS_IN_USE_BY)
+        for hit in picture.hits(ADDRESS_IN_USE_BY, ADDRESS_IN_USE_OLD)
         if hit.place.first > last.get(id(exhibit_at(picture, hit.place)), 0)
     ]
 

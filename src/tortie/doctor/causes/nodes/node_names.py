@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tortie.doctor.picture.facts import Setting
+from tortie.doctor.picture.facts import Registered, Setting
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.picture.places import exhibit_at
 from tortie.doctor.picture.whose import foreign_hosts
@@ -83,6 +83,30 @@ def split_names(names: list[str]) -> list[tuple[str, str]]:
     """Pairs of a short and a full name that stand for one host, short one first."""
     full = [name for name in names if "." in name and not name.replace(".", "").isdecimal()]
     return [(name, long) for name in names if "." not in name for long in full if long.split(".")[0] == name]
+
+
+def old_record(picture: Picture) -> tuple[str, str] | None:
+    """The name of before and the present one, where one host is recorded under both, and nothing uses the first any
+    more: both have one address, or people say that the host was renamed or made anew.
+    """
+    if by_cni(picture) or by_file(picture):
+        return None
+    known = [*picture.nodes_now(), *(setting.value for setting in picture.settings("name", "host"))]
+    addresses: dict[str, set[str]] = {}
+    for seen in picture.of(Registered):
+        if seen.node:
+            addresses.setdefault(seen.node, set()).add(seen.address)
+    for short, full in split_names(picture.calico_nodes()):
+        one, other = addresses.get(short, set()), addresses.get(full, set())
+        if one and other and not one & other:
+            continue  # two machines
+        if not one & other and not picture.said("hostname-changed", "host-reinstalled"):
+            continue
+        if full in known and short not in known:
+            return short, full
+        if short in known and full not in known:
+            return full, short
+    return None
 
 
 def drains_by_old_flag(picture: Picture) -> bool:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tortie.doctor.causes.cause import POSSIBLE, Cause, Do, Finding, do, found, ruled_out
+from tortie.doctor.causes.cause import LIKELY, POSSIBLE, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import culprits, named
 from tortie.doctor.causes.nodes.address_conflicts import ARP_SIGNS, contest, contests, decided, link_of
 from tortie.doctor.causes.nodes.bgp_addresses import ADDRESS_SIGNS
-from tortie.doctor.causes.nodes.bgp_evidence import SHARED_SIGNS
+from tortie.doctor.causes.nodes.bgp_evidence import SHARED_SIGNS, trouble
 from tortie.doctor.causes.nodes.installations import restarted, uses_etcd
+from tortie.doctor.causes.nodes.node_names import NAME_SIGNS, old_record
 from tortie.doctor.causes.steps import Step
-from tortie.doctor.picture.facts import CalicoNode
+from tortie.doctor.picture.facts import CalicoNode, Registered
 from tortie.doctor.picture.picture import Picture
 
 
@@ -36,6 +37,21 @@ def owner_alive(picture: Picture) -> Finding | None:
     """Or the address is one that no single host has."""
     case = decided(picture)
     return ruled_out((*case.evidence, case.hit), say=f"instead-{case.kind}", other=case.other) if case else None
+
+
+def two_records(picture: Picture) -> Finding | None:
+    """No conflict is shown, yet one host is recorded under its old name, too, and something is wrong."""
+    names = old_record(picture)
+    if names is None or not (trouble(picture) or picture.said("complains") or picture.hits("terminating")):
+        return None
+    other, node = names
+    records = [one for one in picture.of(CalicoNode) if one.name in names]
+    shared = [seen for seen in picture.of(Registered) if seen.node == other]
+    address = shared[-1].address if shared else ""
+    blamed = culprits(named("node", other), named("address", address), named("node", node))
+    said = picture.said("hostname-changed", "host-reinstalled")[:1]
+    strength = STRONG if shared and (said or trouble(picture)) else LIKELY
+    return found(strength, blamed, (*said, *records), other=other, node=node, address=address)
 
 
 def owner_not_shown(picture: Picture) -> Finding | None:
@@ -68,9 +84,9 @@ CAUSE = Cause(
     id="stale-node-entry",
     code="TRT1006",
     severity="medium",
-    explains=("start-terminated", "crash-loop", "not-ready"),
-    signs=(*SHARED_SIGNS, *ADDRESS_SIGNS, *ARP_SIGNS),
-    rules=(owner_gone, owner_alive, owner_not_shown),
+    explains=("start-terminated", "crash-loop", "not-ready", "bgp-down", "bird-not-ready"),
+    signs=(*SHARED_SIGNS, *ADDRESS_SIGNS, *ARP_SIGNS, *NAME_SIGNS),
+    rules=(owner_gone, owner_alive, two_records, owner_not_shown),
     fix=fix,
     prevents={"kube-controllers": _cleaned},
 )

@@ -17,6 +17,7 @@ from tortie.doctor.causes.nodes.node_names import (
     by_cni,
     by_file,
     drains_by_old_flag,
+    old_record,
     split_names,
 )
 from tortie.doctor.causes.steps import Step
@@ -116,6 +117,15 @@ def address_conflict(seen: Seen) -> Finding | None:
     return ruled_out(reported[:1]) if reported and not seen.pinned else None
 
 
+def renamed(seen: Seen) -> Finding | None:
+    """The other name is only a record of before."""
+    names = None if seen.pinned else old_record(seen.picture)
+    if names is None:
+        return None
+    records = [node for node in seen.picture.of(CalicoNode) if node.name in names]
+    return ruled_out(records[:2], other=names[0], node=names[1])
+
+
 def two_names(seen: Seen) -> Finding | None:
     if not (seen.twice or seen.pinned):
         return None
@@ -186,7 +196,7 @@ CAUSE = Cause(
     explains=("traffic-dead", "others-failing", "service-dead", "sandbox-failed", "crash-loop", "no-address"),
     signs=(*SHARED_SIGNS, *NAME_SIGNS, NO_NODE, NOT_THERE, NOT_MADE),
     look=Seen,
-    rules=(address_conflict, two_names, looked_up, same_names, cni_has_nodes_name),
+    rules=(address_conflict, renamed, two_names, looked_up, same_names, cni_has_nodes_name),
     fix=fix,
     prevents={"no-names": _by_cni},
 )

@@ -14,6 +14,7 @@ from tortie.doctor.causes.nodes.bgp_evidence import NODE_BUILT, NODE_NAME, NODE_
 from tortie.doctor.causes.nodes.booked_pods import booked_at_home, booked_elsewhere
 from tortie.doctor.causes.nodes.foreign_names import foreign_names
 from tortie.doctor.causes.nodes.node_names import NAME_SIGNS, NODENAME_FILE, STORED_NAME, by_agent, by_file
+from tortie.doctor.causes.nodes.shared_records import one_tunnel, turns, unnamed
 from tortie.doctor.causes.nodes.trt1004_node_ip_changed import CHANGED
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.surroundings import has_operator
@@ -29,12 +30,10 @@ _SEVERAL: Final = lazily(
     r"(?:两|2) ?(?:台|个)|轮流|交替",
     re.I,
 )
-TUNNELS: Final = ("tunl0", "vxlan.calico", "wireguard.cali")
 # A name behind the resource, or a filter: then others may be there.
 _NAMED: Final = lazily(
     r"\bget\s+no(?:des?)?(?:\s+(?!-)[a-z0-9]|[^|]{0,200}\|\s*(?:grep|egrep|head|tail|awk|sed)\b)|\s-l\b"
 )
-_UNNAMED_HOSTS: Final = ("localhost", "localhost4", "template", "ubuntu", "debian", "centos", "rocky", "host", "vm")
 _YOUNG: Final = 120.0  # seconds
 _VARIABLE: Final = Culprit("setting", "NODENAME")
 _FILE: Final = Culprit("file", NODENAME_FILE)
@@ -53,14 +52,7 @@ class Seen:
 
     @cached_property
     def tunnels(self) -> list[Interface]:
-        """Two hosts with one tunnel address, which belongs to one record."""
-        seen: dict[str, Interface] = {}
-        for link in self.picture.of(Interface):
-            for address in link.addresses if link.name in TUNNELS and link.host else ():
-                other = seen.setdefault(address, link)
-                if not same_host(other.host, link.host) and "." in address:
-                    return [other._replace(addresses=(address,)), link]
-        return []
+        return one_tunnel(self.picture)
 
     @cached_property
     def fewer(self) -> list[str]:
@@ -111,7 +103,7 @@ class Seen:
     def same_name(self) -> list[str]:
         """What several machines call themselves, where nothing else tells them apart."""
         names = [one.name for one in self.records]
-        return [name for name in names if name.partition(".")[0].lower() in _UNNAMED_HOSTS]
+        return [name for name in names if unnamed(name)]
 
 
 def foreign_name(seen: Seen) -> Finding | None:
@@ -201,7 +193,8 @@ def address_changes(seen: Seen) -> Finding | None:
     if not seen.changed:
         return None
     blamed = culprits(named("node", *seen.fewer, *(call.name for call in seen.fixed)), _VARIABLE, _FILE)
-    sure = seen.fewer or seen.cloned or seen.stored
+    named_so = [hit for hit in seen.picture.hits(NODE_NAME, NODE_BUILT, NODE_USED) if unnamed(hit.value("name"))]
+    sure = seen.fewer or seen.cloned or seen.stored or named_so
     return found(LIKELY if sure else POSSIBLE, blamed, (*seen.changed[:2], *seen.stored[:1], *seen.cloned))
 
 
@@ -226,6 +219,23 @@ def one_record(seen: Seen) -> Finding | None:
 def _tried_anew(seen: Seen) -> bool:
     """An agent that started while the list was made is not in it yet."""
     return any(pod.age_s is not None and pod.age_s < _YOUNG for pod in seen.ready)
+
+
+def by_turns(seen: Seen) -> Finding | None:
+    """One record that has another address each time it is shown, each that of a machine that is there."""
+    turn = next(iter(turns(seen.picture)), None)
+    if turn is None:
+        return None
+    told = seen.cloned or seen.changed or seen.stored or turn.both or unnamed(turn.name)
+    sure = turn.back or (turn.both and told)
+    if not (sure or told):
+        return None  # a machine with two cards, or a new lease, has two addresses as well
+    blamed = culprits(named("node", turn.name), named("address", *turn.addresses[:2]), _VARIABLE, _FILE)
+    evidence = (*turn.shown[:3], *seen.changed[:1], *seen.cloned[:1])
+    return found(
+        STRONG if sure else LIKELY, blamed, evidence,
+        shared=turn.name, addresses=list(turn.addresses[:3]), same="yes" if unnamed(turn.name) else "",
+    )  # fmt: skip
 
 
 def fewer_records(seen: Seen) -> Finding | None:
@@ -282,7 +292,9 @@ CAUSE = Cause(
     ),
     signs=(*NAME_SIGNS, CHANGED, NODE_NAME, NODE_BUILT, NODE_USED),
     look=Seen,
-    rules=(foreign_name, booked, only_host, shared_tunnel, one_record, address_changes, fewer_records, own_names),
+    rules=(
+        foreign_name, booked, only_host, shared_tunnel, by_turns, one_record, address_changes, fewer_records, own_names,
+    ),
     fix=fix,
     prevents={"template": _copied, "manifest": _written},
 )  # fmt: skip

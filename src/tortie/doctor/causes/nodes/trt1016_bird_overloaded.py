@@ -21,6 +21,8 @@ from tortie.doctor.texts import Seconds
 
 SOCKET_LATE: Final = Sign("trt1016-socket-late", "read unix @->/var/run/<path>bird<file>.ctl: i/o timeout")
 SOCKET_LATE_PLAIN: Final = Sign("trt1016-socket-late-plain", "bird.ctl: i/o timeout")
+# Its queue of callers is full: BIRD takes none off it.
+SOCKET_FULL: Final = Sign("trt1016-socket-full", "bird.ctl: connect: resource temporarily unavailable")
 LIVE_LATE: Final = Sign("trt1016-live-late", "bird is not live: <rest>")
 LOOP: Final = Sign("trt1016-loop", "I/O loop cycle took <n> ms for <n2> events")
 NETLINK: Final = Sign("trt1016-netlink", "Kernel dropped some netlink messages")
@@ -42,7 +44,7 @@ class Seen:
     def __init__(self, picture: Picture) -> None:
         self.picture = picture
         timed_out = [hit for hit in picture.hits(LIVE_LATE) if "timed out" in hit.text or "timeout" in hit.text]
-        self.late = [*picture.hits(SOCKET_LATE, SOCKET_LATE_PLAIN), *timed_out]
+        self.late = [*picture.hits(SOCKET_LATE, SOCKET_LATE_PLAIN, SOCKET_FULL), *timed_out]
         self.loops = [hit for hit in picture.hits(LOOP) if float(hit.value("n")) >= SLOW_MS]
         self.netlink = picture.hits(NETLINK)
         hot = [p for p in picture.of(Process) if _is_bird(p.command) and (p.cpu or 0) >= BUSY_PERCENT]
@@ -178,7 +180,7 @@ CAUSE = Cause(
     code="TRT1016",
     severity="medium",
     explains=("bird-not-ready", "not-ready", "killed-by-liveness", "restarts", "bgp-down", "crash-loop"),
-    signs=(SOCKET_LATE, SOCKET_LATE_PLAIN, LIVE_LATE, LOOP, NETLINK, GONE),
+    signs=(SOCKET_LATE, SOCKET_LATE_PLAIN, SOCKET_FULL, LIVE_LATE, LOOP, NETLINK, GONE),
     look=Seen,
     rules=(socket_gone, standing_still, agents_well, answers_late),
     fix=fix,

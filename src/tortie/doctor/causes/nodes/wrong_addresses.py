@@ -33,6 +33,7 @@ from tortie.doctor.causes.nodes.bgp_evidence import (
     unknown_connects,
 )
 from tortie.doctor.causes.nodes.floating_addresses import floating
+from tortie.doctor.causes.nodes.unnamed_addresses import foreign
 from tortie.doctor.picture.addresses import inside
 from tortie.doctor.picture.facts import Interface, PortTest
 from tortie.doctor.picture.picture import Picture
@@ -81,11 +82,18 @@ def suspects(picture: Picture) -> list[Suspect]:
         _moved,
         _odd_one,
         _odd_record,
+        _unnamed,
     )
     every = (suspect for ground in grounds for suspect in ground(picture))
     hosts = _hosts(picture)
     found = [one for one in every if not told_old(picture, one.address) and one.address not in hosts]
     return sorted(found, key=lambda suspect: -suspect.strength)
+
+
+def _unnamed(picture: Picture) -> Iterator[Suspect]:
+    for strength, seen in foreign(picture):
+        if not is_network(seen.address, seen.length):
+            yield Suspect("unnamed", strength, seen.address, seen.interface, evidence=(seen,))
 
 
 def _hosts(picture: Picture) -> set[str]:

@@ -25,6 +25,7 @@ from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Sign
 
 SLICES = Sign("skew-slices", "Failed to perform list of current data during resync…kubernetesendpointslices")
+REFLECTOR = Sign("skew-reflector", "failed to list *<beta>.<kind>: the server could not find the requested resource")
 CALC_GRAPH = Sign("skew-calc-graph", 'Reporter is not ready. name="async_calc_graph"')
 NFT_PROXY = (3, 29)  # the first release that works with kube-proxy in nftables mode
 
@@ -92,7 +93,17 @@ def nftables_proxy(seen: Seen) -> Finding | None:
 
 
 def api_not_served(seen: Seen) -> Finding | None:
-    return seen.found(HINT if agents_fine(seen.picture) else POSSIBLE, seen.versions) if seen.api else None
+    if not seen.api:
+        return None
+    picture = seen.picture
+    if agents_fine(picture):
+        return seen.found(HINT, seen.versions)
+    # Felix waits for what the API never sends, and since the upgrade.
+    waiting, asked = picture.hits(CALC_GRAPH)[:1], picture.hits(REFLECTOR)[:1]
+    said = picture.said("after-kubernetes-upgrade")[:1]
+    grounds = sum(map(bool, (waiting, asked, said)))
+    strength = STRONG if (waiting or asked) and grounds > 1 else LIKELY if waiting else POSSIBLE
+    return seen.found(strength, (*asked, *seen.versions, *said, *waiting))
 
 
 def works_here(seen: Seen) -> Finding | None:
@@ -123,7 +134,7 @@ CAUSE = Cause(
         "felix-not-ready", "not-ready", "crash-loop", "sandbox-failed", "datastore-error", "controllers-failing",
         "operator-degraded", "log-errors", "pod-not-created", "restarts",
     ),
-    signs=(SLICES, CALC_GRAPH, MISSING_KIND, MISSING_PATH, NO_MATCHES, FORBIDDEN),
+    signs=(SLICES, REFLECTOR, CALC_GRAPH, MISSING_KIND, MISSING_PATH, NO_MATCHES, FORBIDDEN),
     look=Seen,
     rules=(not_needed, missing_api, nftables_proxy, api_not_served, works_here),
     fix=fix,

@@ -7,9 +7,11 @@ from functools import cached_property
 
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
+from tortie.doctor.causes.release.pulls import failed_by_hand, told
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.ways import edit_agent
-from tortie.doctor.picture.facts import Container, Pod
+from tortie.doctor.lazily import lazily
+from tortie.doctor.picture.facts import Container, LogLine, Pod
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Sign
 from tortie.doctor.texts import Text
@@ -19,6 +21,8 @@ FAILED_CUT = Sign("image-pull-failed-cut", 'Failed to pull image "<image>"')
 BACK_OFF = Sign("image-pull-back-off", 'Back-off pulling image "<image>"')
 LIMIT = Sign("image-pull-limit", "You have reached your (unauthenticated )?pull rate limit")
 PULL_ERROR = Sign("image-pull-error", 'failed to pull and unpack image "<image>"')
+# kubelet's journal: `start failed in pod <pod>: ErrImagePull: rpc error: ...`, `with ErrImagePull: "rpc error: ..."`.
+START = Sign("image-pull-start", "ErrImagePull: <rest>")
 NO_NAME = Sign("image-pull-no-name", 'couldn\'t parse image (name|reference) "<image>": invalid reference format')
 STATES = (
     "ErrImagePull", "ImagePullBackOff", "Init:ErrImagePull", "Init:ImagePullBackOff", "InvalidImageName",
@@ -43,25 +47,36 @@ REASONS = (
 )
 ARCHITECTURE = ("no matching manifest", "no match for platform")
 SPACE = "no space left"
+_SPEC = lazily(r"\bImage:([\w./:@-]{3,200}),Command:")
+_AGENT = ("startup", "felix", "confd", "bird", "cni-installer", "monitor-addresses")  # it has its image
 
 
 class Seen:
     def __init__(self, picture: Picture) -> None:
         self.picture = picture
-        self.hits = picture.hits(FAILED) or picture.hits(FAILED_CUT, PULL_ERROR) or picture.hits(NO_NAME)
+        self.hits = picture.hits(FAILED) or picture.hits(FAILED_CUT, PULL_ERROR) or picture.hits(START, NO_NAME)
         self.held = [pod for pod in picture.pods_now() if pod.status in STATES]
         self.waiting = [container for container in picture.of(Container) if container.reason in STATES]
         self.back_off = picture.hits(BACK_OFF)
-        self.network = [hit for hit in (*self.hits, *self.back_off) if _network(hit.value("image"))]
+        both = (*self.hits, *self.back_off)
+        self.network = [hit for hit in both if _network(hit.value("image") or _image_in(hit.line))]
 
     @property
     def failed(self) -> bool:
         return bool(self.hits or self.held or self.waiting or self.back_off)
 
     @cached_property
+    def running(self) -> list[Pod]:
+        """Agents that have their image: what ails them is something else."""
+        early = ("Pending", "ContainerCreating", "Init:0", "PodInitializing", *STATES)
+        return [pod for pod in self.picture.agents_now() if not pod.all_ready and not pod.status.startswith(early)]
+
+    @cached_property
     def image(self) -> str:
         hits = (*self.network, *self.hits, *self.back_off)
-        names = [hit.value("image") for hit in hits] + [container.image for container in self.waiting]
+        names = [hit.value("image") or _image_in(hit.line) for hit in hits] + [
+            container.image for container in self.waiting
+        ]
         return next((name for name in names if name), "")
 
     @cached_property
@@ -122,6 +137,57 @@ def failed(seen: Seen) -> Finding | None:
     )  # fmt: skip
 
 
+def by_hand(seen: Seen) -> Finding | None:
+    """The same pull, typed on a machine."""
+    pulls = [pull for pull in failed_by_hand(seen.picture) if _network(pull.image)]
+    if not pulls or seen.running or _ready(seen):
+        return None
+    said = " ".join(pull.line for pull in pulls).lower()
+    if SPACE in said:
+        return None
+    reason = next((word for keys, word in REASONS if any(key in said for key in keys)), "")
+    image = pulls[0].image
+    return found(
+        (STRONG if reason else LIKELY) if not any(key in said for key in ARCHITECTURE) else POSSIBLE,
+        culprits(named("image", *(pull.image for pull in pulls[:3]), image.rpartition("/")[2])),
+        tuple(pull.place for pull in pulls[:3]),
+        say="failed" if reason else "failed-somehow",
+        image=image, what=image, reason=Text(__name__, f"word {reason}") if reason else "",
+    )  # fmt: skip
+
+
+def limit_reached(seen: Seen) -> Finding | None:
+    """The registry's word of its limit, without the name of an image."""
+    hits = seen.picture.hits(LIMIT)
+    if not hits or seen.running or _ready(seen):
+        return None
+    ours = any(_network(hit.line) for hit in hits)
+    reason = Text(__name__, "word limit")
+    return found(LIKELY if ours else POSSIBLE, (), hits[:2], say="limited", reason=reason)
+
+
+def said_so(seen: Seen) -> Finding | None:
+    """People tell it; those who found a mirror and went on tell it, too."""
+    said = told(seen.picture)
+    if not said or seen.running or _ready(seen):
+        return None
+    over = seen.picture.said("mended") or [line for line in seen.picture.of(LogLine) if line.program in _AGENT]
+    return found(POSSIBLE if over else LIKELY, (), said[:2], say="told")
+
+
+def _ready(seen: Seen) -> bool:
+    """All agents that are shown are ready, and no node waits for one."""
+    agents = [pod for pod in seen.picture.agents_now() if pod.containers is not None]
+    lost = [node for node in seen.picture.nodes_now().values() if node.status.startswith("NotReady")]
+    return bool(agents) and not lost and all(pod.all_ready for pod in agents)
+
+
+def _image_in(line: str) -> str:
+    """The image of a container that kubelet prints whole."""
+    match = _SPEC.search(line)
+    return match[1] if match else ""
+
+
 def _network(name: str) -> bool:
     return any(part in name.lower() for part in NETWORK) and not any(tool in name.lower() for tool in TOOLS)
 
@@ -140,9 +206,9 @@ CAUSE = Cause(
     code="TRT0005",
     severity="medium",
     explains=("image-pull", "init-stuck", "pod-pending", "not-ready", "node-not-ready"),
-    signs=(FAILED, FAILED_CUT, BACK_OFF, LIMIT, PULL_ERROR, NO_NAME),
+    signs=(FAILED, FAILED_CUT, BACK_OFF, LIMIT, PULL_ERROR, START, NO_NAME),
     look=Seen,
-    rules=(disk_full, started_since, failed),
+    rules=(disk_full, started_since, failed, by_hand, limit_reached, said_so),
     fix=fix,
     yields_to=("image-arch-mismatch", "disk-pressure", "api-host-unresolvable", "no-default-route", "clock-skew"),
 )

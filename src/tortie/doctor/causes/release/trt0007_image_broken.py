@@ -29,6 +29,10 @@ OWN_WORDS = (LIBRARY, MUSL, CRNGT, GLIBC, LEVEL, LEVEL_GO, ILLEGAL, LIBRARY_CUT)
 SEGFAULT = Sign("image-broken-segfault", "segfault at <address> ip <pointer>")
 OPCODE = Sign("image-broken-opcode", "trap invalid opcode ip")
 KERNEL_SAYS = (SEGFAULT, OPCODE)
+# ipset looks names of protocols up in /etc/protocols; an image without that file takes no set with ports.
+PROTOCOL = Sign("image-broken-protocol", "Syntax error: cannot parse '<protocol>' as a protocol")
+NUMBER = Sign("image-broken-number", "Syntax error: '(tcp|udp|sctp)' is invalid as number")
+_INSIDE = lazily(r"\b(?:exec|run)\b.{0,200}?\bcalico[-/]node\b|\bexec\b.{0,200}?\bcanal-")
 # Commands that show what others have written.
 _SHOWS = lazily(r"\b(?:kubectl|oc|k|docker|crictl|nerdctl|podman|journalctl|cat|tail|head|less|grep|dmesg)\b")
 # start_runit is what calico/node begins with.
@@ -76,6 +80,27 @@ def own_words(seen: Seen) -> Finding | None:
         return None
     message = seen.hits[0].text.strip(": ")
     return found(STRONG, seen.culprits, seen.evidence, image=seen.image, message=message)
+
+
+def no_protocols(seen: Seen) -> Finding | None:
+    """Said by Felix, or in a shell of the agent's container: on a machine the same words tell of the machine."""
+    said = [hit for hit in seen.picture.hits(PROTOCOL, NUMBER) if _in_agent(seen.picture, hit)]
+    if not said:
+        return None
+    name = next((hit.value("protocol") for hit in said if hit.value("protocol")), "tcp")
+    missing = [one for one in seen.picture.settings("/etc/protocols") if one.value == "missing"]
+    who = culprits(seen.culprits, Culprit("program", "ipset"), Culprit("file", "/etc/protocols"))
+    return found(STRONG, who, (*said[:2], *missing[:1]), image=seen.image, protocol=name)
+
+
+def _in_agent(picture: Picture, hit: Hit) -> bool:
+    if of_another(picture, hit):
+        return False
+    if any(word in hit.line for word in ("ipset restore", "ipsets.go", "IP sets", "felix")):
+        return "kube-router" not in hit.line
+    before = [e for e in picture.exhibits if e.source == hit.place.source and e.command and e.command_lines]
+    entered = [e for e in before if e.command_lines[0] <= hit.place.first and not e.command.startswith("ipset")]
+    return bool(entered) and bool(_INSIDE.search(entered[-1].command))
 
 
 def kernel_says(seen: Seen) -> Finding | None:
@@ -167,8 +192,8 @@ CAUSE = Cause(
     code="TRT0007",
     severity="medium",
     explains=("crash-loop", "init-crash", "restarts", "not-ready", "log-errors"),
-    signs=(*OWN_WORDS, *KERNEL_SAYS),
+    signs=(*OWN_WORDS, *KERNEL_SAYS, PROTOCOL, NUMBER),
     look=Seen,
-    rules=(own_words, kernel_says, others_run_it, crashes),
+    rules=(own_words, no_protocols, kernel_says, others_run_it, crashes),
     fix=fix,
 )

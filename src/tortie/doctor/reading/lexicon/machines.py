@@ -53,6 +53,23 @@ RULES: Final = (
         False,
     ),
     Rule(
+        "image-not-pulled",
+        "pull|download|fetched|镜像",
+        r"(?:can ?not|can't|could not|couldn't|unable to|fail(?:s|ed|ing)? to|not able to|not) (?:\w+ ){0,2}"
+        r"(?:pull|download)~\b(?:images?|calico|cni|pause)|"
+        r"(?:images?|calico/\w+)~(?:can ?not be|can't be|could not be|couldn't be|"
+        r"(?:was|were|is|are|have|has) never(?: been)?|(?:was|were|is|are) not|wasn't|weren't|not) "
+        r"(?:\w+ )?(?:pulled|downloaded|fetched)|"
+        r"pull(?:ing|s)?~\bimages?~(?:fails?\b|failed|times? out|timed out|is blocked|hangs?)|"
+        r"\bimages? pulls?~(?:fails?\b|failed|times? out|timed out|blocked)|"
+        r"镜像[^，。；]{0,16}(?:(?:拉取?|下载)(?:不下来|不到|不了|不动|失败|超时|不成功)|拉不(?:下来|到|了|动)|"
+        r"没有?(?:拉|下载)(?:下来|到|成功))|"
+        r"(?:拉取?|下载)[^，。；]{0,16}镜像[^，。；]{0,8}(?:失败|超时|不了|不下来|不成功|报错)|"
+        r"拉不(?:到|下来|动|了)[^，。；]{0,12}镜像|"
+        r"无法(?:拉取?|下载)[^，。；]{0,16}镜像",
+        False,
+    ),
+    Rule(
         "swap-disabled-in-fstab",
         "fstab",
         r"fstab~(?:swap)~(?:注释|删|去掉|comment|removed|disabled)|(?:swap)~(?:注释|删|comment|removed|"
@@ -83,10 +100,12 @@ RULES: Final = (
     ),
     Rule(
         "machine-off",
-        "power|shut|宕|关机|断电|down|死机|假死",
+        "power|shut|宕|关机|断电|down|死机|假死|died|dead|crashed|hardware|坏|挂",
         r"(?:powered|switched|shut) (?:off|down)|(?:machine|server|host|hypervisor|node)~(?:is|has been|"
-        r"was) (?:powered off|shut down|switched off|dead|hung|gone for good)|宕机|关机|死机|断电|"
-        r"机器挂了|下电",
+        r"was) (?:powered off|shut down|switched off|dead|hung|gone for good)|"
+        r"\b(?:masters?|nodes?|machines?|servers?|hosts?|workers?|vms?) (?:\w+ )?(?:has |have |had )?"
+        r"(?:died|crashed(?! ?loop)|broke down)\b|宕机|关机|死机|断电|"
+        r"(?:机器|服务器|物理机|主机|虚拟机)(?:已经?|硬件)?(?:挂了|坏了|故障)|下电",
     ),
     Rule(
         "ip-changed",
@@ -116,9 +135,9 @@ RULES: Final = (
     Rule(
         "host-reinstalled",
         "reinstall|rebuil|重装|reset|初始化|re-install|re-imag|reimag",
-        r"re-?install(?:ed|ing)? (?:the |this |that )?(?:node|host|machine|server|os|system)|(?:node|host|"
-        r"machine|server)~(?:was|were|been) (?:re-?installed|rebuilt|re-?imaged)|rebuilt (?:the |"
-        r"this )?(?:node|host|machine)|kubeadm reset|重装|重新初始化|重做系统",
+        r"re-?install(?:ed|ing)? (?:the |this |that |our )?(?:node|host|machine|server|os|system|vm|worker)\b|"
+        r"(?:node|host|machine|server|worker|vm)~(?:was|were|been|got) (?:re-?installed|rebuilt|re-?imaged)|"
+        r"rebuilt (?:the |this )?(?:node|host|machine)|kubeadm reset|重装|重新初始化|重做系统",
     ),
     Rule(
         "nic-added",

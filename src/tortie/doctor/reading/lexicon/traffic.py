@@ -87,6 +87,13 @@ RULES: Final = (
         r"succeeds|ok|通)",
     ),
     Rule(
+        "opening-179-helps",
+        "179",
+        r"(?:open(?:ed|ing)|allow(?:ed|ing)|add(?:ed|ing)|permitt(?:ed|ing)|unblock(?:ed|ing))~\b179\b≈(?:fixe[sd]|solve[sd]|"
+        r"resolve[sd]|works?\b|worked|came up|comes? up|established|ready|helped|back)|"
+        r"(?:放行|开放|打开|放开|开通|添加|加上)了?~179≈(?:恢复|正常|好了|解决|通了|就绪|established)",
+    ),
+    Rule(
         "firewall-blocks-179",
         "179",
         r"(?:firewalls?|security groups?|acls?|iptables|安全组|防火墙)~(?:not allow|doesn't allow|blocks?|"

@@ -32,7 +32,7 @@ _DOING: Final = tuple(
         (r"echo ()(\S+) > /proc/sys/\S+", "set"),
         (r"(setenforce|swapoff|swapon|modprobe|rmmod) (\S+)", "program"),
         (r"ufw (disable|enable|allow|deny|reload)\b ?(.{0,80})", ""),
-        (r"firewall-cmd ()((?:--permanent )?--(?:add|remove)-\S+.{0,80}|--reload)", "set"),
+        (r"firewall-cmd ()((?:--(?:permanent|quiet|zone[= ]\S+) ){0,3}--(?:add|remove)-\S+.{0,80}|--reload)", "set"),
         (rf"{_KUBECTL}(delete|apply|edit|patch|cordon|drain|uncordon|label|annotate|scale) (.{{1,160}})", ""),
         (rf"{_KUBECTL}rollout (restart) (.{{1,120}})", ""),
         (rf"{_KUBECTL}set (env|image) (.{{1,160}})", ""),

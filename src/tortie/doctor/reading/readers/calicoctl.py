@@ -80,6 +80,9 @@ _KIND_OF: Final = (
     (("ippool", "ippools", "ipp", "pool"), "ippool"),
 )
 _KIND: Final = {word: kind for words, kind in _KIND_OF for word in words}
+_KEY: Final = lazily(
+    r"^/calico/(?:bgp/)?(?:v1/host|resources/v3/projectcalico\.org/nodes)/([A-Za-z0-9][\w.-]{0,252})(?:/|$)"
+)
 _SELECTS: Final = lazily(r"[=!]=|\bhas\(|\ball\(\)|\bin \{")
 _GET: Final = lazily(
     r"\b(?:calicoctl\S{0,40}|calico)\s(?:\S{1,60}\s{1,8}){0,4}?get\s{1,8}"
@@ -103,9 +106,21 @@ def read(exhibit: Exhibit) -> Iterator[Fact]:
         yield from _checksystem(exhibit)
     if "Cluster Version:" in text:
         yield from _versions(exhibit)
+    if "/calico/" in text and "etcdctl" in exhibit.command:
+        yield from _keys(exhibit)
     kind = _asked(exhibit)
     if kind or "IPIPMODE" in text or "PEERIP" in text or "MESHENABLED" in text or " ASN " in text:
         yield from _table(exhibit, kind)
+
+
+def _keys(exhibit: Exhibit) -> Iterator[Fact]:
+    """Nodes by the keys of their records: `/calico/v1/host/<name>`, `/calico/resources/v3/.../nodes/<name>`."""
+    seen = set()
+    for index, line in rows(exhibit):
+        match = _KEY.match(line)
+        if match and match[1] not in seen:
+            seen.add(match[1])
+            yield CalicoNode(exhibit.place(index), match[1])
 
 
 def _asked(exhibit: Exhibit) -> str:

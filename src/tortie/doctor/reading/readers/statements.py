@@ -6,13 +6,14 @@ negation is respected. The values of a statement are the hosts and addresses tha
 | kinds | said |
 |---|---|
 | load-high, load-normal, runtime-broken, swap-on, swap-disabled-in-fstab, disk-full, clock-wrong, kubelet-stopped | state of a machine |
+| image-not-pulled (an image is not there, for the registry did not give it) | state of a machine |
 | bird-busy, bird-answers-late | state of BIRD |
 | rebooted, power-cut, machine-off, ip-changed = address-changed, hostname-changed = host-renamed | what befell it |
 | cloned-vm = vm-cloned, host-reinstalled, nic-added, docker-network-created | how it was made or changed |
 | cross-node-dead, network-dead, same-node-ok, host-pod-dead, service-dead, nodeport-dead, network-lost-sometimes | which traffic |
 | host-lost-with-pods (a machine loses its network when pods start) | which traffic |
 | pods-stuck (new pods are not started: they get no network) | which traffic |
-| ping-works, ping-fails, ping-works-tcp-not, ping-works-port-179-not, port-179-open, large-packets-stall | tried |
+| ping-works, ping-fails, ping-works-tcp-not, ping-works-port-179-not, port-179-open, opening-179-helps, large-packets-stall | tried |
 | pod-source-bare (what pods send outside keeps their addresses) | tried |
 | sent-not-received, capture-silent (somewhere), bgp-open-lost, offload-off-helps, rollback-helps, firewalld-stop-helps, works-after-restart, heals-by-itself, keeps-restarting (a program of Calico's) | tried |
 | firewall-off, only-tcp-udp-icmp, selinux-off, firewall-blocks-179, policy-applied, proxy-used = behind-proxy | filters |
