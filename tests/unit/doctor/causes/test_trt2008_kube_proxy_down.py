@@ -354,3 +354,39 @@ def test_a_setting_that_took_no_effect() -> None:
         finding("kube-proxy-down", f"$ cat config.yaml\ndisable-kube-proxy: true\n{pods}{OPERATOR}").rule
         != "switched-off"
     )
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "There are no KUBE-SVC rules at all on this node, on the others there are.",
+        "ipvsadm -Ln shows nothing on that node, on the masters it lists all services.",
+        "The KUBE-SERVICES chain is missing on this node.",
+        "这个节点 iptables 里一条 KUBE-SVC 都没有，其他节点都有。",
+    ],
+)
+def test_missing_rules_that_are_only_told(told: str) -> None:
+    answer = finding("kube-proxy-down", f"Calico does not come up on one worker. {told}\n\n{LOG}")
+    assert (answer.state, answer.rule, answer.strength >= 0.7) == ("found", "no-rules", True)
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "There are no KUBE-SVC rules missing.",
+        "Are there no KUBE-SVC rules on that node?",
+        "There are no KUBE-SVC rules since kube-proxy runs in IPVS mode.",
+        "No iptables rules for services blocked.",
+        "iptables 没有拦截 service 的规则。",
+    ],
+)
+def test_rules_that_are_not_told_to_be_missing(told: str) -> None:
+    answer = finding("kube-proxy-down", f"Calico does not come up on one worker. {told}\n\n{LOG}")
+    assert answer.rule != "no-rules"
+    assert answer.strength < 0.7
+
+
+def test_what_is_shown_counts_more_than_what_is_told() -> None:
+    shown = "# iptables-save -t nat | grep -c KUBE-SVC\n140\n"
+    answer = finding("kube-proxy-down", f"There are no KUBE-SVC rules on this node.\n\n{LOG}\n{shown}")
+    assert answer.state == "ruled-out"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Final
@@ -44,6 +45,12 @@ from tortie.doctor.signs import Hit
 
 PROXY: Final = Culprit("program", "kube-proxy")
 _MODULES: Final = lazily(r"\[([a-z_][\w ]*)\]")
+# Rules that are missing because they are kept elsewhere, or were not expected.
+_ANOTHER_MODE: Final = lazily(
+    r"\b(?:ebpf|bpf|nftables|nft|ipvs) ?(?:mode|data ?plane|模式)|\bas expected|\bof course\b|is normal|in ipvs\b"
+    r"|(?:因为|由于)[^，。]{0,12}(?:ipvs|nft|ebpf)|(?:用的?是|使用|走的?是) ?(?:ipvs|nft|ebpf)",
+    re.IGNORECASE,
+)
 _OWN_RUNTIME: Final = ("+k3s", "+rke2")  # which bring kube-proxy along
 
 
@@ -54,7 +61,9 @@ class Seen:
         self.picture = picture
         self.failing = [trouble for trouble in vip_troubles(picture) if trouble.how != "unreachable"]
         self.rules = vip_rules(picture)
-        self.absent = self.rules is not None and not self.rules.present
+        told = [] if self.rules else picture.said("service-rules-missing")
+        self.told = [said for said in told if not _ANOTHER_MODE.search(said.text)]
+        self.absent = bool(self.told) or (self.rules is not None and not self.rules.present)
         down = proxies_down(picture)
         self.pods = [one for one in down if isinstance(one, Pod)] if self.concerned else []
         self.units = [one for one in down if isinstance(one, Unit)]
@@ -158,7 +167,7 @@ def _at_fault(seen: Seen, first: Culprit = PROXY, strength: float = 0.0, state: 
         named("module", *seen.modules),
     )
     place = seen.rules.place if seen.rules else None
-    evidence = (*seen.guilty[:3], place, *seen.direct[:1], *seen.failing[:2], *seen.missing[:1])
+    evidence = (*seen.guilty[:3], place, *seen.told[:1], *seen.direct[:1], *seen.failing[:2], *seen.missing[:1])
     pod = seen.own_pods[0] if seen.own_pods else ""
     return found(
         strength or seen.strength, blamed, evidence, vip=seen.vip, node=seen.node, proxy_pod=pod,

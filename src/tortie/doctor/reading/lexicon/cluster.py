@@ -43,6 +43,33 @@ RULES: Final = (
         r"没有部署|未部署|挂了|异常|没有运行|被删)|(?:没有?|未|忘了?)(?:部署|安装|装|启动|运行)~kube-proxy",
         False,
     ),
+    # Of the node where the trouble is; how it is on the others is said beside it.
+    Rule(
+        "service-rules-missing",
+        "kube-svc|kube-services|kube-proxy|iptables|ipvs|nft|service|规则",
+        r"(?:no|without(?: any)?|zero|none of the) (?:\w+ ){0,2}?(?:kube-svc\S*|kube-services|kube-proxy|service) "
+        r"(?:iptables |nat |nft )?(?:rules?|chains?)\b(?! (?:missing|block|den|that|which|were changed|lost))|"
+        r"(?:no|without(?: any)?|zero) kube-s(?:vc|ervices)\b(?! (?:rules? |chains? )?(?:missing|lost))|"
+        r"(?:no|without(?: any)?) (?:iptables|nat|ipvs|nft) (?:rules?|chains?|entries|servers?) (?:for|of) (?:the |"
+        r"any )?(?:api|kubernetes|services?|cluster ips?|vip)\b(?! (?:block|den|drop))|"
+        r"(?:kube-svc\S*|kube-services|service) (?:iptables |nat |nft )?(?:rules?|chains?|entries)~(?:are|is|were) "
+        r"(?:all |completely |simply |just )?(?:missing|gone|absent|not there|not present|empty|not created)|"
+        r"(?:rules?|chains?)~services?~(?:are|is|were) (?:all |completely |simply |just )?(?:missing|gone|absent|"
+        r"not there|not present|not created)|"
+        r"kube-proxy~(?:did not|didn't|does not|doesn't|has not|hasn't|never) (?:write|wrote|written|create|created|"
+        r"program|programmed|install|installed|add|added) (?:\w+ ){0,2}?(?:rules?|chains?)|"
+        r"ipvs~(?:table|list|rules?)~(?:is|was|are) (?:completely )?empty|"
+        r"(?:kube-s(?:vc|ervices)|ipvsadm)~(?:shows?|prints?|lists?|gives?|returns?|is|are|was) (?:just |only )?"
+        r"(?:nothing|no entries|empty|an empty|0)(?![\w.])|"
+        r"(?:没有|查不到|看不到|缺少|缺失|无)(?:任何|看到|找到|发现|对应的?)* ?(?:kube-svc\S*|"
+        r"kube-services|service|ipvs|api ?server) ?的?"
+        r"(?:iptables|nat|转发)? ?的?(?:规则|链)|"
+        r"(?:没有|查不到|看不到)(?:任何)? ?kube-s(?:vc|ervices)|(?:ipvsadm|kube-s(?:vc|ervices))~(?:是空|"
+        r"为空|都没有|没有输出|也没有)|"
+        r"(?:kube-svc\S*|kube-services|service|ipvs) ?的?~(?:规则|链)~(?:没有(?!问题|异常|变)|为空|是空|缺失|丢失|"
+        r"全没了|都没了|不存在|没下发|没有下发)",
+        False,
+    ),
     Rule(
         "certs-renewed",
         "renew|certs?|证书|续",
