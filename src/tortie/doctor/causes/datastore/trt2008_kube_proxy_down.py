@@ -20,9 +20,11 @@ from tortie.doctor.causes.datastore.api_evidence import (
     RESTORE_FAILED,
     RULE_SIGNS,
     VIP_SIGNS,
+    Trouble,
     bad_node,
     bpf_on,
     direct_answers,
+    foreign_servers,
     kubectl_answers,
     nodes_without_proxy,
     proxies_down,
@@ -85,7 +87,12 @@ class Seen:
         """kube-proxy itself misses the API server at its real address: whoever cuts the two off is at fault."""
         lists = {hit.place for hit in self.picture.hits(PROXY_LIST)}
         real = [one for one in troubles(self.picture) if one.place in lists and one.address != self.vip]
-        return bool(real) and not self.direct and not self.absent
+        return bool(real) and not self.direct and not self.absent and not self.astray
+
+    @cached_property
+    def astray(self) -> list[Trouble]:
+        """kube-proxy asks where no API server is, while the one there is shows its pods."""
+        return foreign_servers(self.picture)
 
     @cached_property
     def own(self) -> list[Hit]:
@@ -93,7 +100,7 @@ class Seen:
         hits = self.picture.hits(IPVS_PROXIER, RESTORE_FAILED, CONNTRACK_DENIED)
         hits = [hit for hit in hits if "xtables lock" not in hit.line]  # it lives, and waits for somebody else
         present = self.rules is not None and self.rules.present
-        if not present and (self.rules or direct_answers(self.picture)):
+        if not present and (self.rules or self.told or self.astray or direct_answers(self.picture)):
             hits = hits + proxy_without_api(self.picture)
         return hits
 
@@ -140,6 +147,8 @@ class Seen:
             return PROVEN
         lacking = self.only_missing and proxy_pods(self.picture)
         alone = self.absent and (self.direct or kubectl_answers(self.picture))
+        if self.astray and not self.direct and not self.absent:
+            return LIKELY
         return STRONG if self.guilty or lacking or alone else LIKELY
 
     @property
@@ -287,6 +296,8 @@ def fix(picture: Picture, finding: Finding) -> Iterator[Do | Step]:
     yield do("pod-look" if pod else "look")
     if finding.rule == "ipvs-unusable" or picture.hits(IPVS_MISSING):
         yield do("modules")
+    if finding.rule == "services-unread" and foreign_servers(picture):
+        yield do("server")
     if finding.rule == "conntrack-denied":
         yield do("conntrack")
     if finding.rule in ("not-there", "not-running") and not _brings_its_own(picture):
