@@ -425,3 +425,15 @@ def test_a_proxy_that_asks_the_api_server_there_is() -> None:
 def test_somebody_elses_log_is_not_kube_proxys() -> None:
     other = ASTRAY.format(server="172.31.9.40").replace("kube-proxy's log:", "the scheduler's log:")
     assert finding("kube-proxy-down", VIP_FAILS + other).strength < 0.8
+
+
+def test_all_of_it_is_told() -> None:
+    dead = "The service address 10.96.0.1:443 does not answer on the bad node, {direct}. "
+    crash = "The kube-proxy pod on that node is in CrashLoopBackOff."
+    text = dead.format(direct="the API at https://172.30.1.5:6443 answers ok") + crash
+    answer = finding("kube-proxy-down", text)
+    assert (answer.rule, answer.strength >= 0.8) == ("not-running", True)
+    assert "10.96.0.1" in answer.objects
+    assert finding("kube-proxy-down", crash).strength < 0.8
+    gateway = "The gateway 10.1.0.1 does not answer. " + crash
+    assert finding("kube-proxy-down", gateway).strength < 0.8

@@ -41,7 +41,7 @@ from tortie.doctor.causes.ipam.cluster_ranges import overlaps
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.ways import restart_agent
 from tortie.doctor.lazily import lazily
-from tortie.doctor.picture.facts import Pod, Setting, Unit, Workload
+from tortie.doctor.picture.facts import Pod, Setting, Statement, Unit, Workload
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Hit
 
@@ -73,7 +73,8 @@ class Seen:
         self.none = [load for load in picture.of(Workload) if load.name == "kube-proxy" and load.ready == 0]
         self.switched_off = [] if proxy_pods(picture) else proxy_switched_off(picture)
         self.said = picture.said("kube-proxy-missing")
-        self.vip = self.failing[0].address if self.failing else ""
+        self.complaints = [] if self.failing else picture.said("api-vip-dead")
+        self.vip = self.failing[0].address if self.failing else _address(self.complaints)
 
     @property
     def concerned(self) -> bool:
@@ -122,7 +123,7 @@ class Seen:
     def troubled(self) -> bool:
         """Somebody misses the service address, or a node without kube-proxy does not come up."""
         stuck = any(not pod.all_ready for pod in self.picture.agents_now())
-        return bool(self.failing) or bool((self.own or self.units) and (self.absent or stuck))
+        return bool(self.failing or self.complaints) or bool((self.own or self.units) and (self.absent or stuck))
 
     @property
     def at_fault(self) -> bool:
@@ -147,7 +148,8 @@ class Seen:
             return PROVEN
         lacking = self.only_missing and proxy_pods(self.picture)
         alone = self.absent and (self.direct or kubectl_answers(self.picture))
-        if self.astray and not self.direct and not self.absent:
+        by_word = self.complaints and not (self.pods or self.own or self.units or self.containers)
+        if (self.astray and not self.direct and not self.absent) or by_word:
             return LIKELY
         return STRONG if self.guilty or lacking or alone else LIKELY
 
@@ -176,12 +178,25 @@ def _at_fault(seen: Seen, first: Culprit = PROXY, strength: float = 0.0, state: 
         named("module", *seen.modules),
     )
     place = seen.rules.place if seen.rules else None
-    evidence = (*seen.guilty[:3], place, *seen.told[:1], *seen.direct[:1], *seen.failing[:2], *seen.missing[:1])
+    evidence = (
+        *seen.guilty[:3],
+        place,
+        *seen.told[:1],
+        *seen.complaints[:1],
+        *seen.direct[:1],
+        *seen.failing[:2],
+        *seen.missing[:1],
+    )
     pod = seen.own_pods[0] if seen.own_pods else ""
     return found(
         strength or seen.strength, blamed, evidence, vip=seen.vip, node=seen.node, proxy_pod=pod,
         modules=seen.modules, state=state,
     )  # fmt: skip
+
+
+def _address(told: list[Statement]) -> str:
+    named = [value for one in told for value in one.values if value.endswith(".1")]
+    return named[0] if named else ""
 
 
 def ebpf(seen: Seen) -> Finding | None:

@@ -35,6 +35,17 @@ RULES: Final = (
         r"reachable|ok)|直接访问~(?:api ?server|6443)~(?:正常|可以|没问题|能通|通)",
     ),
     Rule(
+        "api-vip-dead",
+        "service|cluster|vip|:443|.1 |.1，",
+        # The first address of the ranges that installers choose; another .1 may as well be a gateway.
+        r"(?:kubernetes service|service (?:address|ip)|cluster ?-?ip|\b\d{1,3}\.\d{1,3}\.\d{1,3}\.1:443\b|(?:10\.96\.0|"
+        r"10\.43\.0|10\.233\.0|10\.152\.183|10\.254\.0|10\.100\.0|172\.20\.0|100\.64\.0)\.1(?![\d.]))"
+        r"~(?:(?:does|do|did) not (?:answer|respond|work)|(?:doesn't|don't) (?:answer|respond|work)|no answer|"
+        r"times? out|timed out|timeout|hangs?|(?:is )?unreachable|(?:is )?not reachable|can ?not be reached|"
+        r"can't be reached|不通|超时|无响应|没有响应|没反应|访问不了|访问不到|连不上)",
+        False,
+    ),
+    Rule(
         "kube-proxy-missing",
         "kube-proxy|kubeproxy",
         r"(?:no|without(?: a)?|never installed|did not install|didn't install|not installed|not deployed|"
@@ -103,7 +114,20 @@ RULES: Final = (
         "etcd-disk-slow",
         "etcd|fsync|disk",
         r"etcd~(?:spinning|slow (?:disks?|storage|drives?)|hdds?|slow\b|high latency|磁盘~慢|很慢|延迟~高|"
-        r"机械盘|机械硬盘)|fsync~(?:takes?|took|latency|\d+ ?ms)|slow (?:disks?|storage)~etcd",
+        r"机械盘|机械硬盘)|fsync~(?:takes?|took|latency|\d+ ?ms)|"
+        r"etcd~(?:on|shares?) (?:the|a|one) (?:same |shared |sata |single )+(?:disk|drive|volume|storage)|"
+        r"slow (?:disks?|storage)~etcd",
+    ),
+    Rule(
+        "control-plane-restless",
+        "controller-manager|scheduler|leader|控制面|选主|lease",
+        r"(?:controller-manager|scheduler|control[- ]plane pods?)≈(?:(?:were |was |are |is |have |has |got |get )?"
+        r"(?:re-?start(?:s|ed|ing)?|killed) (?:\w+ ){0,2}?(?:\d+|many|often|several|constantly|all|again|every|"
+        r"frequently|repeatedly)|keeps? (?:re-?starting|losing)|los(?:es?|t|ing) (?:its|their|the) "
+        r"(?:lease|leader\w*|lock)|leader ?election lost|(?:一直|反复|频繁|不断|经常|老是)~重启|"
+        r"重启了?~(?:\d+|多|几)~次)|"
+        r"(?:leader elections?|leader changes?|选主|切主|切换 ?leader)~(?:every (?:few|\d+)|again and again|constantly|"
+        r"all the time|frequent|频繁|不断)|(?:频繁|不断|反复)~(?:选主|切主|切换 ?leader)",
     ),
     Rule(
         "etcd-member-restored",
