@@ -8,7 +8,7 @@ from typing import Final
 from tortie.doctor.judgement.standing import Standing, operator_content, ready
 from tortie.doctor.picture.facts import Clock, Event, LogLine, Pod, Probe
 from tortie.doctor.picture.host_pods import is_agent
-from tortie.doctor.picture.picture import Picture
+from tortie.doctor.picture.picture import Picture, remembered
 from tortie.doctor.reading.exhibit import Place
 
 _RECENT_S: Final = 600.0
@@ -22,6 +22,14 @@ _DIFFER_S: Final = 60.0
 _STARTED: Final = ("Started container", "[Normal] Started container")
 _LONG_AGO_S: Final = 3600.0  # as long as an API server keeps events: what was not seen again since is history
 _COMES_UP_S: Final = 120.0  # that a new agent may need to pull its images and start
+_MANY: Final = 5  # restarts; a pod with more of them is ready only for a moment
+CONTROLLERS: Final = "kube-controllers"
+_SERVED: Final = (
+    "Got initial config snapshot",
+    "Node controller is now running",
+    "Starting controller",
+    "Starting status report",
+)
 _NODE_EVENTS: Final = ("NodeNotReady", "NodeNotSchedulable", "Rebooted", "Starting", "InvalidDiskCapacity")
 # Programs inside the agent's pod: what they complained about is over when the pod is ready.
 OWN: Final = ("", "startup", "felix", "confd", "bird", "bird6", "calico-node", "tunnel-ip-allocator",
@@ -29,10 +37,34 @@ OWN: Final = ("", "startup", "felix", "confd", "bird", "bird6", "calico-node", "
                "status-reporter")  # fmt: skip
 
 
+@remembered
+def controllers_past(picture: Picture) -> frozenset[Place]:
+    """Lines of calico-kube-controllers that it has got past: its log goes on to a work that needs the API server, and
+    its pod is ready, which it is only while it reaches that server."""
+    ready_pods = {pod.name for pod in picture.pods_now(f"calico-{CONTROLLERS}") if ready(pod) and _calm(pod)}
+    logs: dict[tuple[str, str], list[LogLine]] = {}
+    for line in picture.of(LogLine):
+        if line.program == CONTROLLERS and line.pod in (ready_pods or (None,)):
+            logs.setdefault((line.place.source, line.pod), []).append(line)
+    past: set[Place] = set()
+    for lines in logs.values():
+        served = [line.place.first for line in lines if line.level == "INFO" and line.message.startswith(_SERVED)]
+        last = max((line.place.first for line in lines if line.level in ("ERROR", "FATAL", "PANIC")), default=0)
+        if served and max(served) > last:
+            past |= {line.place for line in lines if line.place.first < max(served)}
+    return frozenset(past)
+
+
+def _calm(pod: Pod) -> bool:
+    return (pod.restarts or 0) < _MANY or not _restarted_lately(pod)
+
+
 def is_settled(line: LogLine, picture: Picture, standing: Standing) -> bool:
     """Whether the program that complained is shown to have got past it: its pod is ready, its work is done."""
     if line.program == "operator":
         return operator_content(picture)
+    if line.program == CONTROLLERS:
+        return line.place in controllers_past(picture)
     return standing.agents_well and line.program in OWN
 
 
@@ -87,7 +119,7 @@ class Passing:
         """A probe that fails a pod now and then, long after its start: ready is what it is in between."""
         if event.reason != "Unhealthy" or event.age_s is None or event.age_s > _RECENT_S:
             return False
-        if pod.age_s is None or pod.age_s < _LONG_AGO_S or pod.restarts:
+        if pod.age_s is None or pod.age_s < _LONG_AGO_S or _restarted_lately(pod):
             return False
         same = (e.age_s for e in self._failed_probes.get(event.object.rpartition("/")[2], ()) if e.age_s is not None)
         spread = [age_s for age_s in same if age_s <= _LONG_AGO_S]
@@ -183,6 +215,11 @@ def _least_age_s(now: float, then: float | None) -> float:
         return 0.0
     age_s = (now - then) % _ZONES_S
     return age_s if age_s < _ZONES_S - _DIFFER_S else 0.0
+
+
+def _restarted_lately(pod: Pod) -> bool:
+    """Restarts that nobody dates may be of just now."""
+    return bool(pod.restarts) and (pod.restarted_s is None or pod.restarted_s < _LONG_AGO_S)
 
 
 def _belongs(pod: str, owner: str) -> bool:

@@ -100,6 +100,7 @@ class Pod(NamedTuple):
     host_ip: str = ""
     started: float | None = None  # Start Time of describe, status.startTime
     owner: str = ""  # DaemonSet/calico-node
+    restarted_s: float | None = None  # how long ago the last restart was: 4 (2d ago)
 
     @property
     def all_ready(self) -> bool:

@@ -200,3 +200,18 @@ $ kubectl -n kube-system logs calico-kube-controllers-6c7d8f4b7d-gq5xk
     moved = finding("datastore-endpoint-wrong", "We moved etcd to new hardware.\n" + text)
     assert (moved.rule, moved.strength >= 0.9) == ("retired-members", True)
     assert finding("datastore-endpoint-wrong", text).strength < 0.8
+
+
+def test_moved_members_that_only_say_to_be_healthy() -> None:
+    text = """
+$ kubectl -n kube-system get cm calico-config -o yaml | grep etcd_endpoints
+  etcd_endpoints: https://10.50.1.11:2379,https://10.50.1.12:2379
+$ etcdctl --endpoints=https://10.50.1.17:2379,https://10.50.1.18:2379 endpoint health
+https://10.50.1.17:2379 is healthy: successfully committed proposal: took = 8.3ms
+https://10.50.1.18:2379 is healthy: successfully committed proposal: took = 9.1ms
+$ kubectl -n kube-system logs calico-node-5bgtz
+2021-11-22 10:20:51.901 [INFO][8] startup/startup.go 376: Hit error connecting to datastore - retry error=context deadline exceeded
+"""  # noqa: E501
+    moved = finding("datastore-endpoint-wrong", "Our etcd was moved to new machines last week.\n" + text)
+    assert (moved.rule, moved.strength >= 0.9) == ("retired-members", True)
+    assert finding("datastore-endpoint-wrong", text).strength < 0.8  # it may be another cluster's, or the API server's

@@ -204,3 +204,23 @@ calico-node-4xw2p                          1/1     Running   0          113d
 """  # noqa: E501
     assert finding("etcd-slow", text.format(restarts=0)).strength < 0.8
     assert finding("etcd-slow", text.format(restarts=9)).strength >= 0.8
+
+
+TOLD = """
+Our controllers are restless: kube-controller-manager and kube-scheduler restarted 60 times each. The cluster works,
+slowly. In the etcd log "apply request took too long" appears hundreds of times a minute.
+"""
+
+
+def test_slow_requests_and_restless_controllers_that_are_told() -> None:
+    answer = finding("etcd-slow", TOLD)
+    assert (answer.rule, answer.strength >= 0.8) == ("slow-by-its-own-words", True)
+    calm = TOLD.replace("restarted 60 times each", "were never restarted").replace("restless", "fine")
+    assert finding("etcd-slow", calm).strength < 0.8
+
+
+def test_the_messages_of_etcd_in_json() -> None:
+    line = '{"level":"warn","msg":"apply request took too long","took":"1.4s","expected-duration":"100ms"}\n'
+    late = "Readiness probe failed: Error verifying datastore: context deadline exceeded\n"
+    assert finding("etcd-slow", line + late).strength >= 0.8
+    assert finding("etcd-slow", line).strength < 0.8

@@ -354,3 +354,86 @@ def test_a_setting_that_took_no_effect() -> None:
         finding("kube-proxy-down", f"$ cat config.yaml\ndisable-kube-proxy: true\n{pods}{OPERATOR}").rule
         != "switched-off"
     )
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "There are no KUBE-SVC rules at all on this node, on the others there are.",
+        "ipvsadm -Ln shows nothing on that node, on the masters it lists all services.",
+        "The KUBE-SERVICES chain is missing on this node.",
+        "这个节点 iptables 里一条 KUBE-SVC 都没有，其他节点都有。",
+    ],
+)
+def test_missing_rules_that_are_only_told(told: str) -> None:
+    answer = finding("kube-proxy-down", f"Calico does not come up on one worker. {told}\n\n{LOG}")
+    assert (answer.state, answer.rule, answer.strength >= 0.7) == ("found", "no-rules", True)
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "There are no KUBE-SVC rules missing.",
+        "Are there no KUBE-SVC rules on that node?",
+        "There are no KUBE-SVC rules since kube-proxy runs in IPVS mode.",
+        "No iptables rules for services blocked.",
+        "iptables 没有拦截 service 的规则。",
+    ],
+)
+def test_rules_that_are_not_told_to_be_missing(told: str) -> None:
+    answer = finding("kube-proxy-down", f"Calico does not come up on one worker. {told}\n\n{LOG}")
+    assert answer.rule != "no-rules"
+    assert answer.strength < 0.7
+
+
+def test_what_is_shown_counts_more_than_what_is_told() -> None:
+    shown = "# iptables-save -t nat | grep -c KUBE-SVC\n140\n"
+    answer = finding("kube-proxy-down", f"There are no KUBE-SVC rules on this node.\n\n{LOG}\n{shown}")
+    assert answer.state == "ruled-out"
+
+
+ASTRAY = """
+        kube-proxy's log:
+        E0612 02:11:09.330011       1 reflector.go:140] vendor/k8s.io/client-go/informers/factory.go:150: Failed to \
+watch *v1.Service: failed to list *v1.Service: Get "https://172.31.9.4:6443/api/v1/services?limit=500": dial tcp \
+172.31.9.4:6443: connect: connection refused
+
+        NAME                               READY   STATUS     RESTARTS   AGE    IP            NODE
+        calico-node-6f2zd                  0/1     Init:0/3   0          18m    172.31.9.41   k8s-w1
+        kube-apiserver-k8s-m               1/1     Running    0          25m    {server}   k8s-m
+        kube-proxy-x4p9j                   1/1     Running    0          102d   172.31.9.41   k8s-w1
+"""
+
+
+def test_a_proxy_that_asks_where_no_api_server_is() -> None:
+    answer = finding("kube-proxy-down", VIP_FAILS + ASTRAY.format(server="172.31.9.40"))
+    assert (answer.rule, answer.strength >= 0.8) == ("services-unread", True)
+    assert "kubectl -n kube-system edit cm kube-proxy" in fixes(
+        "kube-proxy-down", VIP_FAILS + ASTRAY.format(server="172.31.9.40")
+    )
+
+
+def test_a_proxy_that_asks_the_api_server_there_is() -> None:
+    assert finding("kube-proxy-down", VIP_FAILS + ASTRAY.format(server="172.31.9.4")).strength < 0.8
+    shown = "        $ {asked} | grep server:\n            server: https://172.31.9.4:6443\n"
+    balanced = VIP_FAILS + ASTRAY.format(server="172.31.9.40") + shown
+    assert finding("kube-proxy-down", balanced.format(asked="cat /etc/kubernetes/admin.conf")).strength < 0.8
+    own = "kubectl -n kube-system get cm kube-proxy -o yaml"
+    assert finding("kube-proxy-down", balanced.format(asked=own)).strength >= 0.8
+
+
+def test_somebody_elses_log_is_not_kube_proxys() -> None:
+    other = ASTRAY.format(server="172.31.9.40").replace("kube-proxy's log:", "the scheduler's log:")
+    assert finding("kube-proxy-down", VIP_FAILS + other).strength < 0.8
+
+
+def test_all_of_it_is_told() -> None:
+    dead = "The service address 10.96.0.1:443 does not answer on the bad node, {direct}. "
+    crash = "The kube-proxy pod on that node is in CrashLoopBackOff."
+    text = dead.format(direct="the API at https://172.30.1.5:6443 answers ok") + crash
+    answer = finding("kube-proxy-down", text)
+    assert (answer.rule, answer.strength >= 0.8) == ("not-running", True)
+    assert "10.96.0.1" in answer.objects
+    assert finding("kube-proxy-down", crash).strength < 0.8
+    gateway = "The gateway 10.1.0.1 does not answer. " + crash
+    assert finding("kube-proxy-down", gateway).strength < 0.8

@@ -95,3 +95,17 @@ def test_a_virtual_machines_nat_tells_without_any_list_of_cards() -> None:
     assert finding(ID, LOG + GET + end.format("192.168.61.11")).state != "found"
     real = GET.replace("10.0.2.2 ", "10.9.2.1 ").replace("10.0.2.15", "10.9.2.15")
     assert finding(ID, LOG + real + RULES + DIRECT + end.format("192.168.61.11")).state != "found"
+
+
+def test_packets_to_the_api_server_with_the_nats_source_are_proof() -> None:
+    endpoint = (
+        "$ kubectl get ep kubernetes\nNAME         ENDPOINTS            AGE\nkubernetes   192.168.61.11:6443   3h\n"
+    )
+    packet = (
+        "root@oak2:~# tcpdump -ni enp0s8 port 6443\n"
+        "20:14:31.002113 IP 10.0.2.15.41210 > 192.168.61.11.6443: Flags [S], seq 1833911402, win 64240, length 0\n"
+    )
+    answer = finding(ID, LOG + endpoint + GET + DIRECT + packet)
+    assert answer.strength >= PROVEN
+    own = packet.replace("10.0.2.15", "192.168.61.12")
+    assert finding(ID, LOG + endpoint + GET + DIRECT + own).state != "found"

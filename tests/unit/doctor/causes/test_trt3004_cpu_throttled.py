@@ -89,3 +89,18 @@ def test_counts_of_another_pod_are_that_pods() -> None:
 def test_counts_of_an_unknown_group_are_no_claim() -> None:
     text = "root@gpu-3:~# cat /sys/fs/cgroup/kubepods.slice/kubepods-pod77aa.slice/cpu.stat\nnr_throttled 90211\n"
     assert finding(ID, text).strength < 0.8
+
+
+ALERT = (
+    "CPUThrottlingHigh: {share} throttling of CPU in namespace kube-system for container {name} in pod c-2wsz8\n"
+    "  Warning  Unhealthy  3m (x811 over 5d)  kubelet  Readiness probe failed:\n"
+)
+
+
+def test_the_alert_of_prometheus() -> None:
+    answer = finding(ID, ALERT.format(share="93.4%", name="calico-node"))
+    assert (answer.rule, answer.strength >= 0.9, answer.value("share")) == ("alerted", True, "93.4%")
+    assert finding(ID, ALERT.format(share="93.4%", name="grafana")).state != "found"
+    assert finding(ID, ALERT.format(share="1.2%", name="calico-node")).state != "found"
+    quiet = ALERT.format(share="93.4%", name="calico-node").splitlines()[0]
+    assert finding(ID, quiet).strength < 0.8  # nobody is harmed

@@ -191,3 +191,25 @@ def test_the_states_alone_name_their_pod() -> None:
 
 def test_the_states_of_another_pod() -> None:
     assert finding(ID, STATES.format(name="grafana")).state != "found"
+
+
+PART = """
+calico-kube-controllers restarts again and again:
+
+  Last State:     Terminated
+    Reason:       OOMKilled
+    Exit Code:    137
+  Ready:          True
+  Restart Count:  133
+  Limits:
+    memory:  256M
+{row}
+"""
+
+
+def test_a_part_of_describe_and_the_row_that_was_restarted_as_often() -> None:
+    row = "{name}   1/1     Running   133 (2m41s ago)   9d"
+    answer = finding(ID, PART.format(row=row.format(name="calico-kube-controllers-6b8f6f78dc-dqp9w")))
+    assert (answer.state, answer.strength >= 0.9) == ("found", True)
+    assert answer.value("workload") == "deploy/calico-kube-controllers"
+    assert finding(ID, PART.format(row=row.format(name="grafana-6b8f6f78dc-dqp9w"))).state != "found"

@@ -60,3 +60,11 @@ $ kubectl -n kube-system describe ds calico-node | grep -e Liveness -e Readiness
 
 def test_the_socket_alone_is_no_claim() -> None:
     assert finding(ID, FAILING).strength < 0.8
+
+
+def test_the_backend_is_only_told() -> None:
+    told = 'We went from IPIP to VXLAN: set calico_backend: "vxlan" in the config. Since then it is 0/1.\n\n'
+    answer = finding(ID, told + FAILING)
+    assert (answer.rule, answer.strength >= 0.8) == ("bird-asked", True)
+    back = "We tried calico_backend: vxlan, and set it back to bird. It is 0/1 since.\n\n"
+    assert finding(ID, back + FAILING).strength < 0.8

@@ -71,3 +71,16 @@ Events:
 """
     assert finding(ID, line.format(maker="replicaset-controller")).strength < 0.8
     assert finding(ID, line.format(maker="daemonset-controller")).strength >= 0.9
+
+
+ENDED = (
+    'May 09 11:39:30 m1 rke2[3974]: time="2021-05-09T11:39:30-07:00" level={level} msg="update namespace: kube-system - '
+    'Internal error occurred: failed calling webhook \\"check-ignore-label.gatekeeper.sh\\": Post \\"https://'
+    'gatekeeper-webhook-service.gatekeeper-system.svc:443/v1/admitlabel?timeout=3s\\": context deadline exceeded"\n'
+)
+
+
+def test_the_distributions_own_server_ends_for_it() -> None:
+    answer = finding(ID, ENDED.format(level="fatal"))
+    assert (answer.rule, answer.strength >= 0.9) == ("stops-the-server", True)
+    assert finding(ID, ENDED.format(level="warning")).strength < 0.5  # it goes on

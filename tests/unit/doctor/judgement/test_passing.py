@@ -148,3 +148,55 @@ def test_what_was_done_since_is_over(what: str) -> None:
     assert judge(picture(f"$ kubectl get events -A\n{OLD[what]}\n{pods}")).verdict == "healthy"
     unready = pods.replace("1/1", "0/1")
     assert judge(picture(f"$ kubectl get events -A\n{OLD[what]}\n{unready}")).verdict != "healthy"
+
+
+CONTROLLERS = """
+Is this normal? After the reboot of the control plane on Sunday there are errors in this log. All works now.
+
+$ kubectl get pod -n kube-system -o wide
+NAME                                      READY   STATUS    RESTARTS     AGE   IP            NODE
+calico-kube-controllers-57b57c56f-l2fjm   {ready}/1     Running   4 (2d ago)   90d   10.244.12.7   wren
+calico-node-x7k2p                         1/1     Running   1 (2d ago)   90d   10.31.0.14    wren
+coredns-76f75df574-8fgh2                  1/1     Running   1 (2d ago)   90d   10.244.12.9   wren
+kube-proxy-4vd9q                          1/1     Running   1 (2d ago)   90d   10.31.0.14    wren
+$ kubectl get nodes
+NAME     STATUS   ROLES    AGE   VERSION
+wren     Ready    <none>   90d   v1.29.1
+$ kubectl -n kube-system logs calico-kube-controllers-57b57c56f-l2fjm
+"""
+REFUSED = (
+    '2024-03-10 05:11:12.310 [ERROR][1] client.go 290: Error getting cluster information config error=Get "https://'
+    '10.96.0.1:443/apis/crd.projectcalico.org/v1/clusterinformations/default": dial tcp 10.96.0.1:443: connect: '
+    "connection refused\n"
+)
+SERVED = "2024-03-10 05:11:{second}.402 [INFO][1] main.go 152: Got initial config snapshot\n"
+
+
+@pytest.mark.parametrize(
+    ("ready", "log", "verdict"),
+    [
+        (1, REFUSED + SERVED.format(second="13"), "healthy"),
+        (1, REFUSED, "undetermined"),  # nothing shows that it went on
+        (1, SERVED.format(second="10") + REFUSED, "undetermined"),  # the trouble came afterwards
+        (0, REFUSED + SERVED.format(second="13"), "undetermined"),
+    ],
+)
+def test_controllers_that_went_on_have_got_past_their_first_error(ready: int, log: str, verdict: str) -> None:
+    assert judge(picture(CONTROLLERS.format(ready=ready) + log)).verdict == verdict
+
+
+TWICE = """
+# kubectl get events --sort-by='.lastTimestamp' -n kube-system
+LAST SEEN   TYPE      REASON      OBJECT                  MESSAGE
+2m4s        Warning   Unhealthy   pod/calico-node-x7k2p   Liveness probe failed:
+61s         Warning   Unhealthy   pod/calico-node-x7k2p   Liveness probe failed:
+# kubectl describe ds calico-node -n kube-system | grep Liveness
+    Liveness:   exec [/bin/calico-node -felix-live] delay=10s timeout=1s period=10s #success=1 #failure=6
+"""
+
+
+@pytest.mark.parametrize(("restarts", "current"), [("14 (3h ago)", True), ("1 (2m50s ago)", False), ("14", False)])
+def test_probes_that_fail_long_after_the_last_restart_are_not_of_a_start(restarts: str, current: bool) -> None:
+    found = judge(picture(PODS.format(age="6d", restarts=restarts) + TWICE))
+    assert any(symptom.current for symptom in found.symptoms) == current
+    assert (found.verdict == "cause-found") == current

@@ -42,6 +42,8 @@ from tortie.model.tuples import NamedTuple
 THROTTLED: Final = Sign("cpu-nr-throttled", "nr_throttled <n_count>")
 PERIODS: Final = Sign("cpu-nr-periods", "nr_periods <n_count>")
 METRIC: Final = Sign("cpu-throttled-metric", "container_cpu_cfs_throttled_periods_total")
+# The alert that Prometheus' usual rules carry.
+ALERT: Final = Sign("cpu-throttling-alert", "<share> throttling of CPU in namespace <namespace> for container <name>")
 SMALL_M: Final = 500  # millicores; Felix alone passes this while it programs many rules
 OFTEN: Final = 0.05  # share of periods in which the agent had to wait
 ALL_OF_IT: Final = 0.9  # share of the limit from which it counts as used up
@@ -63,6 +65,8 @@ class Seen:
         self.limit = _limit(picture)
         counts = picture.hits(THROTTLED)
         self.counts = [hit for hit in counts if float(hit.value("n_count")) > 0 and not of_another(picture, hit)]
+        alerts = [hit for hit in picture.hits(ALERT) if is_agent(hit.value("name")) or "felix" in hit.value("name")]
+        self.alerts = [hit for hit in alerts if _percent(hit.value("share")) >= OFTEN]
         self.zeros = [hit for hit in counts if float(hit.value("n_count")) == 0]
         self.suffering = probe_failures(picture)
         self.killed = kills(picture)
@@ -70,7 +74,7 @@ class Seen:
 
     @cached_property
     def culprits(self) -> tuple[Culprit, ...]:
-        hits = [*self.counts[:1], *(failure.hit for failure in self.suffering[:2])]
+        hits = [*self.counts[:1], *self.alerts[:1], *(failure.hit for failure in self.suffering[:2])]
         limit = self.limit
         return culprits(
             Culprit("setting", f"cpu: {limit.text}" if limit else "resources.limits.cpu"),
@@ -93,11 +97,11 @@ class Seen:
 
     def found(self, strength: float, count: str = "", share: str = "", used: str = "") -> Finding:
         failures = [failure.hit for failure in self.suffering[:2]]
-        evidence = (self.limit, *self.counts[:2], *self.used_at, *failures, *self.killed[:1])
+        evidence = (self.limit, *self.counts[:2], *self.alerts[:1], *self.used_at, *failures, *self.killed[:1])
         limit = self.limit.text if self.limit else ""
         container = self.limit.container if self.limit else "calico-node"
         return found(
-            strength, self.culprits, evidence, say="throttled" if self.counts else "limited", limit=limit,
+            strength, self.culprits, evidence, say=_say(self), limit=limit,
             container=container, count=count, share=share, used=used,
         )  # fmt: skip
 
@@ -107,6 +111,10 @@ class Seen:
 
     def limited(self, strength: float) -> Finding:
         return self.found(strength, used=f"{self.used}m" if self.at_limit else "")
+
+
+def _say(seen: Seen) -> str:
+    return "throttled" if seen.counts else "alerted" if seen.alerts else "limited"
 
 
 def no_limit(seen: Seen) -> Finding | None:
@@ -125,6 +133,16 @@ def throttled(seen: Seen) -> Finding | None:
     proven, ours = seen.limit and seen.suffering, seen.whose
     strength = POSSIBLE if share is not None and share < OFTEN else PROVEN if proven else STRONG if ours else POSSIBLE
     return seen.found(strength, count=seen.counts[-1].value("n_count"), share=f"{share:.0%}" if share else "")
+
+
+def alerted(seen: Seen) -> Finding | None:
+    """Prometheus counted for us; throttled without harm is worth a word only."""
+    if not seen.alerts:
+        return None
+    share = seen.alerts[-1].value("share")
+    harmed = seen.suffering or seen.killed
+    strength = (PROVEN if seen.limit else STRONG) if harmed else POSSIBLE
+    return seen.found(strength, share=share)
 
 
 def host_starved(seen: Seen) -> Finding | None:
@@ -163,6 +181,11 @@ def _millicores(text: str) -> float:
     return float(number[0]) * (1 if text.endswith("m") else 1000) if number else 0.0
 
 
+def _percent(text: str) -> float:
+    number = re.match(r"[\d.]+", text)
+    return float(number[0]) / 100 if number and number[0].strip(".") else 0.0
+
+
 def _share(picture: Picture) -> float | None:
     throttled, periods = picture.hits(THROTTLED), picture.hits(PERIODS)
     if throttled and periods and float(periods[-1].value("n_count")):
@@ -195,9 +218,9 @@ CAUSE = Cause(
     code="TRT3004",
     severity="low",
     explains=("restarts", "killed-by-liveness", "not-ready", "felix-not-ready", "bird-not-ready"),
-    signs=(THROTTLED, PERIODS, METRIC, *START_SIGNS, *NODE_SIGNS),
+    signs=(THROTTLED, PERIODS, METRIC, ALERT, *START_SIGNS, *NODE_SIGNS),
     look=Seen,
-    rules=(no_limit, never_throttled, throttled, host_starved, at_limit, small_limit, limit_alone),
+    rules=(no_limit, never_throttled, throttled, alerted, host_starved, at_limit, small_limit, limit_alone),
     fix=fix,
     yields_to=("node-overloaded",),
 )

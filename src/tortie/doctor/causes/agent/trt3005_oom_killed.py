@@ -13,7 +13,7 @@ from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, 
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.ways import set_agent_limits
-from tortie.doctor.picture.facts import Container, Pod
+from tortie.doctor.picture.facts import Container, Pod, Probe
 from tortie.doctor.picture.host_pods import is_agent
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.picture.places import exhibit_at
@@ -37,8 +37,11 @@ class Seen:
     def __init__(self, picture: Picture) -> None:
         self.picture = picture
         self.boxes = [
-            box for box in picture.containers() if "OOMKilled" in (box.reason, box.last_reason) and _ours(box)
+            box
+            for box in picture.containers()
+            if "OOMKilled" in (box.reason, box.last_reason) and (_ours(box) or _row_of(picture, box))
         ]
+        self.rows = [row for box in self.boxes if (row := _row_of(picture, box))]
         self.kernel = [hit for hit in picture.hits(CGROUP, GLOBAL, TASK, KILLED_PROCESS) if _our_program(hit)]
         self.words = [hit for hit in picture.hits(OOM_KILLED) if _about_us(picture, hit)]
         self.limit = _memory_limit(picture, self.boxes, bool(self.kernel))
@@ -49,7 +52,10 @@ class Seen:
 
     @property
     def who(self) -> str:
-        return next((name for name in (*(box.name for box in self.boxes[:1]), *self.programs) if name), AGENT)
+        return next(
+            (name for name in (*(box.name for box in self.boxes[:1]), *self.programs, *map(_part, self.rows)) if name),
+            AGENT,
+        )
 
     @property
     def in_its_cgroup(self) -> bool:
@@ -64,7 +70,7 @@ class Seen:
         return culprits(
             named("container", *(box.name for box in boxes)),
             named("program", *self.programs),
-            named("pod", *(box.pod for box in boxes)),
+            named("pod", *(box.pod for box in boxes), *(row.name for row in self.rows)),
             named("setting", f"memory: {self.limit}" if self.limit else "resources.limits.memory"),
             as_culprits([*nodes, *others, *(() if boxes else sick_names(picture))]),
         )
@@ -77,7 +83,7 @@ class Seen:
         box = self.boxes[0] if self.boxes else None
         return found(
             strength, self.culprits, (*self.evidence, *more), say=say, aside=aside, who=self.who, limit=self.limit,
-            container=box.name if box else "", workload=_deployment(box) if box else "",
+            container=box.name if box else "", workload=_deployment(box, self.rows) if box else "",
             node=node_of(self.picture, self.culprits), scope="host" if say == "host-full" else "",
         )  # fmt: skip
 
@@ -140,6 +146,15 @@ def _ours(box: Container) -> bool:
     return is_agent(box.pod) or any(word in f"{box.pod} {box.name}" for word in OURS)
 
 
+def _row_of(picture: Picture, box: Container) -> Pod | None:
+    """A part of `describe` without a name, beside the row of a Deployment of Calico's restarted as often."""
+    asked = [probe.action for probe in picture.of(Probe)]
+    if box.pod or box.name or not box.restarts or not all("check-status" in action for action in asked):
+        return None
+    rows = [pod for pod in picture.pods_now() if pod.restarts == box.restarts]
+    return rows[0] if len(rows) == 1 and rows[0].name.startswith(DEPLOYMENTS) else None
+
+
 def _our_program(hit: Hit) -> bool:
     return any(word in hit.value("program").lower() for word in OURS)
 
@@ -170,9 +185,14 @@ def _memory_limit(picture: Picture, boxes: list[Container], killed: bool) -> str
     return f"{int(kilobytes) // 1024}Mi" if kilobytes.isdecimal() else ""
 
 
-def _deployment(box: Container) -> str:
+def _deployment(box: Container, rows: list[Pod]) -> str:
     """Which of Calico's Deployments the container is of; empty for the agent."""
-    return next((f"deploy/{name}" for name in DEPLOYMENTS if box.pod.startswith(f"{name}-")), "")
+    pods = (box.pod, *(row.name for row in rows))
+    return next((f"deploy/{name}" for name in DEPLOYMENTS for pod in pods if pod.startswith(f"{name}-")), "")
+
+
+def _part(row: Pod) -> str:
+    return next((name for name in DEPLOYMENTS if row.name.startswith(f"{name}-")), "")
 
 
 def _doubled(limit: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Final
@@ -19,11 +20,17 @@ from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.surroundings import has_operator
 from tortie.doctor.causes.ways import set_config_map
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Probe, Setting
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Hit, Sign
 
 NO_DAEMON: Final = Sign("bird-probe-no-daemon", "CALICO_NETWORKING_BACKEND is <backend> - no need to run a BGP daemon")
+# As a person tells it, in the middle of a sentence.
+TOLD: Final = Sign(
+    "bird-probe-told",
+    'calico_backend(")?( )?(:|=|is|to|set to|changed to|from bird to|改成|改为|设为|设置为|改成了)( )?(")?(vxlan|none)',
+)
 NO_SOCKET: Final = Sign(
     "bird-probe-no-socket", "dial unix /var/run/<folder>/<socket>: connect: no such file or directory"
 )
@@ -31,6 +38,7 @@ NOT_LIVE: Final = Sign("bird-probe-not-live", "bird/confd is not live")
 FLAG: Final = Sign("bird-probe-flag", "-bird-live")
 READY_FLAG: Final = Sign("bird-probe-ready-flag", "-bird-ready")
 FLAGS: Final = ("-bird-live", "-bird-ready")
+_BACK: Final = lazily(r"(?:\bback\b|\bnow\b|\bagain\b|改回|换回|恢复)[^.。]{0,20}bird", re.IGNORECASE)
 WITHOUT_BGP: Final = ("vxlan", "none")
 
 
@@ -42,6 +50,7 @@ class Seen:
         said = picture.hits(NO_DAEMON)
         self.said = [hit for hit in said if hit.value("backend").strip("'\"") in WITHOUT_BGP]
         self.setting = _backend(picture)
+        self.told = [] if self.setting or self.said else _told(picture)
         self.asking = _asking(picture)
         self.failing = [hit for hit in picture.hits(NO_SOCKET, NOT_LIVE) if "bird" in hit.text.lower()]
 
@@ -49,6 +58,8 @@ class Seen:
     def backend(self) -> str:
         if self.said:
             return self.said[0].value("backend")
+        if self.told:
+            return next(way for way in WITHOUT_BGP if way in self.told[-1].text.lower())
         return self.setting.value.strip("'\"") if self.setting else ""
 
     @property
@@ -68,7 +79,7 @@ class Seen:
     @property
     def evidence(self) -> tuple[object, ...]:
         probes = (*self.asking[:2], *self.failing[:2])
-        return (self.setting, *self.said[:1], *probes, *kills(self.picture)[:1])
+        return (self.setting, *self.said[:1], *self.told[-1:], *probes, *kills(self.picture)[:1])
 
 
 def backend_bird(seen: Seen) -> Finding | None:
@@ -90,7 +101,7 @@ def bird_not_asked(seen: Seen) -> Finding | None:
 def bird_asked(seen: Seen) -> Finding | None:
     if not seen.backend or not (seen.asking or seen.failing):
         return None
-    strength = PROVEN if seen.failing else STRONG
+    strength = PROVEN if seen.failing and not seen.told else STRONG
     asked = " ".join(seen.flags) or "BIRD"
     return found(strength, seen.culprits, seen.evidence, backend=seen.backend, asked=asked)
 
@@ -108,6 +119,11 @@ def _backend(picture: Picture) -> Setting | None:
     """The last backend that is a value; describe shows only a reference to the ConfigMap."""
     named = [*picture.settings("calico_backend"), *picture.settings("CALICO_NETWORKING_BACKEND")]
     return next((setting for setting in reversed(named) if setting.value.strip("'\"") in ("bird", *WITHOUT_BGP)), None)
+
+
+def _told(picture: Picture) -> list[Hit]:
+    """What a person says it is set to, unless it was set back."""
+    return [hit for hit in picture.hits(TOLD) if hit.prose and not _BACK.search(hit.line)]
 
 
 def _asking(picture: Picture) -> list[Probe | Hit]:
@@ -139,7 +155,7 @@ CAUSE = Cause(
     code="TRT3009",
     severity="medium",
     explains=("killed-by-liveness", "not-ready", "bird-not-ready", "crash-loop", "restarts"),
-    signs=(NO_DAEMON, NO_SOCKET, NOT_LIVE, FLAG, READY_FLAG, *START_SIGNS),
+    signs=(NO_DAEMON, TOLD, NO_SOCKET, NOT_LIVE, FLAG, READY_FLAG, *START_SIGNS),
     look=Seen,
     rules=(backend_bird, agents_ready, bird_not_asked, bird_asked, vxlan_only),
     fix=fix,

@@ -23,7 +23,7 @@ VIP_RULE: Final = Sign("api-vip-rule", "default/kubernetes:https<rest>")
 NFT_RULE: Final = Sign("api-nft-rule", "default/kubernetes/tcp/https")  # kube-proxy in its nftables mode
 IPVS_MISSING: Final = Sign("api-ipvs-missing", "Can't initialize ipvs: <rest>")
 IPVS_PROXIER: Final = Sign("api-ipvs-proxier", "Can't use the IPVS proxier<rest>")
-PROXY_LIST: Final = Sign("api-proxy-list", "failed to list *v1.Service: <rest>")
+PROXY_LIST: Final = Sign("api-proxy-list", "failed to list *v1.(Service|Endpoints|EndpointSlice): <rest>")
 RESTORE_FAILED: Final = Sign("api-restore-failed", "Failed to execute iptables-restore")
 CONNTRACK_DENIED: Final = Sign("api-conntrack-denied", "nf_conntrack_max: permission denied")
 BPF_ON: Final = Sign("api-bpf-on", 'bpfEnabled(")?:( )?(")?true')
@@ -57,6 +57,7 @@ _API_NAME = lazily(
     r"(?<![a-z])(?:kube\w*|k8s|k3s|rke2?|eks|aks|gke|azmk8s|apiserver|master\d*|cluster|lb|vip)(?![a-z])", re.I
 )
 _API_SETTINGS: Final = ("server", "controlPlaneEndpoint", "KUBERNETES_SERVICE_HOST")
+_SERVER_WORDS: Final = ("server: http", "controlPlaneEndpoint", "control-plane-endpoint", " running at ")
 _OWN_NETWORK: Final = (".local", ".lan", ".internal", ".intra", ".corp", ".home", ".svc")
 _ADDRESS = lazily(r"(?:\d{1,3}\.){3}\d{1,3}")
 _ITEM = lazily(r"\s*+-?\s*+ip:\s*+((?:\d{1,3}\.){3}\d{1,3})")
@@ -64,6 +65,10 @@ _POD_PROGRAMS: Final = (
     "kube-controllers", "coredns", "metrics-server", "plugin/", "kube-dns", "provisioner",
     "failed to initialize datastore", "failed to verify datastore", "failed to reach apiserver",
 )  # fmt: skip
+_LOG_LINE: Final = lazily(r"[EWIF]\d{4} \d\d:|\d{4}-\d\d-\d\d[ T]|\w{3} +\d{1,2} \d\d:|[`~]{3}")
+_HEADING: Final = lazily(
+    r"kube-?proxy.{0,40}(?:\blogs?\b|日志|\bsays\b|\bprints\b|:$|：$)|(?:\blogs?\b|日志).{0,30}kube-?proxy", re.I
+)
 _WITHOUT_PROXY: Final = lazily(r"--disable-kube-proxy(?!=false)\b|--skip-phases[= ]\S{0,80}addon/kube-proxy")
 _CONTROL_PLANE: Final = ("kube-apiserver", "kube-controller-manager", "kube-scheduler")
 _RULE_WORDS: Final = ("KUBE-S", "KUBE-NODE", "default/kubernetes")
@@ -334,7 +339,45 @@ def proxy_pods(picture: Picture) -> list[Pod]:
 
 def proxy_without_api(picture: Picture) -> list[Hit]:
     """kube-proxy's own complaint that it cannot read Services; kubelet and controllers say the same of themselves."""
-    return [hit for hit in picture.hits(PROXY_LIST) if "kube-proxy" in f"{hit.line} {hit.command}"]
+    return [
+        hit for hit in picture.hits(PROXY_LIST) if "kube-proxy" in f"{hit.line} {hit.command}" or _below(picture, hit)
+    ]
+
+
+def _below(picture: Picture, hit: Hit) -> bool:
+    """Right below a heading that says whose log it is, as people write who do not paste the command."""
+    if hit.command or hit.prose:
+        return False
+    heading = next((line for line in reversed(_above(picture, hit.place)) if not _LOG_LINE.match(line)), "")
+    return _HEADING.search(heading) is not None
+
+
+def _above(picture: Picture, place: Place, count: int = 6) -> list[str]:
+    return [
+        line.strip()
+        for exhibit in picture.exhibits
+        if exhibit.source == place.source and exhibit.number(0) < place.first
+        for index, line in enumerate(exhibit.lines)
+        if place.first - count <= exhibit.number(index) < place.first and line.strip()
+    ]
+
+
+def _named_servers(picture: Picture) -> list[str]:
+    """Lines that say where the API server is; kube-proxy's own configuration may be what is wrong."""
+    shown = [exhibit for exhibit in picture.exhibits if "kube-proxy" not in exhibit.command]
+    return [line for exhibit in shown for line in exhibit.lines if any(word in line for word in _SERVER_WORDS)]
+
+
+def foreign_servers(picture: Picture) -> list[Trouble]:
+    """What kube-proxy asks in vain, where the API servers are listed and run at other addresses.
+
+    A local balancer and an address that a setting names are the API server, too.
+    """
+    servers = {pod.ip for pod in picture.pods_now("kube-apiserver") if pod.all_ready and pod.ip}
+    told = _named_servers(picture)
+    lists = {hit.place for hit in proxy_without_api(picture)}
+    asked = [one for one in troubles(picture) if one.place in lists and not one.address.startswith("127.")]
+    return [one for one in asked if servers and one.address not in servers and not any(one.address in t for t in told)]
 
 
 def proxies_down(picture: Picture) -> list[Pod | Unit]:

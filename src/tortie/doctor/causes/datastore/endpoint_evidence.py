@@ -186,11 +186,12 @@ def two_answers(picture: Picture) -> list[Place]:
 
 
 def elsewhere(picture: Picture) -> list[str]:
-    """Configured addresses, when none of them is in the list of members."""
+    """Configured addresses, when none is in the list of members; or, where etcd was moved, among those that answer."""
     known = {host for host in members(picture) if _ADDRESS.fullmatch(host) and not host.startswith("127.")}
     hosts = [match[2] for endpoint in configured(picture) if (match := URL.match(endpoint))]
     apart = all(_ADDRESS.fullmatch(host) and host not in known for host in hosts)
-    return hosts if known and apart and picture.commands("etcdctl", "member list") else []
+    listed = picture.commands("etcdctl", "member list") or picture.said("etcd-moved")
+    return hosts if known and apart and listed else []
 
 
 def misfit(picture: Picture) -> list[object]:

@@ -26,6 +26,7 @@ from tortie.doctor.signs import Hit, Sign
 TIMED_OUT: Final = Sign("trt2006-timed-out", "etcdserver: request timed out")
 LEADER_CHANGED: Final = Sign("trt2006-leader-changed", "etcdserver: leader changed")
 TOO_LONG: Final = Sign("trt2006-too-long", "(apply request|read-only range request|request) … took too long")
+TOOK_LONG: Final = Sign("trt2006-took-long", "apply request took too long")
 SLOW_DISK: Final = Sign("trt2006-slow-disk", "leader is overloaded likely from slow disk")
 HEARTBEAT: Final = Sign("trt2006-heartbeat", "failed to send out heartbeat on time")
 SLOW_SYNC: Final = Sign("trt2006-slow-sync", "slow fdatasync")
@@ -36,7 +37,7 @@ REACH: Final = Sign("trt2006-reach", "Failed to reach apiserver")
 CHECK: Final = Sign("trt2006-check", "[-]etcd failed")  # how the API server's own health check says it
 ELECTED: Final = Sign("trt2006-elected", "elected leader <leader> at term <n>")
 OWN: Final = (TIMED_OUT, LEADER_CHANGED)
-DISK: Final = (SLOW_DISK, SLOW_SYNC, TOO_LONG, HEARTBEAT, SLOW_COMMIT)
+DISK: Final = (SLOW_DISK, SLOW_SYNC, TOO_LONG, TOOK_LONG, HEARTBEAT, SLOW_COMMIT)
 APART_S: Final = 60.0
 LONG_AGO_S: Final = 12 * 3600.0
 OFTEN: Final = 5  # restarts of a control-plane pod that lost its lease again and again
@@ -53,6 +54,7 @@ class Seen:
         self.context, self.deadline = picture.hits(VERIFYING, VERIFY, REACH, CHECK), picture.hits(API_DEADLINE)
         self.members = picture.pods_now("etcd-")
         self.said = picture.said("etcd-disk-slow")
+        self.told = picture.said("control-plane-restless")
         control = picture.pods_now("kube-controller-manager", "kube-scheduler", "etcd-", "kube-apiserver")
         self.restless = [pod for pod in control if (pod.restarts or 0) >= OFTEN]
 
@@ -81,7 +83,7 @@ class Seen:
 
     @property
     def evidence(self) -> tuple[object, ...]:
-        said = (*self.disk[:2], *self.said[:1], *self.own[:2], *self.context[:2])
+        said = (*self.disk[:2], *self.said[:1], *self.told[:1], *self.own[:2], *self.context[:2])
         return (*said, *self.members[:2], *self.restless[:2])
 
     def intermittent(self, hits: list[Hit]) -> bool:
@@ -144,7 +146,7 @@ def without_success(seen: Seen) -> Finding | None:
 
 
 def slow_by_its_own_words(seen: Seen) -> Finding | None:
-    if not seen.disk or not (seen.context or seen.deadline or seen.restless or seen.said):
+    if not seen.disk or not (seen.context or seen.deadline or seen.restless or seen.said or seen.told):
         return None
     strength = STRONG if len(seen.disk) > 1 else LIKELY
     return found(strength, seen.culprits, seen.evidence, quote=seen.disk[0].text[:_QUOTED])

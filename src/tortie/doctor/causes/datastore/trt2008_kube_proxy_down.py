@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Final
@@ -20,9 +21,11 @@ from tortie.doctor.causes.datastore.api_evidence import (
     RESTORE_FAILED,
     RULE_SIGNS,
     VIP_SIGNS,
+    Trouble,
     bad_node,
     bpf_on,
     direct_answers,
+    foreign_servers,
     kubectl_answers,
     nodes_without_proxy,
     proxies_down,
@@ -39,12 +42,18 @@ from tortie.doctor.causes.ipam.cluster_ranges import overlaps
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.ways import restart_agent
 from tortie.doctor.lazily import lazily
-from tortie.doctor.picture.facts import Pod, Setting, Unit, Workload
+from tortie.doctor.picture.facts import Pod, Setting, Statement, Unit, Workload
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Hit
 
 PROXY: Final = Culprit("program", "kube-proxy")
 _MODULES: Final = lazily(r"\[([a-z_][\w ]*)\]")
+# Rules that are missing because they are kept elsewhere, or were not expected.
+_ANOTHER_MODE: Final = lazily(
+    r"\b(?:ebpf|bpf|nftables|nft|ipvs) ?(?:mode|data ?plane|模式)|\bas expected|\bof course\b|is normal|in ipvs\b"
+    r"|(?:因为|由于)[^，。]{0,12}(?:ipvs|nft|ebpf)|(?:用的?是|使用|走的?是) ?(?:ipvs|nft|ebpf)",
+    re.IGNORECASE,
+)
 _OWN_RUNTIME: Final = ("+k3s", "+rke2")  # which bring kube-proxy along
 
 
@@ -55,7 +64,9 @@ class Seen:
         self.picture = picture
         self.failing = [trouble for trouble in vip_troubles(picture) if trouble.how != "unreachable"]
         self.rules = vip_rules(picture)
-        self.absent = self.rules is not None and not self.rules.present
+        told = [] if self.rules else picture.said("service-rules-missing")
+        self.told = [said for said in told if not _ANOTHER_MODE.search(said.text)]
+        self.absent = bool(self.told) or (self.rules is not None and not self.rules.present)
         down = proxies_down(picture)
         self.pods = [one for one in down if isinstance(one, Pod)] if self.concerned else []
         self.units = [one for one in down if isinstance(one, Unit)]
@@ -63,7 +74,8 @@ class Seen:
         self.none = [load for load in picture.of(Workload) if load.name == "kube-proxy" and load.ready == 0]
         self.switched_off = [] if proxy_pods(picture) else proxy_switched_off(picture)
         self.said = picture.said("kube-proxy-missing")
-        self.vip = self.failing[0].address if self.failing else ""
+        self.complaints = [] if self.failing else picture.said("api-vip-dead")
+        self.vip = self.failing[0].address if self.failing else _address(self.complaints)
 
     @property
     def concerned(self) -> bool:
@@ -77,7 +89,12 @@ class Seen:
         """kube-proxy itself misses the API server at its real address: whoever cuts the two off is at fault."""
         lists = {hit.place for hit in self.picture.hits(PROXY_LIST)}
         real = [one for one in troubles(self.picture) if one.place in lists and one.address != self.vip]
-        return bool(real) and not self.direct and not self.absent
+        return bool(real) and not self.direct and not self.absent and not self.astray
+
+    @cached_property
+    def astray(self) -> list[Trouble]:
+        """kube-proxy asks where no API server is, while the one there is shows its pods."""
+        return foreign_servers(self.picture)
 
     @cached_property
     def own(self) -> list[Hit]:
@@ -85,7 +102,7 @@ class Seen:
         hits = self.picture.hits(IPVS_PROXIER, RESTORE_FAILED, CONNTRACK_DENIED)
         hits = [hit for hit in hits if "xtables lock" not in hit.line]  # it lives, and waits for somebody else
         present = self.rules is not None and self.rules.present
-        if not present and (self.rules or direct_answers(self.picture)):
+        if not present and (self.rules or self.told or self.astray or direct_answers(self.picture)):
             hits = hits + proxy_without_api(self.picture)
         return hits
 
@@ -107,7 +124,7 @@ class Seen:
     def troubled(self) -> bool:
         """Somebody misses the service address, or a node without kube-proxy does not come up."""
         stuck = any(not pod.all_ready for pod in self.picture.agents_now())
-        return bool(self.failing) or bool((self.own or self.units) and (self.absent or stuck))
+        return bool(self.failing or self.complaints) or bool((self.own or self.units) and (self.absent or stuck))
 
     @property
     def at_fault(self) -> bool:
@@ -132,6 +149,9 @@ class Seen:
             return PROVEN
         lacking = self.only_missing and proxy_pods(self.picture)
         alone = self.absent and (self.direct or kubectl_answers(self.picture))
+        by_word = self.complaints and not (self.pods or self.own or self.units or self.containers)
+        if (self.astray and not self.direct and not self.absent) or by_word:
+            return LIKELY
         return STRONG if self.guilty or lacking or alone else LIKELY
 
     @property
@@ -159,12 +179,25 @@ def _at_fault(seen: Seen, first: Culprit = PROXY, strength: float = 0.0, state: 
         named("module", *seen.modules),
     )
     place = seen.rules.place if seen.rules else None
-    evidence = (*seen.guilty[:3], place, *seen.direct[:1], *seen.failing[:2], *seen.missing[:1])
+    evidence = (
+        *seen.guilty[:3],
+        place,
+        *seen.told[:1],
+        *seen.complaints[:1],
+        *seen.direct[:1],
+        *seen.failing[:2],
+        *seen.missing[:1],
+    )
     pod = seen.own_pods[0] if seen.own_pods else ""
     return found(
         strength or seen.strength, blamed, evidence, vip=seen.vip, node=seen.node, proxy_pod=pod,
         modules=seen.modules, state=state,
     )  # fmt: skip
+
+
+def _address(told: list[Statement]) -> str:
+    named = [value for one in told for value in one.values if value.endswith(".1")]
+    return named[0] if named else ""
 
 
 def ebpf(seen: Seen) -> Finding | None:
@@ -279,6 +312,8 @@ def fix(picture: Picture, finding: Finding) -> Iterator[Do | Step]:
     yield do("pod-look" if pod else "look")
     if finding.rule == "ipvs-unusable" or picture.hits(IPVS_MISSING):
         yield do("modules")
+    if finding.rule == "services-unread" and foreign_servers(picture):
+        yield do("server")
     if finding.rule == "conntrack-denied":
         yield do("conntrack")
     if finding.rule in ("not-there", "not-running") and not _brings_its_own(picture):

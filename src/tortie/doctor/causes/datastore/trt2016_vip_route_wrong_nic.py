@@ -14,6 +14,7 @@ from typing import Final
 from tortie.doctor.causes.cause import LIKELY, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import culprits, named
 from tortie.doctor.causes.datastore.api_evidence import (
+    API_PORTS,
     RULE_SIGNS,
     VIP_SIGNS,
     answered,
@@ -26,7 +27,7 @@ from tortie.doctor.causes.datastore.api_evidence import (
 )
 from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.addresses import inside
-from tortie.doctor.picture.facts import Interface, PortTest, Route
+from tortie.doctor.picture.facts import Interface, PortTest, Route, Setting
 from tortie.doctor.picture.picture import Picture
 
 _SOURCE: Final = lazily(r"\bsrc ((?:\d{1,3}\.){3}\d{1,3})\b")
@@ -51,6 +52,13 @@ class Seen:
         """Whether the service address is translated; None where nobody looked."""
         shown = vip_rules(self.picture)
         return shown.present if shown else None
+
+    def caught(self, route: Route) -> list[Setting]:
+        """Packets to the API server itself that leave with that source: kube-proxy's rules have been at them."""
+        source = self.source(route)
+        towards = tuple(f" > {end}.{port}: " for end in self.ends for port in API_PORTS)
+        shown = [one for one in self.picture.of(Setting) if source and one.scope == "capture"]
+        return [one for one in shown if f"IP {source}." in one.value and any(to in one.value for to in towards)]
 
     @property
     def ends(self) -> list[str]:
@@ -129,7 +137,13 @@ class Seen:
         ranges = (self.picture.value(name) for name in _RANGES)
         service = next((one for one in ranges if "/" in one and "," not in one), f"{vip}/32" if vip else "")
         shown = vip_rules(self.picture)
-        evidence = (route, *self.troubles[:1], *direct_answers(self.picture)[:1], shown if shown else None)
+        evidence = (
+            route,
+            *self.caught(route)[:1],
+            *self.troubles[:1],
+            *direct_answers(self.picture)[:1],
+            shown if shown else None,
+        )
         return found(
             strength, who, evidence, vip=vip, device=route.device, source=source, node=route.host, own=own,
             nic=right.name if right else "", service=service,
@@ -177,11 +191,12 @@ def own_address(seen: Seen) -> Finding | None:
 def other_card(seen: Seen) -> Finding | None:
     if seen.wrong is None or not seen.troubles:
         return None
-    answers = seen.rules and direct_answers(seen.picture)
+    caught = seen.caught(seen.wrong)
+    answers = (seen.rules or caught) and direct_answers(seen.picture)
     by_gateway = not seen.own(seen.wrong.host) and seen.right(seen.wrong.host) is None
     if by_gateway and not answers:
         return None
-    proven = answers and seen.own(seen.wrong.host)
+    proven = answers and (caught or seen.own(seen.wrong.host))
     return seen.found(PROVEN if proven else STRONG, seen.wrong)
 
 

@@ -29,6 +29,10 @@ _UNREACHABLE: Final = lazily(
 )
 
 
+_ENDED: Final = lazily(r"level=fatal\b|\bF\d{4} \d\d:|\[FATAL\]|\bFATA\[")
+_SERVER: Final = lazily(r"\b(?:rke2|k3s|kubeadm|kubelet|kubelite|k0s)\b|namespace:? \S{0,3}kube-system")
+
+
 class Seen:
     def __init__(self, picture: Picture) -> None:
         self.failed = picture.hits(FAILED, ADMISSION)
@@ -84,6 +88,14 @@ def rejects_calico(seen: Seen) -> Finding | None:
     return found(strength, seen.culprits, seen.evidence, webhook=seen.webhook)
 
 
+def stops_the_server(seen: Seen) -> Finding | None:
+    """The distribution's own server ends for it: neither its namespaces nor Calico's pods are made then."""
+    ended = [hit for hit in seen.failed if _ENDED.search(hit.line) and _SERVER.search(f"{hit.line} {hit.command}")]
+    if not ended or not _UNREACHABLE.search(ended[0].line):
+        return None
+    return found(STRONG, seen.culprits, (*seen.policy[:1], *ended[:2]), webhook=ended[0].value("webhook"))
+
+
 def unreachable(seen: Seen) -> Finding | None:
     return found(POSSIBLE / 2, seen.culprits, seen.evidence, webhook=seen.webhook) if seen.failed else None
 
@@ -127,6 +139,6 @@ CAUSE = Cause(
     explains=("pod-not-created", "operator-degraded", "not-ready", "node-not-ready", "pod-pending"),
     signs=(FAILED, ADMISSION, DENIED, POLICY),
     look=Seen,
-    rules=(denied, denies_calico, rejects_calico, unreachable),
+    rules=(denied, denies_calico, rejects_calico, stops_the_server, unreachable),
     fix=fix,
 )

@@ -35,12 +35,50 @@ RULES: Final = (
         r"reachable|ok)|直接访问~(?:api ?server|6443)~(?:正常|可以|没问题|能通|通)",
     ),
     Rule(
+        "api-vip-dead",
+        "service|cluster|vip|:443|.1 |.1，",
+        # The first address of the ranges that installers choose; another .1 may as well be a gateway.
+        r"(?:kubernetes service|service (?:address|ip)|cluster ?-?ip|\b\d{1,3}\.\d{1,3}\.\d{1,3}\.1:443\b|(?:10\.96\.0|"
+        r"10\.43\.0|10\.233\.0|10\.152\.183|10\.254\.0|10\.100\.0|172\.20\.0|100\.64\.0)\.1(?![\d.]))"
+        r"~(?:(?:does|do|did) not (?:answer|respond|work)|(?:doesn't|don't) (?:answer|respond|work)|no answer|"
+        r"times? out|timed out|timeout|hangs?|(?:is )?unreachable|(?:is )?not reachable|can ?not be reached|"
+        r"can't be reached|不通|超时|无响应|没有响应|没反应|访问不了|访问不到|连不上)",
+        False,
+    ),
+    Rule(
         "kube-proxy-missing",
         "kube-proxy|kubeproxy",
         r"(?:no|without(?: a)?|never installed|did not install|didn't install|not installed|not deployed|"
         r"removed|deleted) kube-proxy|kube-proxy~(?:is|was|were|are|has)?~(?:not running|missing|"
         r"not there|crash\w*|failing|down\b|not installed|not deployed|没起来|没有起来|起不来|没部署|"
         r"没有部署|未部署|挂了|异常|没有运行|被删)|(?:没有?|未|忘了?)(?:部署|安装|装|启动|运行)~kube-proxy",
+        False,
+    ),
+    # Of the node where the trouble is; how it is on the others is said beside it.
+    Rule(
+        "service-rules-missing",
+        "kube-svc|kube-services|kube-proxy|iptables|ipvs|nft|service|规则",
+        r"(?:no|without(?: any)?|zero|none of the) (?:\w+ ){0,2}?(?:kube-svc\S*|kube-services|kube-proxy|service) "
+        r"(?:iptables |nat |nft )?(?:rules?|chains?)\b(?! (?:missing|block|den|that|which|were changed|lost))|"
+        r"(?:no|without(?: any)?|zero) kube-s(?:vc|ervices)\b(?! (?:rules? |chains? )?(?:missing|lost))|"
+        r"(?:no|without(?: any)?) (?:iptables|nat|ipvs|nft) (?:rules?|chains?|entries|servers?) (?:for|of) (?:the |"
+        r"any )?(?:api|kubernetes|services?|cluster ips?|vip)\b(?! (?:block|den|drop))|"
+        r"(?:kube-svc\S*|kube-services|service) (?:iptables |nat |nft )?(?:rules?|chains?|entries)~(?:are|is|were) "
+        r"(?:all |completely |simply |just )?(?:missing|gone|absent|not there|not present|empty|not created)|"
+        r"(?:rules?|chains?)~services?~(?:are|is|were) (?:all |completely |simply |just )?(?:missing|gone|absent|"
+        r"not there|not present|not created)|"
+        r"kube-proxy~(?:did not|didn't|does not|doesn't|has not|hasn't|never) (?:write|wrote|written|create|created|"
+        r"program|programmed|install|installed|add|added) (?:\w+ ){0,2}?(?:rules?|chains?)|"
+        r"ipvs~(?:table|list|rules?)~(?:is|was|are) (?:completely )?empty|"
+        r"(?:kube-s(?:vc|ervices)|ipvsadm)~(?:shows?|prints?|lists?|gives?|returns?|is|are|was) (?:just |only )?"
+        r"(?:nothing|no entries|empty|an empty|0)(?![\w.])|"
+        r"(?:没有|查不到|看不到|缺少|缺失|无)(?:任何|看到|找到|发现|对应的?)* ?(?:kube-svc\S*|"
+        r"kube-services|service|ipvs|api ?server) ?的?"
+        r"(?:iptables|nat|转发)? ?的?(?:规则|链)|"
+        r"(?:没有|查不到|看不到)(?:任何)? ?kube-s(?:vc|ervices)|(?:ipvsadm|kube-s(?:vc|ervices))~(?:是空|"
+        r"为空|都没有|没有输出|也没有)|"
+        r"(?:kube-svc\S*|kube-services|service|ipvs) ?的?~(?:规则|链)~(?:没有(?!问题|异常|变)|为空|是空|缺失|丢失|"
+        r"全没了|都没了|不存在|没下发|没有下发)",
         False,
     ),
     Rule(
@@ -76,7 +114,20 @@ RULES: Final = (
         "etcd-disk-slow",
         "etcd|fsync|disk",
         r"etcd~(?:spinning|slow (?:disks?|storage|drives?)|hdds?|slow\b|high latency|磁盘~慢|很慢|延迟~高|"
-        r"机械盘|机械硬盘)|fsync~(?:takes?|took|latency|\d+ ?ms)|slow (?:disks?|storage)~etcd",
+        r"机械盘|机械硬盘)|fsync~(?:takes?|took|latency|\d+ ?ms)|"
+        r"etcd~(?:on|shares?) (?:the|a|one) (?:same |shared |sata |single )+(?:disk|drive|volume|storage)|"
+        r"slow (?:disks?|storage)~etcd",
+    ),
+    Rule(
+        "control-plane-restless",
+        "controller-manager|scheduler|leader|控制面|选主|lease",
+        r"(?:controller-manager|scheduler|control[- ]plane pods?)≈(?:(?:were |was |are |is |have |has |got |get )?"
+        r"(?:re-?start(?:s|ed|ing)?|killed) (?:\w+ ){0,2}?(?:\d+|many|often|several|constantly|all|again|every|"
+        r"frequently|repeatedly)|keeps? (?:re-?starting|losing)|los(?:es?|t|ing) (?:its|their|the) "
+        r"(?:lease|leader\w*|lock)|leader ?election lost|(?:一直|反复|频繁|不断|经常|老是)~重启|"
+        r"重启了?~(?:\d+|多|几)~次)|"
+        r"(?:leader elections?|leader changes?|选主|切主|切换 ?leader)~(?:every (?:few|\d+)|again and again|constantly|"
+        r"all the time|frequent|频繁|不断)|(?:频繁|不断|反复)~(?:选主|切主|切换 ?leader)",
     ),
     Rule(
         "etcd-member-restored",

@@ -33,10 +33,11 @@ def pod_row(place: Place, row: Row, namespace: str) -> Iterator[Fact]:
     if not (ready.isdecimal() and of.isdecimal() and row.get("STATUS")):
         return
     restarts = row.get("RESTARTS", "").split(" ")[0]
+    last = row.get("RESTARTS", "").partition("(")[2].partition(" ago")[0]
     yield Pod(
         place, bare_name(row.get("NAME", "")), row.get("NAMESPACE", namespace), int(ready), int(of), row["STATUS"],
         int(restarts) if restarts.isdecimal() else None, age_s(row.get("AGE", "")),
-        some(row.get("IP", "")), some(row.get("NODE", "")),
+        some(row.get("IP", "")), some(row.get("NODE", "")), restarted_s=age_s(last),
     )  # fmt: skip
 
 

@@ -25,6 +25,7 @@ EVENT: Final = lazily(
     r"(?P<type>Normal|Warning)\s+(?P<reason>[A-Z]\w+)\s+(?P<object>[A-Za-z.]+/\S+)(?:\s+(?P<message>\S.*))?$"
 )
 _ADDRESS: Final = lazily(r"(?:\d{1,3}\.){3}\d{1,3}$|[0-9a-fA-F]*:[0-9a-fA-F:]+$|(?:[xX*]{1,3}\.){3}[xX*\d]{1,3}$")
+_RESTARTED: Final = lazily(r"\d+ \((\w+) ago\)")
 NONE: Final = "<none>"
 
 
@@ -34,9 +35,10 @@ def pod_row(place: Place, line: str) -> Pod | None:
     if not match:
         return None
     restarts, age, address, node = _pod_rest(words(match["rest"] or ""))
+    last = _RESTARTED.match(match["rest"] or "")
     return Pod(
         place, match["name"], match["namespace"] or "", int(match["ready"]), int(match["all"]),
-        match["status"], restarts, age, address, node,
+        match["status"], restarts, age, address, node, restarted_s=age_s(last[1]) if last else None,
     )  # fmt: skip
 
 

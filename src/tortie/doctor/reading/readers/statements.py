@@ -17,7 +17,7 @@ negation is respected. The values of a statement are the hosts and addresses tha
 | pod-source-bare (what pods send outside keeps their addresses) | tried |
 | sent-not-received, capture-silent (somewhere), bgp-open-lost, offload-off-helps, rollback-helps, firewalld-stop-helps, works-after-restart, heals-by-itself, keeps-restarting (a program of Calico's) | tried |
 | firewall-off, only-tcp-udp-icmp, selinux-off, firewall-blocks-179, policy-applied, proxy-used = behind-proxy | filters |
-| datastore-far, api-direct-ok, kube-proxy-missing, certs-renewed, signing-key-replaced, lb-ok-masters-not, no-default-route | control plane |
+| datastore-far, api-direct-ok, kube-proxy-missing, service-rules-missing, api-vip-dead, control-plane-restless, certs-renewed, signing-key-replaced, lb-ok-masters-not, no-default-route | control plane |
 | etcd-moved, etcd-disk-slow, etcd-member-restored, etcd-down, etcd-health-ok, killed-no-terminating | datastore, start |
 | upgraded (values: what, from, to; what is calico, kubernetes, kernel, os or empty), after-kubernetes-upgrade | before |
 | installed-fresh, node-deleted, node-removed-without-drain, labels-lost, two-installs, cni-replaced (values: names) | before |
