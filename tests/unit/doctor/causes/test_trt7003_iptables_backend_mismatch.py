@@ -220,3 +220,14 @@ def test_what_cured_another_node_and_a_count_there() -> None:
 def test_a_cure_that_did_not_help_and_no_other_node() -> None:
     text = CURED.format(what="this did not help, nothing is fixed:", other="plover", count=0)
     assert finding("iptables-backend-mismatch", text).strength < 0.8
+
+
+def test_a_system_of_the_newer_kind_that_drops_what_nobody_accepts() -> None:
+    """Without the warning, which some listings do not have: likely, and not for who may write nftables."""
+    text = "{release}PRETTY_NAME={system}\n" + AGENTS.format(restarts=0) + LISTING.format(last="")
+    newer = text.format(release="Calico v3.10\n", system="Debian GNU/Linux 10 (buster)")
+    assert 0.8 <= finding("iptables-backend-mismatch", newer).strength < 0.9
+    older = text.format(release="Calico v3.10\n", system="CentOS Linux 7 (Core)")
+    assert finding("iptables-backend-mismatch", older).strength < 0.8
+    itself = text.format(release="Calico v3.30.1\n", system="Debian GNU/Linux 12 (bookworm)")
+    assert finding("iptables-backend-mismatch", itself).strength < 0.8

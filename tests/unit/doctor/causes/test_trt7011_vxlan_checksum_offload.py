@@ -248,3 +248,21 @@ def test_a_service_that_answers_after_sixty_three_seconds() -> None:
     assert (found.rule, found.strength >= 0.8) == ("after-six-repetitions", True)
     assert finding("vxlan-checksum-offload", text.format(what="ClusterIP service", seconds=30)).strength < 0.8
     assert finding("vxlan-checksum-offload", text.format(what="image pull", seconds=63)).strength < 0.8
+
+
+def test_a_person_may_say_that_it_is_vxlan() -> None:
+    card = "[root@esx-b ~]# ethtool -i ens160\ndriver: vmxnet3\n"
+    assert (
+        finding(
+            "vxlan-checksum-offload",
+            "We run Calico 3.23 with VXLAN between our nodes, since last year.\n" + TESTS + card,
+        ).strength
+        >= 0.8
+    )
+    assert (
+        finding(
+            "vxlan-checksum-offload",
+            "We run Calico 3.23 with IPIP between our nodes, since last year.\n" + TESTS + card,
+        ).strength
+        < 0.8
+    )

@@ -4,12 +4,15 @@ backend. And which backend the system's alternatives choose for it.
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from tortie.doctor.causes.kernel.whose_node import elsewhere
 from tortie.doctor.causes.underlay.traffic_evidence import agents_fine, counted
 from tortie.doctor.lazily import lazily
+from tortie.doctor.picture.facts import Node
 from tortie.doctor.picture.picture import Picture
+from tortie.doctor.picture.places import exhibit_at
 from tortie.doctor.reading.exhibit import Exhibit, Place
 from tortie.model.tuples import NamedTuple
 
@@ -35,6 +38,13 @@ _HELPED: Final = lazily(
 _NOT_HELPED: Final = lazily(
     r"\b(?:not|n't|never|no) (?:\w{1,12} )?(?:help|fix|solve|cure|resolve|work)|没用|无效|没有?解决|未解决|没好"
 )
+_NFT_SYSTEM: Final = lazily(
+    r"\b(?:Debian(?: GNU/Linux)? (?:1[0-9]|buster|bullseye|bookworm|trixie)"
+    r"|(?:CentOS|Red Hat|RHEL|Rocky|Alma|Oracle)[\w ]{0,24}? (?:[89]|10)(?![\d.]\d)"
+    r"|Ubuntu (?:21\.10|2[2-9]\.)|Fedora(?: Linux)? (?:3[2-9]|4\d))",
+    re.IGNORECASE,
+)
+_DROPS: Final = lazily(r"^(?:Chain FORWARD \(policy DROP|-P FORWARD DROP|:FORWARD DROP)")
 NEAR: Final = 6  # lines between a command that was told and what it did
 
 
@@ -121,6 +131,21 @@ def chosen(picture: Picture) -> list[tuple[str, str, Place]]:
                 found.append((host, match["backend"], exhibit.place(index)))
                 break
     return found
+
+
+def nft_by_system(picture: Picture) -> bool:
+    """Systems whose iptables is of the newer kind unless somebody changed it."""
+    texts = [node.os_image for node in picture.of(Node)]
+    texts += [
+        line[:300] for exhibit in picture.exhibits for line in exhibit.lines if "PRETTY_NAME" in line or exhibit.prose
+    ]
+    return any(_NFT_SYSTEM.search(text) for text in texts)
+
+
+def forward_drops(picture: Picture, view: View) -> bool:
+    """The same listing drops what nobody accepts: so somebody's acceptance has to be in it."""
+    exhibit = exhibit_at(picture, view.place)
+    return exhibit is not None and any(_DROPS.match(line.strip()) for line in exhibit.lines)
 
 
 def legacy_cured(picture: Picture) -> Place | None:

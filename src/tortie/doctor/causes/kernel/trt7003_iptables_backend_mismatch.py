@@ -23,7 +23,9 @@ from tortie.doctor.causes.culprits import Culprit, culprits, named, objects
 from tortie.doctor.causes.kernel.backend_evidence import (
     chosen,
     counts_elsewhere,
+    forward_drops,
     legacy_cured,
+    nft_by_system,
     views_without,
     writers_run,
 )
@@ -46,6 +48,7 @@ INCOMPATIBLE = Sign("backend-nft-incompatible", "is incompatible, use 'nft' tool
 ENV, FIELD = "FELIX_IPTABLESBACKEND", "iptablesBackend"
 # kubelet keeps a few KUBE chains of its own in the host's backend; kube-proxy's rules outnumber them by far.
 FAR_MORE: Final = 10
+NFTABLES_MODE: Final = (3, 29)  # releases that may write nftables themselves
 
 
 class Side(NamedTuple):
@@ -164,6 +167,10 @@ def host_sees_none(seen: Seen) -> Finding | None:
     # Rules in the other backend are shown there, or were made to meet on another node.
     shown = seen.picture.hits(LEGACY_PRESENT) or (backend == "nft" and (other_node or cured))
     strength = (STRONG if suffers else LIKELY) if shown else POSSIBLE
+    if strength == POSSIBLE and suffers and forward_drops(seen.picture, view) and nft_by_system(seen.picture):
+        release = seen.picture.version("calico")
+        strength = LIKELY if release is None or release < NFTABLES_MODE else POSSIBLE
+        backend = backend or "nft"
     told = seen.found(strength, "host-sees-none", "legacy" if backend == "nft" else "", backend)
     node = node_of(seen.picture, view.host) if view.host else ""
     who = culprits(told.culprits, named("node", node))

@@ -90,6 +90,12 @@ class Seen:
         seen = next(rows(self.picture, r"VXLAN, flags \[", needle="VXLAN, flags"), None)
         return bool(shown or seen) or any("vxlan" in text.lower() for text in told)
 
+    @cached_property
+    def vxlan_told(self) -> bool:
+        """A person says what carries the packets, and no route says otherwise."""
+        told = any("vxlan" in one.text.lower() for one in self.picture.exhibits if one.prose)
+        return told and not encapsulation(self.picture) - {"vxlan"}
+
     @property
     def supported(self) -> bool:
         return bool(
@@ -170,13 +176,12 @@ def errors_counted(seen: Seen) -> Finding | None:
 
 def after_six_repetitions(seen: Seen) -> Finding | None:
     """The sixth repetition of TCP's first packet is sent without a sum, and is the first to be taken."""
-    named = seen.vxlan or any("vxlan" in one.text.lower() for one in seen.picture.exhibits if one.prose)
-    return seen.found(LIKELY, "after-six-repetitions") if seen.sixth and named else None
+    return seen.found(LIKELY, "after-six-repetitions") if seen.sixth and (seen.vxlan or seen.vxlan_told) else None
 
 
 def pings_only(seen: Seen) -> Finding | None:
     """Offload is on nearly everywhere; a card that is known for it, or a release, makes it likelier than a policy."""
-    if not (seen.one_sided and seen.vxlan):
+    if not (seen.one_sided and (seen.vxlan or seen.vxlan_told)):
         return None
     known = bool(seen.returned) or any(row["driver"] not in COMMON_DRIVERS for row in seen.drivers)
     return seen.found(LIKELY if known and not _policies(seen.picture) else POSSIBLE, "pings-only")
