@@ -177,3 +177,21 @@ def test_a_missing_file_means_nothing_where_another_runtime_or_a_distribution_br
 
 def test_a_missing_file_without_cycles_says_nothing() -> None:
     assert finding(ID, NO_FILE).state == "cannot-tell"
+
+
+HANDLERS = """
+root@deb-2:~# grep -nE 'default_runtime_name|runtimes|SystemdCgroup' /etc/containerd/config.toml
+79:      default_runtime_name = "{default}"
+98:      [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.nvidia]
+104:        [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.nvidia.options]
+106:          SystemdCgroup = false
+125:        [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc.options]
+137:          SystemdCgroup = true
+root@deb-2:~# grep cgroupDriver /var/lib/kubelet/config.yaml
+cgroupDriver: systemd
+"""
+
+
+def test_of_several_handlers_the_default_one_counts() -> None:
+    assert finding(ID, CYCLES + HANDLERS.format(default="nvidia")).strength >= 0.95
+    assert finding(ID, CYCLES + HANDLERS.format(default="runc")).state == "ruled-out"

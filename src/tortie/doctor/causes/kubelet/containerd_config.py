@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from tortie.doctor.lazily import lazily
@@ -14,6 +15,9 @@ _NO_FILE: Final = lazily(
     r"(?:cannot access|cannot open|can't open) \W?/etc/containerd/?(?:config\.toml)?\W?:? |"
     r"/etc/containerd/config\.toml\W?: No such file"
 )
+_DEFAULT: Final = lazily(r"\bdefault_runtime_name\s{0,4}=\s{0,4}['\"](?P<name>[\w.-]{1,60})['\"]")
+_SECTION: Final = lazily(r"\.runtimes\.['\"]?(?P<name>[\w-]{1,60})['\"]?(?:\.options)?\]")
+_VALUE: Final = lazily(r"\bSystemdCgroup\s{0,4}=\s{0,4}(?P<value>true|false)\b", re.IGNORECASE)
 _LINE: Final = "systemdcgroup"
 # Others bring a containerd of their own, with its file elsewhere.
 _OWN: Final = ("k3s", "rke2", "microk8s", "minikube", "kind-")
@@ -51,3 +55,15 @@ def _lacks(exhibit: Exhibit) -> Place | None:
 def _typed(exhibit: Exhibit) -> Place:
     at = exhibit.command_lines[0] if exhibit.command_lines else exhibit.first
     return Place(exhibit.source, at, at)
+
+
+def of_default_handler(exhibit: Exhibit) -> str:
+    """`true` or `false`: the setting of the handler that pods get unasked; empty where it is not told."""
+    named = next((match["name"] for line in exhibit.lines if (match := _DEFAULT.search(line[:300]))), "")
+    inside = ""
+    for line in exhibit.lines if named else ():
+        if section := _SECTION.search(line[:300]):
+            inside = section["name"]
+        elif inside == named and (value := _VALUE.search(line[:300])):
+            return value["value"].lower()
+    return ""

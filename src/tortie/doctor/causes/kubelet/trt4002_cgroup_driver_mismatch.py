@@ -20,7 +20,7 @@ from tortie.doctor.causes.cause import (
     ruled_out,
 )  # fmt: skip
 from tortie.doctor.causes.culprits import Culprit, culprits, named
-from tortie.doctor.causes.kubelet.containerd_config import unconfigured
+from tortie.doctor.causes.kubelet.containerd_config import of_default_handler, unconfigured
 from tortie.doctor.causes.kubelet.node_evidence import not_ready
 from tortie.doctor.picture.facts import Container, Pod
 from tortie.doctor.picture.picture import Picture
@@ -196,6 +196,8 @@ def _runtimes(picture: Picture) -> dict[str, Driver]:
         if value not in ("true", "false") or hit.line.strip().startswith("#"):
             continue
         exhibit = exhibit_at(picture, hit.place)
+        if exhibit and of_default_handler(exhibit) not in ("", value):
+            continue  # of a handler that is used by whoever asks for it
         where = exhibit.place(0) if exhibit else None
         values = shown[hit.host][1] if hit.host in shown and shown[hit.host][0] == where else {}
         shown[hit.host] = where, {**values, value: hit}
