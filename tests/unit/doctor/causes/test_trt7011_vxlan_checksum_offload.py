@@ -266,3 +266,17 @@ def test_a_person_may_say_that_it_is_vxlan() -> None:
         ).strength
         < 0.8
     )
+
+
+def test_the_counter_as_netstat_has_it() -> None:
+    counter = "[root@esx-b ~]# netstat -su | grep -i csum\n    InCsumErrors: {n}\n"
+    assert finding("vxlan-checksum-offload", TESTS + counter.format(n=1532)).strength >= 0.9
+    assert finding("vxlan-checksum-offload", TESTS + counter.format(n=0)).strength < 0.8
+    of_all = counter.format(n=1532).replace("-su", "-s")  # TCP has such a counter, too
+    assert finding("vxlan-checksum-offload", TESTS + of_all).strength < 0.8
+
+
+def test_a_packet_with_names_reads_like_a_sentence() -> None:
+    named = BAD.replace("10.3.3.7.41822 > 10.3.3.8.4789", "box.test1.41822 > 10.3.3.8.vxlan").replace("    box", "box")
+    text = TESTS + "[root@esx-b ~]# tcpdump -vi ens160 udp port 4789 -c 1" + named
+    assert finding("vxlan-checksum-offload", text).strength >= 0.9

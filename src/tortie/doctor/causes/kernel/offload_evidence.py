@@ -30,6 +30,12 @@ def told_by_kernel(picture: Picture) -> list[Hit]:
     return [hit for hit in picture.hits(KERNEL_SAYS) if hit.value("port2") in VXLAN_PORTS]
 
 
+def errors_of_udp(picture: Picture) -> list[Setting]:
+    """The counter in other forms than nstat's."""
+    counted = (one for one in picture.of(Setting) if one.scope == "counter" and one.name == "UdpInCsumErrors")
+    return [one for one in counted if one.value.isdecimal() and int(one.value) > 0]
+
+
 def sixth_repetition(picture: Picture) -> list[Setting | Place]:
     """Requests to a service that get their answer after a minute and three seconds, as timed or as told."""
     low, high = SIXTH

@@ -24,6 +24,7 @@ from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.kernel.offload_evidence import (
     KERNEL_SAYS,
     cured,
+    errors_of_udp,
     growing,
     sixth_repetition,
     slow,
@@ -41,6 +42,7 @@ from tortie.doctor.causes.underlay.traffic_evidence import (
     rows,
     trouble,
 )
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Document
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Sign
@@ -55,6 +57,8 @@ _DRIVER = r"^\s*driver:\s*(?P<driver>\S+)"
 _OFFLOAD = r"(?P<feature>tx-checksum-ip-generic|tx-checksumming|tx-udp_tnl-segmentation):\s*(?P<value>on|off)"
 SUSPECT_DRIVERS = ("vmxnet3", "hv_netvsc", "virtio_net", "be2net", "bnx2x", "i40e")
 COMMON_DRIVERS = ("virtio_net",)  # most virtual machines have it, and are well
+# With names instead of numbers a line of tcpdump looks like a sentence.
+_PACKET = lazily(r"(?:IP )?[\w.-]{1,120} > [\w.-]{1,120}: \[bad udp cksum")
 _POLICIES = ("NetworkPolicy", "GlobalNetworkPolicy")
 
 
@@ -63,11 +67,12 @@ class Seen:
 
     def __init__(self, picture: Picture) -> None:
         self.picture = picture
-        self.bad = [hit for hit in picture.hits(BAD_SUM) if not hit.prose]
+        self.bad = [hit for hit in picture.hits(BAD_SUM) if not hit.prose or _PACKET.match(hit.line.strip())]
         self.sides = {side_of(picture, hit) for hit in self.bad}
         self.one_sided = ping_but_no_tcp(picture)
         counted = [hit for hit in picture.hits(SUM_ERRORS) if hit.value("n").isdecimal()]
-        self.errors = [hit for hit in counted if int(hit.value("n")) > 0]
+        self.errors: list[object] = [hit for hit in counted if int(hit.value("n")) > 0]
+        self.errors += [] if counted else errors_of_udp(picture)
         self.clean = [hit for hit in counted if hit.value("n") == "0"]
         self.inner = [hit for hit in picture.hits(INNER_SUM) if not hit.prose]
         self.refused = [hit for hit in picture.hits(TCP_ERRORS) if hit.value("n").isdecimal() and int(hit.value("n"))]
