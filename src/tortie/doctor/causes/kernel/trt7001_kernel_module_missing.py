@@ -27,6 +27,7 @@ BAD_ARGUMENT = Sign("module-ipset-invalid", "ipset v<version>: Kernel error rece
 NO_MATCH = Sign("module-no-match", "Couldn't load match '<match>'")
 NO_TARGET = Sign("module-no-target", "Couldn't load target '<target>'")
 NO_TABLE = Sign("module-no-table", "can't initialize iptables table '<table>': Table does not exist")
+NO_TABLE_RESTORED = Sign("module-no-restore-table", "iptables-restore: unable to initialize table '<table>'")
 NO_EXTENSION = Sign("module-no-extension", "Extension <extension> (revision 0|is) not supported, missing kernel module")
 NO_IPIP = Sign("module-no-ipip", "Failed to add IPIP tunnel device")
 NO_VXLAN = Sign("module-no-vxlan", "VXLAN tunnel device…operation not supported")
@@ -38,7 +39,8 @@ IPVS = Sign("module-ipvs", "IPVS proxier will not be used because … required k
 
 TUNNELS: Final = {NO_IPIP.key: "tunl0", NO_VXLAN.key: "vxlan.calico", NO_FLANNEL.key: "flannel.1"}
 COMPLAINTS = (
-    NO_SESSION, BAD_ARGUMENT, NO_MATCH, NO_TARGET, NO_TABLE, NO_EXTENSION, NO_IPIP, NO_VXLAN, NO_FLANNEL
+    NO_SESSION, BAD_ARGUMENT, NO_MATCH, NO_TARGET, NO_TABLE, NO_TABLE_RESTORED, NO_EXTENSION, NO_IPIP, NO_VXLAN,
+    NO_FLANNEL,
 )  # fmt: skip
 # Who packs modules that are not part of the kernel's own package, by the name of the system or of its kernel.
 PACKERS: Final = (
