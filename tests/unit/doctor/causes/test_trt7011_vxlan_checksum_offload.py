@@ -280,3 +280,25 @@ def test_a_packet_with_names_reads_like_a_sentence() -> None:
     named = BAD.replace("10.3.3.7.41822 > 10.3.3.8.4789", "box.test1.41822 > 10.3.3.8.vxlan").replace("    box", "box")
     text = TESTS + "[root@esx-b ~]# tcpdump -vi ens160 udp port 4789 -c 1" + named
     assert finding("vxlan-checksum-offload", text).strength >= 0.9
+
+
+SENT = """
+[root@{sender} ~]# tcpdump -nvi eth0 udp port 4789 -c 1
+    10.3.3.7.41822 > 10.3.3.8.4789: [bad udp cksum 0x0e1c -> 0x93ab!] VXLAN, flags [I] (0x08), vni 4096
+"""
+NONE = """
+[root@{receiver} ~]# timeout 20 tcpdump -nvi eth0 udp port 4789
+0 packets captured
+"""
+
+
+def test_what_another_machine_waits_for_in_vain_was_caught_at_the_sender() -> None:
+    text = SENT.format(sender="esx-a") + NONE.format(receiver="esx-b")
+    assert finding("vxlan-checksum-offload", text).state == "ruled-out"
+    assert finding("vxlan-port-blocked", text).strength >= 0.9
+
+
+def test_a_name_that_is_made_of_an_address() -> None:
+    own = finding("vxlan-checksum-offload", TESTS + SENT.format(sender="ip-10-3-3-7"))
+    assert own.strength < 0.8
+    assert finding("vxlan-checksum-offload", TESTS + SENT.format(sender="ip-10-3-3-8")).strength >= 0.9

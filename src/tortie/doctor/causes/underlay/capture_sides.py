@@ -8,6 +8,7 @@ from tortie.doctor.causes.underlay.traffic_evidence import (
     Capture,
     captures,
     compiled,
+    lost_on_the_way,
     node_addresses,
     remote_routes,
 )
@@ -57,6 +58,7 @@ _AT_RECEIVER: Final = lazily(rf"{_told(_FAR, _FAR_ZH)}|{_SERVED}")
 _AT_SENDER: Final = lazily(_told(_NEAR, _NEAR_ZH))
 _IS_DENIED: Final = lazily(_DENIED)
 _INNER: Final = lazily(r"(?:\d{1,3}\.){3}\d{1,3}\.(?P<from>\d{1,5}) > (?:\d{1,3}\.){3}\d{1,3}\.(?P<to>\d{1,5}):")
+_EC2_NAME: Final = lazily(r"^ip-(\d{1,3})-(\d{1,3})-(\d{1,3})-(\d{1,3})(?:\.|$)")  # made of its address
 _NODE_PORTS: Final = range(30000, 32768)  # whoever is asked there passes it on, and is a sender
 _ADDRESS: Final = lazily(r"(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?![\d.])")
 # A number of one digit may count anything.
@@ -80,7 +82,14 @@ def side_of(picture: Picture, hit: Hit) -> str:
         if sources & own or targets & others:
             return "sender"
     told = told_side(picture, hit.place) or _by_name(announcement(picture, hit.place), sources, targets)
-    return told or _by_others(picture, hit.host, sources, targets) or _by_request(picture, hit) or "unknown"
+    told = told or _by_others(picture, hit.host, sources, targets) or _by_request(picture, hit)
+    return told or ("sender" if _lost_from(picture, hit.host) else "unknown")
+
+
+def _lost_from(picture: Picture, host: str) -> bool:
+    """Another machine asked for such packets and saw none: what is seen here has not come from there."""
+    lost = lost_on_the_way(picture, "vxlan") if host else None
+    return lost is not None and lost[0].host == host and lost[1].host not in ("", host)
 
 
 def _by_request(picture: Picture, hit: Hit) -> str:
@@ -108,6 +117,8 @@ def _taken(picture: Picture, place: Place) -> Capture | None:
 
 def _own(picture: Picture, host: str) -> set[str]:
     own = {picture.internal_ips().get(host, "")} - {""}
+    if named := _EC2_NAME.match(host):
+        own.add(".".join(named.groups()))
     if host:
         own |= {address.split("/")[0] for link in picture.interfaces(host) for address in link.addresses}
     return own
