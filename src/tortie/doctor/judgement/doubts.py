@@ -35,7 +35,8 @@ class Doubts:
         self._left = unexplained(picture, now, accounted, normals, widely) if about_a_cluster(picture) else ()
         self._normal = tuple(normals.told()) if now.in_order else ()
         self._picture, self._candidates, self._seen, self._known = picture, candidates, seen, known
-        self._quiet = not candidates and not any(s.current and s.kind != ELSEWHERE for s in seen)
+        open_ones = [one for one in seen if one.current and one.kind != ELSEWHERE and not normals.are_all_of(one)]
+        self._quiet = not candidates and not open_ones
         self._fits = any(finding.strength > HINT for _, finding in candidates)
         shown = now.well_as_told and broad(picture, now, self._covers) and calm(picture, self._covers)
         self.healthy = self._quiet and not self._left and (shown or carries(picture, now, self._covers))

@@ -11,9 +11,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from functools import cached_property
+from itertools import pairwise
 from typing import Final
 
-from tortie.doctor.diagnosis import Checked, Unexplained
+from tortie.doctor.diagnosis import Checked, Symptom, Unexplained
 from tortie.doctor.judgement.meant_trials import (
     announced,
     denied_by_policy,
@@ -24,7 +25,7 @@ from tortie.doctor.judgement.meant_trials import (
 )
 from tortie.doctor.judgement.standing import without_bgp
 from tortie.doctor.lazily import lazily
-from tortie.doctor.picture.facts import Ping, Route, Setting
+from tortie.doctor.picture.facts import LogLine, Ping, Route, Setting
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Place
 from tortie.doctor.reading.readers.statements import Sentence
@@ -34,6 +35,9 @@ from tortie.doctor.texts import sections
 _CLAUSE: Final = lazily(r"(?<=[,，;；:：。、()（）])|\band\b|\bbut\b")
 _NEVER: Final = lazily(r"(?!)")
 _GATEWAY: Final = "169.254.1.1"
+_LOCK: Final = "holding the xtables lock"
+_FEW: Final = 2
+_SELDOM_S: Final = 600.0  # programs that write rules try again within a minute or two
 
 
 class Normal:
@@ -74,6 +78,16 @@ def _no_ipip(picture: Picture) -> bool:
     if any(route.device == "tunl0" for route in picture.of(Route)):
         return False
     return not any(pool.ipip in ("Always", "CrossSubnet") for pool in picture.pools_now())
+
+
+def _seldom_waits(picture: Picture) -> bool:
+    """Somebody waited for the lock of iptables now and then, and got it with the next attempt."""
+    lines = [one for one in picture.of(LogLine) if _LOCK in one.message]
+    moments = [one.time if one.time is not None else one.of_some_year for one in lines]
+    known = sorted(one for one in moments if one is not None)
+    if len(known) < len(lines) or len(lines) == 1:
+        return len(lines) <= _FEW
+    return bool(known) and all(later - earlier >= _SELDOM_S for earlier, later in pairwise(known))
 
 
 def _policy_only(picture: Picture) -> bool:
@@ -265,6 +279,14 @@ _ENTRIES: Final = (
         about=lazily(r"openapi|anyof", re.IGNORECASE),
     ),
     Normal(
+        "lock-waits",
+        needles=(_LOCK,),
+        seen=lazily(_LOCK),
+        covers=lazily(rf"{_LOCK}|Sync failed; retrying in"),
+        about=lazily(r"xtables|iptables|\block\b|log", re.IGNORECASE),
+        applies=_seldom_waits,
+    ),
+    Normal(
         "unknown-frames",
         needles=("LLDP", "0x88cc", "STP 802.1"),
         seen=lazily(r"\bLLDP, length|ether proto 0x88cc|STP 802\.1"),
@@ -314,6 +336,10 @@ class Normals:
             place.source == item.place.source and place.first <= item.place.last and item.place.first <= place.last
             for place in on_purpose
         )
+
+    def are_all_of(self, symptom: Symptom) -> bool:
+        """The errors of a log whose worst is nothing but this; all others are looked at line by line."""
+        return symptom.kind == "log-errors" and any(entry.covers.search(symptom.text.en) for entry in self._shown)
 
     def _pinged(self, place: Place) -> bool:
         addresses = {address for entry in self._shown for address in entry.pings(self._picture)}

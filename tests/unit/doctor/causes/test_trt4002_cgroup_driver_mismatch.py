@@ -140,3 +140,58 @@ etcd-n2             1/1     Running   31 (5m ago)   {age}
 """
     assert finding(ID, text.format(finished="23:00", age="31d")).strength < 0.8
     assert finding(ID, text.format(finished="08:03", age="4h")).strength >= 0.8
+
+
+IN_STEP = """
+$ kubectl get pods -n kube-system
+etcd-deb-2             1/1   Running            9 (3m ago)    19m
+kube-proxy-5jxwt       0/1   CrashLoopBackOff   8 (104s ago)  18m
+  Normal   SandboxChanged  5m (x15 over 1h)   kubelet  Pod sandbox changed, it will be killed and re-created.
+root@deb-2:~# grep cgroupDriver /var/lib/kubelet/config.yaml
+cgroupDriver: systemd
+"""
+NO_FILE = """root@deb-2:~# cat /etc/containerd/config.toml
+cat: /etc/containerd/config.toml: No such file or directory
+"""
+
+
+def test_containerd_without_a_file_uses_the_other_driver() -> None:
+    answer = finding(ID, IN_STEP + NO_FILE)
+    assert (answer.rule, answer.strength >= 0.9) == ("nothing-configured", True)
+    no_line = (
+        IN_STEP + "root@deb-2:~# grep SystemdCgroup /etc/containerd/config.toml\nroot@deb-2:~# uptime\n up 3 days\n"
+    )
+    assert finding(ID, no_line).rule == "nothing-configured"
+
+
+def test_a_missing_file_means_nothing_where_another_runtime_or_a_distribution_brings_its_own() -> None:
+    nodes = "$ kubectl get nodes -o wide\nNAME    STATUS  ROLES           AGE   VERSION   INTERNAL-IP  EXTERNAL-IP  OS-IMAGE    KERNEL-VERSION   CONTAINER-RUNTIME\n"
+    crio = (
+        nodes
+        + "deb-2   Ready   control-plane   19m   v1.24.1   10.1.1.2   <none>   Debian 12   6.1.0-18-amd64   cri-o://1.24.1\n"
+    )
+    assert finding(ID, IN_STEP + NO_FILE + crio).rule != "nothing-configured"
+    own = crio.replace("v1.24.1 ", "v1.24.1+k3s1 ").replace("cri-o", "containerd")
+    assert finding(ID, IN_STEP + NO_FILE + own).rule != "nothing-configured"
+
+
+def test_a_missing_file_without_cycles_says_nothing() -> None:
+    assert finding(ID, NO_FILE).state == "cannot-tell"
+
+
+HANDLERS = """
+root@deb-2:~# grep -nE 'default_runtime_name|runtimes|SystemdCgroup' /etc/containerd/config.toml
+79:      default_runtime_name = "{default}"
+98:      [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.nvidia]
+104:        [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.nvidia.options]
+106:          SystemdCgroup = false
+125:        [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc.options]
+137:          SystemdCgroup = true
+root@deb-2:~# grep cgroupDriver /var/lib/kubelet/config.yaml
+cgroupDriver: systemd
+"""
+
+
+def test_of_several_handlers_the_default_one_counts() -> None:
+    assert finding(ID, CYCLES + HANDLERS.format(default="nvidia")).strength >= 0.95
+    assert finding(ID, CYCLES + HANDLERS.format(default="runc")).state == "ruled-out"

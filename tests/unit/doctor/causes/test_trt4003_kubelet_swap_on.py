@@ -99,3 +99,21 @@ def test_nodes_that_are_all_ready_have_no_such_kubelet() -> None:
     nodes = "$ kubectl get nodes\nNAME   STATUS   ROLES    AGE   VERSION\ns1     {status}   <none>   10d   v1.28.2\n"
     assert finding(ID, line + nodes.format(status="Ready")).state == "ruled-out"
     assert finding(ID, line + nodes.format(status="NotReady")).strength >= 0.9
+
+
+AGAIN = """
+{what} node deb-2 is NotReady.
+root@deb-2:~# systemctl status kubelet
+   Active: activating (auto-restart) (Result: exit-code) since Tue 2021-06-08 20:14:31 CST; 4s ago
+  Process: 3377 ExecStart=/usr/bin/kubelet $KUBELET_KUBECONFIG_ARGS (code=exited, status=255)
+ Main PID: 3377 (code=exited, status=255)
+root@deb-2:~# free -m
+              total        used        free      shared  buff/cache   available
+Swap:          {swap}           0        {swap}
+"""
+
+
+def test_kubelet_ends_again_and_again_since_a_reboot_with_swap_on() -> None:
+    assert finding("kubelet-swap-on", AGAIN.format(what="After a reboot", swap=2047)).strength >= 0.9
+    assert finding("kubelet-swap-on", AGAIN.format(what="Since yesterday", swap=2047)).strength < 0.9
+    assert finding("kubelet-swap-on", AGAIN.format(what="After a reboot", swap=0)).strength < 0.8

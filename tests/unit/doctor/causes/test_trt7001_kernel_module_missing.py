@@ -153,3 +153,30 @@ def test_routes_through_a_tunnel_show_that_it_was_made() -> None:
     routes = "$ ip route\n172.20.131.128/26 via 172.16.110.42 dev tunl0 proto bird onlink\n"
     assert finding("kernel-module-missing", FIRST_SECOND + routes).state == "ruled-out"
     assert finding("kernel-module-missing", FIRST_SECOND).state == "found"
+
+
+FLANNEL = """
+I1103 03:58:08.025657  260961 vxlan.go:137] VXLAN config: VNI=1 Port=0 GBP=false Learning=false DirectRouting=false
+time="2021-11-03T03:58:08Z" level=fatal msg="flannel exited: operation not supported"
+"""
+LINK = """
+root@fig:~# ip link add vx0 type {kind} id 7 dev eth0 dstport 4789
+{answer}
+"""
+
+
+def test_flannel_cannot_make_its_vxlan_link() -> None:
+    answer = finding("kernel-module-missing", FLANNEL)
+    assert (answer.state, answer.strength >= 0.9, "vxlan" in answer.objects) == ("found", True, True)
+    other = FLANNEL.replace("VXLAN config: VNI=1", "Wireguard backend")
+    assert finding("kernel-module-missing", other).state != "found"
+
+
+def test_a_link_that_the_kernel_refuses_to_make() -> None:
+    for words in ("RTNETLINK answers: Operation not supported", "Error: Unknown device type."):
+        proven = finding("kernel-module-missing", FLANNEL + LINK.format(kind="vxlan", answer=words))
+        assert (proven.strength >= 0.95, "vxlan" in proven.objects) == (True, True)
+    exists = LINK.format(kind="vxlan", answer="RTNETLINK answers: File exists")
+    assert finding("kernel-module-missing", exists).state != "found"
+    other = LINK.format(kind="macsec", answer="RTNETLINK answers: Operation not supported")
+    assert finding("kernel-module-missing", other).state != "found"

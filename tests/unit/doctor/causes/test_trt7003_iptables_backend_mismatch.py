@@ -148,3 +148,86 @@ def test_what_calico_accepts_in_one_backend_is_dropped_in_the_other() -> None:
     assert finding("iptables-backend-mismatch", BOTH.replace("(policy DROP)", "(policy ACCEPT)")).strength < 0.8
     both = BOTH.replace("DOCKER-USER", "cali-FORWARD  all  --  0.0.0.0/0  0.0.0.0/0\nDOCKER-USER")
     assert finding("iptables-backend-mismatch", both).strength < 0.8
+
+
+AGENTS = """
+$ kubectl -n kube-system get pods -o wide
+calico-node-4hx8d   1/1   Running   {restarts}   41m   10.5.0.21   plover   <none>   <none>
+coredns-5c98db65d4-9jw2z   0/1   CrashLoopBackOff   10   44m   192.168.3.2   plover   <none>   <none>
+"""
+LISTING = """
+root@plover:~# iptables -S
+-P INPUT ACCEPT
+-P FORWARD DROP
+-P OUTPUT ACCEPT
+-N DOCKER
+-A FORWARD -o docker0 -j DOCKER
+{last}
+"""
+WARNING = "# Warning: iptables-legacy tables present, use iptables-legacy to see them"
+
+
+def test_the_nodes_own_tool_shows_nothing_of_an_agent_that_is_ready() -> None:
+    answer = finding("iptables-backend-mismatch", AGENTS.format(restarts=0) + LISTING.format(last=WARNING))
+    assert (answer.rule, answer.strength >= 0.9) == ("host-sees-none", True)
+    assert "plover" in answer.objects
+
+
+def test_without_tables_of_the_other_kind_a_listing_is_no_claim() -> None:
+    """Rules may have been flushed a moment ago, or the machine is none of the cluster's."""
+    answer = finding("iptables-backend-mismatch", AGENTS.format(restarts=0) + LISTING.format(last=""))
+    assert answer.strength < 0.8
+
+
+def test_a_listing_that_shows_calico_or_one_chain_only_says_nothing() -> None:
+    with_calico = LISTING.format(last="-A FORWARD -j cali-FORWARD\n-A FORWARD -j KUBE-SERVICES\n" + WARNING)
+    answer = finding("iptables-backend-mismatch", AGENTS.format(restarts=0) + with_calico)
+    assert answer.rule != "host-sees-none"
+    one = LISTING.format(last=WARNING).replace("iptables -S", "iptables -S DOCKER")
+    assert finding("iptables-backend-mismatch", AGENTS.format(restarts=0) + one).rule != "host-sees-none"
+
+
+def test_felix_that_writes_nftables_itself_is_in_no_listing() -> None:
+    text = AGENTS.format(restarts=0) + LISTING.format(last=WARNING) + "\nFELIX_NFTABLESMODE: Enabled\n"
+    assert finding("iptables-backend-mismatch", text).rule != "host-sees-none"
+
+
+CURED = """
+Pods on plover cannot reach any service. calico-node is 1/1 on all nodes. On wren {what}
+
+    update-alternatives --set iptables /usr/sbin/iptables-legacy
+    reboot
+
+root@plover:~# update-alternatives --display iptables
+iptables - auto mode
+  link best version is /usr/sbin/iptables-nft
+  link currently points to /usr/sbin/iptables-nft
+root@plover:~# iptables -t nat -nL | grep -c KUBE
+0
+root@{other}:~# iptables -t nat -nL | grep -c KUBE
+{count}
+"""
+
+
+def test_what_cured_another_node_and_a_count_there() -> None:
+    text = CURED.format(what="it went away after", other="wren", count=198)
+    answer = finding("iptables-backend-mismatch", text)
+    assert (answer.rule, answer.strength >= 0.9) == ("host-sees-none", True)
+    only_count = CURED.format(what="I have not tried", other="wren", count=198)
+    assert finding("iptables-backend-mismatch", only_count).strength >= 0.9
+
+
+def test_a_cure_that_did_not_help_and_no_other_node() -> None:
+    text = CURED.format(what="this did not help, nothing is fixed:", other="plover", count=0)
+    assert finding("iptables-backend-mismatch", text).strength < 0.8
+
+
+def test_a_system_of_the_newer_kind_that_drops_what_nobody_accepts() -> None:
+    """Without the warning, which some listings do not have: likely, and not for who may write nftables."""
+    text = "{release}PRETTY_NAME={system}\n" + AGENTS.format(restarts=0) + LISTING.format(last="")
+    newer = text.format(release="Calico v3.10\n", system="Debian GNU/Linux 10 (buster)")
+    assert 0.8 <= finding("iptables-backend-mismatch", newer).strength < 0.9
+    older = text.format(release="Calico v3.10\n", system="CentOS Linux 7 (Core)")
+    assert finding("iptables-backend-mismatch", older).strength < 0.8
+    itself = text.format(release="Calico v3.30.1\n", system="Debian GNU/Linux 12 (bookworm)")
+    assert finding("iptables-backend-mismatch", itself).strength < 0.8

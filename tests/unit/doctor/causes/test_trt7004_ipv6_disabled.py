@@ -58,3 +58,20 @@ def test_felix_tells_what_its_tool_answered() -> None:
     )
     assert finding("ipv6-disabled", line.format("0x6")).strength >= 0.9
     assert finding("ipv6-disabled", line.format("0x4")).strength < 0.8
+
+
+RESTORED = (
+    "2020-06-11 09:25:01.300 [WARNING][49] felix/table.go 1162: Failed to execute ip(6)tables-restore command "
+    'error=exit status 3 errorOutput="{tool}-restore v1.8.4 (legacy): {tool}-restore: unable to initialize table '
+    '\'raw\'\\n\\nError occurred at line: 1\\n" input="*raw\\n" ipVersion=0x{version} output="" table="raw"\n'
+)
+
+
+def test_a_table_that_restore_cannot_initialize() -> None:
+    six = RESTORED.format(tool="ip6tables", version=6)
+    answer = finding("ipv6-disabled", six + "# cat /proc/cmdline\nro ipv6.disable=1 quiet\n")
+    assert (answer.state, answer.strength >= 0.95) == ("found", True)
+    four = RESTORED.format(tool="iptables", version=4)
+    assert finding("ipv6-disabled", six + four).state == "ruled-out"
+    assert "iptable_raw" in finding("kernel-module-missing", four).objects
+    assert finding("kernel-module-missing", six).state != "found"

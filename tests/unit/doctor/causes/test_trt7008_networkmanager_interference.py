@@ -109,3 +109,30 @@ def test_networkd_deletes_routes_of_links_that_it_does_not_manage() -> None:
     assert answer.strength >= 0.9
     still = "\n".join(line for line in SWEPT.splitlines() if "Network Service" not in line)
     assert finding("networkmanager-interference", still).state == "ruled-out"
+
+
+HURTS = """
+{told}
+
+$ nmcli dev
+DEVICE           TYPE      STATE                   CONNECTION
+eno1             ethernet  connected               eno1
+cali0b6e8a3dcf6  ethernet  {state}  --
+"""
+
+
+def test_pods_lose_their_routes_whenever_the_manager_begins_anew() -> None:
+    for told in (
+        "Every time NetworkManager is restarted, pods on the node lose their network for some seconds.",
+        "每次重启 NetworkManager 之后，节点上的 Pod 路由就会丢失。",
+    ):
+        answer = finding("networkmanager-interference", HURTS.format(told=told, state="connected (externally)"))
+        assert (answer.rule, answer.strength >= 0.9) == ("restart-hurts", True)
+        left_alone = finding("networkmanager-interference", HURTS.format(told=told, state="unmanaged"))
+        assert left_alone.state == "ruled-out"
+
+
+def test_a_restart_that_hurts_nobody_says_nothing() -> None:
+    told = "I have restarted NetworkManager twice since then, to be sure. Pods cannot reach the registry."
+    answer = finding("networkmanager-interference", HURTS.format(told=told, state="connected (externally)"))
+    assert answer.state != "found"

@@ -209,3 +209,96 @@ def test_a_capture_at_a_machine_that_is_called_by_its_address(told: str) -> None
     for number, sure in (("18", True), ("17", False)):
         text = told.format(number, f"10.3.3.{number}")
         assert (finding("vxlan-checksum-offload", text + "\n" + FAR).strength >= 0.8) is sure
+
+
+OF_ANOTHER = """
+[root@esx-a ~]# curl -m 5 http://10.96.7.1/
+curl: (28) Connection timed out after 5001 milliseconds
+[root@{taken} ~]# tcpdump -nvi ens160 udp port 4789 -c 1"""
+
+
+def test_a_request_of_another_machine_arrives_where_it_is_captured() -> None:
+    there = finding("vxlan-checksum-offload", OF_ANOTHER.format(taken="esx-b") + BAD)
+    assert there.strength >= 0.8
+    assert finding("vxlan-checksum-offload", OF_ANOTHER.format(taken="esx-a") + BAD).strength < 0.8
+
+
+def test_a_node_that_was_asked_for_a_port_of_nodes_passes_it_on() -> None:
+    text = OF_ANOTHER.format(taken="esx-b").replace("10.96.7.1/", "10.3.3.7:31080/")
+    assert finding("vxlan-checksum-offload", text + BAD).strength < 0.8
+
+
+def test_where_the_pod_runs_is_the_receiver() -> None:
+    text = "Captured on esx-b, where the {pod} is:\n\n[root@esx-b ~]# tcpdump -nvi ens160 udp port 4789 -c 1" + BAD
+    assert finding("vxlan-checksum-offload", text.format(pod="pod")).strength >= 0.8
+    assert finding("vxlan-checksum-offload", text.format(pod="client pod")).strength < 0.8
+
+
+KERNEL = "[ 1423.035722] UDP: bad checksum. From 10.3.3.7:27503 to 10.3.3.8:{port} ulen 75"
+
+
+def test_the_kernel_that_receives_says_so() -> None:
+    assert finding("vxlan-checksum-offload", TESTS + KERNEL.format(port=4789)).strength >= 0.9
+    assert finding("vxlan-checksum-offload", TESTS + KERNEL.format(port=5060)).strength < 0.8
+
+
+def test_a_service_that_answers_after_sixty_three_seconds() -> None:
+    text = "Calico with VXLAN. A {what} on another node takes {seconds} seconds to answer, TCP connects at last."
+    found = finding("vxlan-checksum-offload", text.format(what="ClusterIP service", seconds=63))
+    assert (found.rule, found.strength >= 0.8) == ("after-six-repetitions", True)
+    assert finding("vxlan-checksum-offload", text.format(what="ClusterIP service", seconds=30)).strength < 0.8
+    assert finding("vxlan-checksum-offload", text.format(what="image pull", seconds=63)).strength < 0.8
+
+
+def test_a_person_may_say_that_it_is_vxlan() -> None:
+    card = "[root@esx-b ~]# ethtool -i ens160\ndriver: vmxnet3\n"
+    assert (
+        finding(
+            "vxlan-checksum-offload",
+            "We run Calico 3.23 with VXLAN between our nodes, since last year.\n" + TESTS + card,
+        ).strength
+        >= 0.8
+    )
+    assert (
+        finding(
+            "vxlan-checksum-offload",
+            "We run Calico 3.23 with IPIP between our nodes, since last year.\n" + TESTS + card,
+        ).strength
+        < 0.8
+    )
+
+
+def test_the_counter_as_netstat_has_it() -> None:
+    counter = "[root@esx-b ~]# netstat -su | grep -i csum\n    InCsumErrors: {n}\n"
+    assert finding("vxlan-checksum-offload", TESTS + counter.format(n=1532)).strength >= 0.9
+    assert finding("vxlan-checksum-offload", TESTS + counter.format(n=0)).strength < 0.8
+    of_all = counter.format(n=1532).replace("-su", "-s")  # TCP has such a counter, too
+    assert finding("vxlan-checksum-offload", TESTS + of_all).strength < 0.8
+
+
+def test_a_packet_with_names_reads_like_a_sentence() -> None:
+    named = BAD.replace("10.3.3.7.41822 > 10.3.3.8.4789", "box.test1.41822 > 10.3.3.8.vxlan").replace("    box", "box")
+    text = TESTS + "[root@esx-b ~]# tcpdump -vi ens160 udp port 4789 -c 1" + named
+    assert finding("vxlan-checksum-offload", text).strength >= 0.9
+
+
+SENT = """
+[root@{sender} ~]# tcpdump -nvi eth0 udp port 4789 -c 1
+    10.3.3.7.41822 > 10.3.3.8.4789: [bad udp cksum 0x0e1c -> 0x93ab!] VXLAN, flags [I] (0x08), vni 4096
+"""
+NONE = """
+[root@{receiver} ~]# timeout 20 tcpdump -nvi eth0 udp port 4789
+0 packets captured
+"""
+
+
+def test_what_another_machine_waits_for_in_vain_was_caught_at_the_sender() -> None:
+    text = SENT.format(sender="esx-a") + NONE.format(receiver="esx-b")
+    assert finding("vxlan-checksum-offload", text).state == "ruled-out"
+    assert finding("vxlan-port-blocked", text).strength >= 0.9
+
+
+def test_a_name_that_is_made_of_an_address() -> None:
+    own = finding("vxlan-checksum-offload", TESTS + SENT.format(sender="ip-10-3-3-7"))
+    assert own.strength < 0.8
+    assert finding("vxlan-checksum-offload", TESTS + SENT.format(sender="ip-10-3-3-8")).strength >= 0.9

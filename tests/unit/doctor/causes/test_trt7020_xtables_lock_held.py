@@ -84,3 +84,28 @@ def test_rows_of_lslocks_without_the_command() -> None:
     )
     assert finding("xtables-lock-held", row + line).strength >= 0.9
     assert finding("xtables-lock-held", row.replace("xtables.lock", "dpkg.lock") + line).strength < 0.8
+
+
+BY_STATUS = """
+2021-10-04 13:20:17.663 [WARNING][1330] felix/table.go 997: Failed to program iptables, will retry error=exit status {code} ipVersion=0x4 table="nat"
+2021-10-04 13:21:55.012 [ERROR][1330] felix/table.go 1004: Failed to program iptables, loading diags before panic. error=exit status {code} ipVersion=0x4 table="nat"
+2021-10-04 13:21:55.200 [PANIC][1330] felix/table.go 1011: Failed to program iptables, giving up after retries error=exit status {code} ipVersion=0x4 table="nat"
+"""  # noqa: E501
+HOLDER = """
+# lsof /run/xtables.lock
+COMMAND     PID USER   FD   TYPE DEVICE SIZE/OFF NODE NAME
+iptables  19211 root    3rW  REG   0,23        0 1433 /run/xtables.lock
+"""
+
+
+def test_the_status_of_the_lock_where_the_words_were_left_out() -> None:
+    alone = finding("xtables-lock-held", BY_STATUS.format(code=4))
+    assert (alone.rule, 0.8 <= alone.strength < 0.9) == ("by-status", True)
+    held = finding("xtables-lock-held", BY_STATUS.format(code=4) + HOLDER)
+    assert (held.strength >= 0.9, "iptables" in held.objects) == (True, True)
+    assert finding("xtables-lock-held", BY_STATUS.format(code=2)).state == "cannot-tell"
+
+
+def test_the_newer_iptables_has_that_status_for_other_reasons() -> None:
+    refused = 'errorOutput="iptables-restore v1.8.4 (nf_tables): line 5: RULE_APPEND failed (Invalid argument)"\n'
+    assert finding("xtables-lock-held", BY_STATUS.format(code=4) + refused).strength < 0.8

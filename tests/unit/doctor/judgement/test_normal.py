@@ -45,6 +45,11 @@ NORMAL = {
     "meant-to-fail": "用例 2  跨租户访问    期望：不通\n"
     "# kubectl -n b exec cli -- wget -qO- -T 3 http://web.a\nwget: download timed out\n"
     "command terminated with exit code 1\n",
+    "lock-waits": "Can I ignore this in kube-proxy's log? It is there a few times a day:\n\n"
+    "E0216 03:14:51.102201       1 proxier.go:1447] Failed to execute iptables-restore: exit status 4 (Another app is "
+    "currently holding the xtables lock. Perhaps you want to use the -w option?)\n"
+    "E0216 11:40:21.998117       1 proxier.go:1447] Failed to execute iptables-restore: exit status 4 (Another app is "
+    "currently holding the xtables lock. Perhaps you want to use the -w option?)\n",
     "unused-tunnel": "tunl0 is down and has no address on every node, must I fix that?\n\n"
     "[root@hm-1 ~]# ip -br a\neth0             UP             10.3.9.11/24\ntunl0@NONE       DOWN\n",
     "metrics-off": "I would like to scrape metrics, but all targets are down:\n\n"
@@ -141,3 +146,8 @@ def test_a_tunnel_that_routes_lead_through_is_not_unused() -> None:
     route = "$ ip route\n10.42.9.0/26 via 10.3.9.12 dev tunl0 proto bird onlink\n"
     assert judged(link + WELL).normal
     assert not judged(link + route + WELL).normal
+
+
+def test_a_lock_that_is_waited_for_again_and_again_is_not_normal() -> None:
+    often = NORMAL["lock-waits"].replace("11:40:21", "03:15:21")
+    assert judged(f"{often}\n{WELL}").verdict == "undetermined"

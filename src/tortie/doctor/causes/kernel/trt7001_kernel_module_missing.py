@@ -10,43 +10,38 @@ from typing import Final
 from tortie.doctor.causes import ways
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
+from tortie.doctor.causes.kernel.absent_modules import NOT_BUILT, PROOFS, UNDETECTED, missing
 from tortie.doctor.causes.kernel.bpf_evidence import kernels_shown
 from tortie.doctor.causes.kernel.whose_node import node_of, said_on
 from tortie.doctor.causes.recovery import recovered
 from tortie.doctor.causes.steps import Step
-from tortie.doctor.causes.underlay.traffic_evidence import agents_fine, compiled, encapsulation, rows, trouble
+from tortie.doctor.causes.underlay.traffic_evidence import agents_fine, encapsulation, rows, trouble
 from tortie.doctor.picture.facts import Node, Route, Setting
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Hit, Sign
 
+# flannel's own word, in canal or by itself.
+NO_FLANNEL = Sign("module-no-flannel", "(flannel exited|Error registering network): operation not supported")
 NO_SESSION = Sign("module-ipset-session", "ipset v<version>: Cannot open session to kernel")
 BAD_ARGUMENT = Sign("module-ipset-invalid", "ipset v<version>: Kernel error received: Invalid argument")
 NO_MATCH = Sign("module-no-match", "Couldn't load match '<match>'")
 NO_TARGET = Sign("module-no-target", "Couldn't load target '<target>'")
 NO_TABLE = Sign("module-no-table", "can't initialize iptables table '<table>': Table does not exist")
+NO_TABLE_RESTORED = Sign("module-no-restore-table", "iptables-restore: unable to initialize table '<table>'")
 NO_EXTENSION = Sign("module-no-extension", "Extension <extension> (revision 0|is) not supported, missing kernel module")
 NO_IPIP = Sign("module-no-ipip", "Failed to add IPIP tunnel device")
 NO_VXLAN = Sign("module-no-vxlan", "VXLAN tunnel device…operation not supported")
-NO_MODULE = Sign("module-not-found", "FATAL: Module <module> not found")
-NO_MODULE_BUSYBOX = Sign("module-not-found-busybox", "modprobe: module <module> not found in modules.dep")
-UNDETECTED = Sign("module-undetected", "Unable to detect the <module> module as Loaded/Builtin")
-NOT_BUILT = Sign("module-not-built", "CONFIG_<option> is not set")
-BAD_SYMBOL = Sign("module-unknown-symbol", "<module>: Unknown symbol <symbol>")
 SETS_PANIC = Sign("ipsets-panic", "Failed to update IP sets after multiple retries")
 REVISION = Sign("ipset-revision", "Kernel and userspace incompatible: settype <list_type> with revision <n>")
 NOT_MOUNTED = Sign("module-dir-missing", "can't change directory to '/lib/modules'")
 NO_TREE = Sign("module-tree-gone", "could not open moddep file '<path>'")
 IPVS = Sign("module-ipvs", "IPVS proxier will not be used because … required kernel modules are not loaded: [<list>]")
 
-COMPLAINTS = (NO_SESSION, BAD_ARGUMENT, NO_MATCH, NO_TARGET, NO_TABLE, NO_EXTENSION, NO_IPIP, NO_VXLAN)
-PROOFS = (NO_MODULE, NO_MODULE_BUSYBOX, UNDETECTED, NOT_BUILT, BAD_SYMBOL)
-NEEDED = (
-    "ip_set", "xt_", "ipip", "vxlan", "ip_vs", "iptable_", "ip_tables", "ipt_", "nf_tables", "nf_nat", "nf_conntrack",
-    "br_netfilter", "nfnetlink", "tunnel4", "udp_tunnel",
+TUNNELS: Final = {NO_IPIP.key: "tunl0", NO_VXLAN.key: "vxlan.calico", NO_FLANNEL.key: "flannel.1"}
+COMPLAINTS = (
+    NO_SESSION, BAD_ARGUMENT, NO_MATCH, NO_TARGET, NO_TABLE, NO_TABLE_RESTORED, NO_EXTENSION, NO_IPIP, NO_VXLAN,
+    NO_FLANNEL,
 )  # fmt: skip
-# Merged into others, or loaded only when possible: their absence means nothing.
-MEANINGLESS = ("nf_conntrack_ipv4", "nf_conntrack_ipv6", "nf_conntrack_proto_sctp", "xt_u32", "xt_icmp", "vfio")
-OPTIONS = {"IP_SET": "ip_set", "NETFILTER_XT_SET": "xt_set", "NET_IPIP": "ipip", "VXLAN": "vxlan", "IP_VS": "ip_vs"}
 # Who packs modules that are not part of the kernel's own package, by the name of the system or of its kernel.
 PACKERS: Final = (
     ("raspi", r"raspi|Raspberry"),
@@ -60,7 +55,11 @@ class Seen:
 
     def __init__(self, picture: Picture) -> None:
         self.picture = picture
-        self.complaints = [hit for hit in picture.hits(*COMPLAINTS) if not _names_a_chain(hit) and not _of_others(hit)]
+        self.complaints = [
+            hit
+            for hit in picture.hits(*COMPLAINTS)
+            if not _names_a_chain(hit) and not _of_others(hit) and _of_vxlan(picture, hit)
+        ]
         self.panic = picture.hit(SETS_PANIC)
         self.proofs = picture.hits(*PROOFS)
         self.absent, self.shown = missing(picture)
@@ -167,9 +166,9 @@ def loaded(seen: Seen) -> Finding | None:
 
 def tunnel_there(seen: Seen) -> Finding | None:
     """A tunnel that could not be made at once, and was made then."""
-    if seen.absent or {hit.sign for hit in seen.complaints} - {NO_IPIP.key, NO_VXLAN.key}:
+    if seen.absent or not {hit.sign for hit in seen.complaints} <= set(TUNNELS):
         return None
-    names = {name for hit in seen.complaints for name in (("tunl0",) if hit.sign == NO_IPIP.key else ("vxlan.calico",))}
+    names = {TUNNELS[hit.sign] for hit in seen.complaints}
     there = [link for link in seen.picture.interfaces() if link.name.split("@")[0] in names and link.addresses]
     if there:
         return ruled_out(there[:1], device=there[0].name.split("@")[0])
@@ -182,7 +181,7 @@ def tunnel_there(seen: Seen) -> Finding | None:
 
 def works_now(seen: Seen) -> Finding | None:
     """Felix is not ready before its sets and rules are written; of a tunnel it only complains."""
-    written = [hit for hit in seen.complaints if hit.sign not in (NO_IPIP.key, NO_VXLAN.key)]
+    written = [hit for hit in seen.complaints if hit.sign not in TUNNELS]
     if seen.absent or seen.panic or len(written) < len(seen.complaints) or trouble(seen.picture):
         return None
     well = recovered(seen.picture, written) if written else []
@@ -196,22 +195,8 @@ def cannot_provide(seen: Seen) -> Finding | None:
     return found(seen.strength, seen.culprits, evidence, modules=seen.modules[:4], node=seen.node, program=seen.asker)
 
 
-def missing(picture: Picture) -> tuple[tuple[str, ...], tuple[object, ...]]:
-    """Modules shown to be absent, and where."""
-    names: dict[str, object] = {}
-    for hit in picture.hits(*PROOFS):
-        option = hit.value("option").upper()
-        name = OPTIONS.get(option, "") if option else hit.value("module").rstrip(".").replace("-", "_")
-        if name.startswith(NEEDED) and not name.startswith(MEANINGLESS):
-            names.setdefault(name, hit)
-    for exhibit in picture.commands("find", "/lib/modules", ".ko"):
-        module = compiled(r"-i?name\s+['\"]?\*?(?P<module>[a-z][\w-]+?)\*?\.ko").search(exhibit.command)
-        if module and not exhibit.text.strip() and module["module"].startswith(NEEDED):
-            names.setdefault(module["module"], exhibit.place(0))
-    for row in rows(picture, r"^\s*(?P<module>[a-z][\w-]+)\s+FAIL\s*$", needle="FAIL"):
-        if row["module"].startswith(NEEDED) and not row["module"].startswith(MEANINGLESS):
-            names.setdefault(row["module"], row)
-    return tuple(names), tuple(names.values())
+def _is_of_felix(picture: Picture, hit: Hit) -> bool:
+    return not _names_a_chain(hit) and not _of_others(hit) and _of_vxlan(picture, hit)
 
 
 def _names_a_chain(hit: Hit) -> bool:
@@ -227,6 +212,11 @@ def _of_others(hit: Hit) -> bool:
     return hit.sign == NO_EXTENSION.key and not any(word in called for word in askers)
 
 
+def _of_vxlan(picture: Picture, hit: Hit) -> bool:
+    """flannel says the same of its other backends; its configuration tells which one it is."""
+    return hit.sign != NO_FLANNEL.key or any("VXLAN config:" in exhibit.text for exhibit in picture.exhibits)
+
+
 def _implied(hit: Hit) -> tuple[str, ...]:
     if match := hit.value("match") or hit.value("extension"):
         return (f"xt_{match}",)
@@ -234,7 +224,9 @@ def _implied(hit: Hit) -> tuple[str, ...]:
         return (f"xt_{target}",)
     if table := hit.value("table"):
         return (f"iptable_{table}",)
-    return {NO_IPIP.key: ("ipip",), NO_VXLAN.key: ("vxlan",)}.get(hit.sign, ("ip_set", "xt_set"))
+    return {NO_IPIP.key: ("ipip",), NO_VXLAN.key: ("vxlan",), NO_FLANNEL.key: ("vxlan",)}.get(
+        hit.sign, ("ip_set", "xt_set")
+    )
 
 
 def fix(picture: Picture, finding: Finding) -> Iterator[Do | Step]:

@@ -6,8 +6,29 @@ from collections.abc import Iterator
 from typing import Final
 
 from tortie.doctor.causes import ways
-from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
-from tortie.doctor.causes.culprits import Culprit, culprits, named
+from tortie.doctor.causes.cause import (
+    LIKELY,
+    POSSIBLE,
+    PROVEN,
+    STRONG,
+    Cause,
+    Do,
+    Finding,
+    do,
+    found,
+    places,
+    ruled_out,
+)
+from tortie.doctor.causes.culprits import Culprit, culprits, named, objects
+from tortie.doctor.causes.kernel.backend_evidence import (
+    chosen,
+    counts_elsewhere,
+    forward_drops,
+    legacy_cured,
+    nft_by_system,
+    views_without,
+    writers_run,
+)
 from tortie.doctor.causes.kernel.whose_node import elsewhere, node_of
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.underlay.traffic_evidence import counted, trouble
@@ -16,6 +37,7 @@ from tortie.doctor.picture.host_pods import AGENTS
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.picture.places import exhibit_at
 from tortie.doctor.signs import Sign
+from tortie.doctor.texts import Text
 from tortie.model.tuples import NamedTuple
 
 FELIX_MODE = Sign("backend-felix-mode", 'backendMode="<backend>"')
@@ -26,6 +48,7 @@ INCOMPATIBLE = Sign("backend-nft-incompatible", "is incompatible, use 'nft' tool
 ENV, FIELD = "FELIX_IPTABLESBACKEND", "iptablesBackend"
 # kubelet keeps a few KUBE chains of its own in the host's backend; kube-proxy's rules outnumber them by far.
 FAR_MORE: Final = 10
+NFTABLES_MODE: Final = (3, 29)  # releases that may write nftables themselves
 
 
 class Side(NamedTuple):
@@ -131,6 +154,47 @@ def _listed_in(picture: Picture, rule: FilterRule) -> str:
     return "nft" if "nft" in exhibit.command or "iptables-legacy tables present" in exhibit.text else ""
 
 
+def host_sees_none(seen: Seen) -> Finding | None:
+    """Who is ready has written its rules; a node's own tool that shows none of them reads the other backend."""
+    views = [] if _by_nftables(seen.picture) else views_without(seen.picture)
+    if not views or seen.felix.backend or not writers_run(seen.picture):
+        return None
+    view = next((view for view in views if view.word.startswith("cali")), views[0])
+    backend = _host_backend(seen.picture, view.host, seen.host)
+    other_node = next((place for one in views if (place := counts_elsewhere(seen.picture, one))), None)
+    cured = legacy_cured(seen.picture)
+    suffers = seen.trouble or seen.picture.said("suffers") or seen.picture.said("service-dead", "network-dead")
+    # Rules in the other backend are shown there, or were made to meet on another node.
+    shown = seen.picture.hits(LEGACY_PRESENT) or (backend == "nft" and (other_node or cured))
+    strength = (STRONG if suffers else LIKELY) if shown else POSSIBLE
+    if strength == POSSIBLE and suffers and forward_drops(seen.picture, view) and nft_by_system(seen.picture):
+        release = seen.picture.version("calico")
+        strength = LIKELY if release is None or release < NFTABLES_MODE else POSSIBLE
+        backend = backend or "nft"
+    told = seen.found(strength, "host-sees-none", "legacy" if backend == "nft" else "", backend)
+    node = node_of(seen.picture, view.host) if view.host else ""
+    who = culprits(told.culprits, named("node", node))
+    return told._replace(
+        evidence=places((view.place, *seen.warning[:1], other_node, cured, *told.evidence)), culprits=who,
+        objects=objects(who), values=(*(pair for pair in told.values if pair[0] != "node"), ("node", node),
+        ("whose", Text(__name__, "word calico" if view.word.startswith("cali") else "word kube-proxy"))),
+    )  # fmt: skip
+
+
+def _host_backend(picture: Picture, host: str, side: Side) -> str:
+    """As the node's tool says, or its warning, or what the system's alternatives chose."""
+    if side.backend and host in ("", side.host):
+        return side.backend
+    picked = next((backend for where, backend, _ in chosen(picture) if where == host), "")
+    return picked or ("nft" if picture.hits(LEGACY_PRESENT) else "")
+
+
+def _by_nftables(picture: Picture) -> bool:
+    """Felix can write tables of nftables itself, which no iptables shows."""
+    mode = picture.value("nftablesMode") or picture.value("FELIX_NFTABLESMODE")
+    return mode.strip("\"'").lower() in ("enabled", "auto") or bool(picture.commands("nft list", "calico"))
+
+
 def tables_of_both(seen: Seen) -> Finding | None:
     if not (seen.warning and (seen.felix.backend or seen.host.backend or seen.trouble)):
         return None
@@ -201,6 +265,10 @@ def _name(text: str) -> str:
 
 
 def fix(picture: Picture, finding: Finding) -> Iterator[Do | Step]:
+    if finding.rule == "host-sees-none" and finding.value("felix") == "legacy":
+        yield do("host")  # programs of that time know no other backend
+        yield do("reboot")
+        return
     value = {"legacy": "Legacy", "nft": "NFT"}.get(finding.value("other"), "Auto")
     yield from ways.set_felix(picture, FIELD, f'"{value}"')
     yield do("reboot")
@@ -214,6 +282,14 @@ CAUSE = Cause(
     explains=("traffic-dead", "service-dead", "not-ready", "log-errors"),
     signs=(FELIX_MODE, FELIX_DETECTED, IPTABLES_VERSION, LEGACY_PRESENT, INCOMPATIBLE),
     look=Seen,
-    rules=(rules_together, rules_apart, one_backend, two_backends, dropped_by_the_other, tables_of_both),
+    rules=(
+        rules_together,
+        rules_apart,
+        one_backend,
+        two_backends,
+        dropped_by_the_other,
+        host_sees_none,
+        tables_of_both,
+    ),
     fix=fix,
 )

@@ -8,6 +8,7 @@ from tortie.doctor.causes import ways
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.kernel.trt7001_kernel_module_missing import NO_TABLE as TABLE_4
+from tortie.doctor.causes.kernel.trt7001_kernel_module_missing import NO_TABLE_RESTORED as INIT_4
 from tortie.doctor.causes.kernel.whose_node import node_of, said_on
 from tortie.doctor.causes.recovery import recovered
 from tortie.doctor.causes.steps import Step
@@ -18,6 +19,7 @@ from tortie.doctor.signs import Hit, Sign
 SAVE_6 = Sign("ipv6-save-failed", "ip6tables(-legacy|-nft)?-save command failed")
 RESTORE_6 = Sign("ipv6-restore-failed", "ip6tables(-legacy|-nft)?-restore… failed")
 TABLE_6 = Sign("ipv6-no-table", "can't initialize ip6tables table '<table>'")
+INIT_6 = Sign("ipv6-no-restore-table", "ip6tables-restore: unable to initialize table '<table>'")
 SAVE_4 = Sign("ipv4-save-failed", "iptables(-legacy|-nft)?-save command failed… ipVersion=0x4")
 FAMILY = Sign("ipv6-family", "Address family not supported by protocol")
 BOOT = Sign("ipv6-boot-disabled", "ipv6.disable=1")
@@ -28,13 +30,13 @@ class Seen:
     """Calls of ip6tables that fail, whether IPv4's fail alike, and what switched IPv6 off."""
 
     def __init__(self, picture: Picture) -> None:
-        self.failing, self.boot = picture.hits(SAVE_6, RESTORE_6, TABLE_6), picture.hit(BOOT)
+        self.failing, self.boot = picture.hits(SAVE_6, RESTORE_6, TABLE_6, INIT_6), picture.hit(BOOT)
         self.support = picture.setting(SUPPORT)
         refused = [hit for hit in picture.hits(FAMILY) if _of_netfilter(hit)]
         self.family = next(iter(refused), None)
         # Felix's own line about its IPv6 tables, with what the tool answered
         self.failing += [hit for hit in refused if "ipVersion=0x6" in hit.line]
-        self.old = picture.hit(SAVE_4, TABLE_4)
+        self.old = picture.hit(SAVE_4, TABLE_4, INIT_4)
         hosts = [said_on(picture, hit).strip("?") for hit in (*self.failing[:1], self.boot) if hit]
         self.node = node_of(picture, *hosts) if self.failing else ""
 
@@ -97,7 +99,7 @@ CAUSE = Cause(
     code="TRT7004",
     severity="medium",
     explains=("crash-loop", "restarts", "felix-not-ready", "not-ready", "log-errors"),
-    signs=(SAVE_6, RESTORE_6, TABLE_6, SAVE_4, TABLE_4, FAMILY, BOOT),
+    signs=(SAVE_6, RESTORE_6, TABLE_6, INIT_6, SAVE_4, TABLE_4, INIT_4, FAMILY, BOOT),
     look=Seen,
     rules=(not_supported, works_now, ipv4_too, only_ipv6_fails, off_at_boot, family_missing),
     fix=fix,

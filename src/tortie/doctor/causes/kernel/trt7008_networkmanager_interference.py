@@ -167,6 +167,22 @@ def unmanaged(seen: Seen) -> Finding | None:
     return ruled_out(links[:2]) if links and all(link.state == "unmanaged" for link in links) else None
 
 
+def restart_hurts(seen: Seen) -> Finding | None:
+    """Pods lose their routes whenever such a program begins anew."""
+    told = seen.picture.said("link-manager-hurts")
+    if not told:
+        return None
+    mine = [link for link in seen.listed if link.state != "unmanaged"]
+    networkd = "networkd" in told[0].text.lower()
+    manager = "systemd-networkd" if networkd else "NetworkManager"
+    who = culprits(Culprit("program", manager), named("interface", *(link.device for link in mine[:4])), seen.culprits)
+    evidence = (*told[:1], *mine[:2], *seen.lost[:1])
+    return found(
+        STRONG if mine else POSSIBLE, who, evidence, manager=manager, node=seen.host,
+        devices=[link.device for link in mine[:2]],
+    )  # fmt: skip
+
+
 def routes_deleted(seen: Seen) -> Finding | None:
     if not seen.lost:
         return None
@@ -242,6 +258,6 @@ CAUSE = Cause(
     explains=("traffic-dead", "service-dead", "log-errors", "restarts"),
     signs=(CONNECTING, STATE_CHANGE, ROUTE_DELETED, ROUTE_REFUSED),
     look=Seen,
-    rules=(addressed, managed, other_service, swept, unmanaged, routes_deleted),
+    rules=(addressed, managed, other_service, swept, unmanaged, restart_hurts, routes_deleted),
     fix=fix,
 )

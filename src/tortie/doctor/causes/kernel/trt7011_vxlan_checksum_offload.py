@@ -21,6 +21,15 @@ from tortie.doctor.causes.cause import (
     ruled_out,
 )
 from tortie.doctor.causes.culprits import Culprit, culprits, named
+from tortie.doctor.causes.kernel.offload_evidence import (
+    KERNEL_SAYS,
+    cured,
+    errors_of_udp,
+    growing,
+    sixth_repetition,
+    slow,
+    told_by_kernel,
+)
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.underlay.capture_sides import side_of
 from tortie.doctor.causes.underlay.traffic_evidence import (
@@ -31,8 +40,10 @@ from tortie.doctor.causes.underlay.traffic_evidence import (
     lost_on_the_way,
     ping_but_no_tcp,
     rows,
+    trouble,
 )
-from tortie.doctor.picture.facts import Document, Setting
+from tortie.doctor.lazily import lazily
+from tortie.doctor.picture.facts import Document
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Sign
 
@@ -44,9 +55,10 @@ TCP_ERRORS = Sign("offload-tcp-csum-errors", "TcpInCsumErrors <n>")
 FEATURE = "tx-checksum-ip-generic"
 _DRIVER = r"^\s*driver:\s*(?P<driver>\S+)"
 _OFFLOAD = r"(?P<feature>tx-checksum-ip-generic|tx-checksumming|tx-udp_tnl-segmentation):\s*(?P<value>on|off)"
-SLOW = 5.0  # seconds that a request inside a cluster never takes by itself
 SUSPECT_DRIVERS = ("vmxnet3", "hv_netvsc", "virtio_net", "be2net", "bnx2x", "i40e")
 COMMON_DRIVERS = ("virtio_net",)  # most virtual machines have it, and are well
+# With names instead of numbers a line of tcpdump looks like a sentence.
+_PACKET = lazily(r"(?:IP )?[\w.-]{1,120} > [\w.-]{1,120}: \[bad udp cksum")
 _POLICIES = ("NetworkPolicy", "GlobalNetworkPolicy")
 
 
@@ -55,18 +67,20 @@ class Seen:
 
     def __init__(self, picture: Picture) -> None:
         self.picture = picture
-        self.bad = [hit for hit in picture.hits(BAD_SUM) if not hit.prose]
+        self.bad = [hit for hit in picture.hits(BAD_SUM) if not hit.prose or _PACKET.match(hit.line.strip())]
         self.sides = {side_of(picture, hit) for hit in self.bad}
         self.one_sided = ping_but_no_tcp(picture)
         counted = [hit for hit in picture.hits(SUM_ERRORS) if hit.value("n").isdecimal()]
-        self.errors = [hit for hit in counted if int(hit.value("n")) > 0]
+        self.errors: list[object] = [hit for hit in counted if int(hit.value("n")) > 0]
+        self.errors += [] if counted else errors_of_udp(picture)
         self.clean = [hit for hit in counted if hit.value("n") == "0"]
         self.inner = [hit for hit in picture.hits(INNER_SUM) if not hit.prose]
         self.refused = [hit for hit in picture.hits(TCP_ERRORS) if hit.value("n").isdecimal() and int(hit.value("n"))]
-        self.growing, self.cured = _growing(picture), _cured(picture)
+        self.growing, self.cured = growing(picture), cured(picture)
         self.told = picture.said("offload-off-helps")
         # A release of Calico that takes the card's offload for good, and one before it that switched it off.
         self.returned = [said for said in picture.said("rollback-helps") if _of_calico(picture, said.text)]
+        self.kernel, self.sixth = told_by_kernel(picture), sixth_repetition(picture)
         self.helps: list[object] = [*self.cured, *self.told]
         self.drivers = [row for row in rows(picture, _DRIVER, "ethtool") if row["driver"] in SUSPECT_DRIVERS]
         offload = rows(picture, _OFFLOAD, "ethtool")
@@ -81,9 +95,17 @@ class Seen:
         seen = next(rows(self.picture, r"VXLAN, flags \[", needle="VXLAN, flags"), None)
         return bool(shown or seen) or any("vxlan" in text.lower() for text in told)
 
+    @cached_property
+    def vxlan_told(self) -> bool:
+        """A person says what carries the packets, and no route says otherwise."""
+        told = any("vxlan" in one.text.lower() for one in self.picture.exhibits if one.prose)
+        return told and not encapsulation(self.picture) - {"vxlan"}
+
     @property
     def supported(self) -> bool:
-        return bool(self.one_sided or self.errors or self.drivers or self.on or self.helps or self.returned)
+        return bool(
+            self.one_sided or self.errors or self.drivers or self.on or self.helps or self.returned or self.sixth
+        )
 
     @cached_property
     def device(self) -> str:
@@ -101,6 +123,8 @@ class Seen:
         card = (*self.drivers[:1], *self.on[:1])
         evidence = (
             *self.bad[:1],
+            *self.kernel[:2],
+            *self.sixth[:2],
             *self.inner[:1],
             *self.refused[:1],
             *counters,
@@ -129,6 +153,14 @@ def bad_on_arrival(seen: Seen) -> Finding | None:
     return None
 
 
+def kernel_drops(seen: Seen) -> Finding | None:
+    """Only the kernel that receives a packet says so, and it drops the packet."""
+    if not seen.kernel:
+        return None
+    broken = seen.one_sided or seen.sixth or trouble(seen.picture) or seen.picture.said("suffers", "complains")
+    return seen.found(STRONG if broken else LIKELY, "bad-on-arrival")
+
+
 def bad_inside(seen: Seen) -> Finding | None:
     """A sender sees wrong sums of its own, which the card is to fill in; a receiver that counts them does not."""
     if not (seen.inner and seen.refused and (seen.vxlan or "vxlan" in _captured(seen.picture))):
@@ -143,13 +175,18 @@ def off_helps(seen: Seen) -> Finding | None:
 
 
 def errors_counted(seen: Seen) -> Finding | None:
-    slowly = seen.growing and seen.vxlan and (seen.on or _slow(seen.picture))
+    slowly = seen.growing and seen.vxlan and (seen.on or slow(seen.picture))
     return seen.found(STRONG, "errors-counted") if (seen.errors and seen.one_sided) or slowly else None
+
+
+def after_six_repetitions(seen: Seen) -> Finding | None:
+    """The sixth repetition of TCP's first packet is sent without a sum, and is the first to be taken."""
+    return seen.found(LIKELY, "after-six-repetitions") if seen.sixth and (seen.vxlan or seen.vxlan_told) else None
 
 
 def pings_only(seen: Seen) -> Finding | None:
     """Offload is on nearly everywhere; a card that is known for it, or a release, makes it likelier than a policy."""
-    if not (seen.one_sided and seen.vxlan):
+    if not (seen.one_sided and (seen.vxlan or seen.vxlan_told)):
         return None
     known = bool(seen.returned) or any(row["driver"] not in COMMON_DRIVERS for row in seen.drivers)
     return seen.found(LIKELY if known and not _policies(seen.picture) else POSSIBLE, "pings-only")
@@ -168,46 +205,6 @@ def receiver_counts_none(seen: Seen) -> Finding | None:
 
 def sender_only(seen: Seen) -> Finding | None:
     return cannot_tell() if seen.bad else None
-
-
-def _growing(picture: Picture) -> list[Setting]:
-    """Two readings of the counter on one host, the later one larger."""
-    first: dict[str, Setting] = {}
-    for setting in picture.of(Setting):
-        if setting.scope == "counter" and setting.name == "UdpInCsumErrors" and setting.value.isdecimal():
-            before = first.setdefault(setting.host, setting)
-            if int(setting.value) > int(before.value):
-                return [before, setting]
-    return []
-
-
-def _cured(picture: Picture) -> list[Setting]:
-    """The same request, slow before the offload was switched off and quick after it."""
-    switched = compiled(r"\b(?:tx|checksum)\S{0,40}\s{1,20}off\b")
-    off = [one.place(0) for one in picture.commands("ethtool", "-K") if switched.search(one.command)]
-    timed = _timed(picture)
-    pairs = ((before, after) for before in timed for after in timed if _quicker(before, after))
-    for before, after in pairs:
-        source, start, end = before.place.source, before.place.first, after.place.first
-        if any(at.source == source and start < at.first < end for at in off):
-            return [before, after]
-    return []
-
-
-def _quicker(before: Setting, after: Setting) -> bool:
-    same = before.name == after.name and before.host == after.host
-    return same and float(before.value) >= SLOW > 4 * float(after.value)
-
-
-def _slow(picture: Picture) -> list[Setting]:
-    """TCP that gets through at last, after several retransmissions: a minute and a few seconds is typical."""
-    return [setting for setting in _timed(picture) if float(setting.value) >= SLOW]
-
-
-def _timed(picture: Picture) -> list[Setting]:
-    return [
-        s for s in picture.of(Setting) if s.scope == "elapsed" and any(w in s.name for w in ("curl", "wget", "nc "))
-    ]
 
 
 def _policies(picture: Picture) -> bool:
@@ -257,11 +254,11 @@ CAUSE = Cause(
     code="TRT7011",
     severity="high",
     explains=("traffic-dead", "service-dead"),
-    signs=(BAD_SUM, SUM_ERRORS, INNER_SUM, TCP_ERRORS),
+    signs=(BAD_SUM, SUM_ERRORS, INNER_SUM, TCP_ERRORS, KERNEL_SAYS),
     look=Seen,
     rules=(
-        nothing_arrives, pings_fail_too, bad_on_arrival, bad_inside, off_helps, errors_counted, pings_only,
-        arrival_not_shown, receiver_counts_none, sender_only,
+        nothing_arrives, pings_fail_too, bad_on_arrival, kernel_drops, bad_inside, off_helps, errors_counted,
+        after_six_repetitions, pings_only, arrival_not_shown, receiver_counts_none, sender_only,
     ),
     fix=fix,
 )  # fmt: skip

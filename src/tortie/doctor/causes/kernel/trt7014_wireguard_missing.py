@@ -8,8 +8,8 @@ from functools import cached_property
 from tortie.doctor.causes import ways
 from tortie.doctor.causes.cause import HINT, LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
+from tortie.doctor.causes.kernel.absent_modules import NO_MODULE, NO_MODULE_BUSYBOX
 from tortie.doctor.causes.kernel.bpf_evidence import kernels_shown
-from tortie.doctor.causes.kernel.trt7001_kernel_module_missing import NO_MODULE, NO_MODULE_BUSYBOX
 from tortie.doctor.causes.kernel.trt7012_felix_encap_disabled import NO_DEVICE
 from tortie.doctor.causes.kernel.whose_node import node_of
 from tortie.doctor.causes.steps import Step

@@ -24,7 +24,7 @@ OLD_LOCK: Final = Sign("xtables-old-lock", "failed to acquire old iptables lock"
 NEW_LOCK: Final = Sign("xtables-new-lock", "failed to acquire new iptables lock")
 FELIX_LOCK: Final = Sign("xtables-felix-lock", "Failed to acquire iptables lock")
 GAVE_UP: Final = Sign(
-    "xtables-gave-up", "Failed to program iptables, (giving up after retries|loading diags before panic)"
+    "xtables-gave-up", "Failed to program iptables, (giving up after retries|loading diags before panic|will retry)"
 )
 LASTING_S: Final = 120.0  # a writer of many thousand rules needs seconds
 OFTEN: Final = 3
@@ -49,6 +49,13 @@ class Seen:
         self.held = picture.hits(HELD, OLD_LOCK, NEW_LOCK, FELIX_LOCK)
         # Status 4 is iptables' word for the lock; Felix ends after some attempts.
         self.gave_up = [hit for hit in picture.hits(GAVE_UP) if "exit status 4" in hit.line]
+
+    @cached_property
+    def of_lock_alone(self) -> bool:
+        """The newer kind of iptables has this status for what its kernel refuses, too, and then tells the reason."""
+        texts = [exhibit.text for exhibit in self.picture.exhibits]
+        other = any("errorOutput=" in text or "nf_tables" in text or 'backendMode="nft"' in text for text in texts)
+        return len(self.gave_up) >= OFTEN and not other
 
     @cached_property
     def waits(self) -> list[float]:
@@ -125,6 +132,20 @@ def felix_gives_up(seen: Seen) -> Finding | None:
     return found(LIKELY, seen.culprits, (*_ends(seen.held), *seen.gave_up[-1:]), node=node_of(seen.culprits))
 
 
+def by_status(seen: Seen) -> Finding | None:
+    """Felix's attempts end with the status of the lock, and what iptables said was left out."""
+    if seen.held or not seen.gave_up:
+        return None
+    holder = seen.holder
+    if holder is None and not seen.of_lock_alone:
+        return None
+    shown = (holder, *_ends(seen.gave_up))
+    return found(
+        STRONG if holder else LIKELY, seen.culprits, shown, say="holder-shown" if holder else "felix-gives-up",
+        program=holder.program if holder else "", holder=holder.pid if holder else "", node=node_of(seen.culprits),
+    )  # fmt: skip
+
+
 def at_times(seen: Seen) -> Finding | None:
     return found(HINT, seen.culprits, seen.held[:1], node=node_of(seen.culprits)) if seen.held else None
 
@@ -155,7 +176,7 @@ CAUSE = Cause(
     ),
     signs=(HELD, OLD_LOCK, NEW_LOCK, FELIX_LOCK, GAVE_UP),
     look=Seen,
-    rules=(free_now, holder_shown, for_minutes, again_and_again, felix_gives_up, at_times),
+    rules=(free_now, holder_shown, for_minutes, again_and_again, felix_gives_up, by_status, at_times),
     fix=fix,
     yields_to=("node-overloaded",),
 )  # fmt: skip

@@ -20,6 +20,7 @@ from tortie.doctor.causes.cause import (
     ruled_out,
 )  # fmt: skip
 from tortie.doctor.causes.culprits import Culprit, culprits, named
+from tortie.doctor.causes.kubelet.containerd_config import of_default_handler, unconfigured
 from tortie.doctor.causes.kubelet.node_evidence import not_ready
 from tortie.doctor.picture.facts import Container, Pod
 from tortie.doctor.picture.picture import Picture
@@ -131,6 +132,19 @@ def cgroupfs_in_cycles(seen: Seen) -> Finding | None:
     return None
 
 
+def nothing_configured(seen: Seen) -> Finding | None:
+    """containerd that nobody told a driver uses cgroupfs, and kubeadm tells kubelet systemd."""
+    if seen.runtime or seen.kubelet == "cgroupfs" or not (seen.symptoms or seen.pods_in_step):
+        return None
+    place = unconfigured(seen.picture)
+    if place is None:
+        return None
+    cycles = bool(seen.symptoms) and bool(seen.pods_in_step)
+    strength = STRONG if cycles and seen.kubelet else LIKELY if cycles or seen.kubelet else POSSIBLE
+    evidence = (place, *seen.where, *seen.symptoms[:2], *seen.pods_in_step[:1])
+    return found(strength, seen.culprits(*seen.where), evidence, program="containerd")
+
+
 def clean_ends(seen: Seen) -> Finding | None:
     if not seen.symptoms:
         return None
@@ -182,6 +196,8 @@ def _runtimes(picture: Picture) -> dict[str, Driver]:
         if value not in ("true", "false") or hit.line.strip().startswith("#"):
             continue
         exhibit = exhibit_at(picture, hit.place)
+        if exhibit and of_default_handler(exhibit) not in ("", value):
+            continue  # of a handler that is used by whoever asks for it
         where = exhibit.place(0) if exhibit else None
         values = shown[hit.host][1] if hit.host in shown and shown[hit.host][0] == where else {}
         shown[hit.host] = where, {**values, value: hit}
@@ -228,6 +244,7 @@ CAUSE = Cause(
         STOPPING, *START_SIGNS,
     ),
     look=Seen,
-    rules=(well_now, different, same, unlike, killed_by_liveness, killed_hard, cgroupfs_in_cycles, clean_ends),
+    rules=(well_now, different, same, unlike, killed_by_liveness, killed_hard, cgroupfs_in_cycles,
+        nothing_configured, clean_ends),
     fix=fix,
 )  # fmt: skip

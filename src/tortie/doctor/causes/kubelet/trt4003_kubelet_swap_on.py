@@ -107,7 +107,10 @@ def accepted(seen: Seen) -> Finding | None:
 
 def swap_and_dead_kubelet(seen: Seen) -> Finding | None:
     if (seen.shown or seen.said) and (seen.dead or seen.picture.said("kubelet-stopped")):
-        return found(LIKELY, seen.culprits, (*seen.said[:1], *seen.evidence), device=seen.device)
+        # It ends again and again since a reboot, on a machine that was looked at and so is up.
+        ends = [unit for unit in seen.dead if unit.host and re.search(r"exited [1-9]|exit-code", unit.detail)]
+        again = bool(ends and seen.shown and seen.picture.said("rebooted"))
+        return found(STRONG if again else LIKELY, seen.culprits, (*seen.said[:1], *seen.evidence), device=seen.device)
     return None
 
 

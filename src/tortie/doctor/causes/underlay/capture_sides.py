@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from typing import Final
 
-from tortie.doctor.causes.underlay.traffic_evidence import Capture, captures, compiled, remote_routes
+from tortie.doctor.causes.underlay.traffic_evidence import (
+    Capture,
+    captures,
+    compiled,
+    lost_on_the_way,
+    node_addresses,
+    remote_routes,
+)
 from tortie.doctor.lazily import lazily
-from tortie.doctor.picture.facts import Ping, Route
+from tortie.doctor.picture.facts import Ping, PortTest, Route, Setting
 from tortie.doctor.picture.picture import Picture
+from tortie.doctor.picture.places import exhibit_at
 from tortie.doctor.reading.exhibit import Exhibit, Place
 from tortie.doctor.signs import Hit
 
@@ -22,6 +30,14 @@ _HEAD: Final = r"^\W{0,6}(?:\d{1,2}[.)] ?)?"
 _DENIED: Final = r"(?:\bnot|n't|\bno|\bnever|\bcannot|\bwithout|没有?|未|无法|不能|不是)[^.;,，。；]{0,30}$"
 _FAR: Final = rf"(?:receiv(?:er|ing)|destination|target|dst|peer|far)\b(?: {_THING})?"
 _NEAR: Final = rf"(?:send(?:er|ing)|source|src|originating|near)\b(?: {_THING})?"
+# Where what is asked for runs; of a client nobody says so.
+_SERVED: Final = (
+    r"\b(?:where|which|that|there) (?:the |my |its |this )?(?:(?!client|source|test|curl|busybox)[\w-]{1,20} )?"
+    r"(?:(?:pod|backend|endpoint|server|replica|service)s? (?:is|are|runs?|sits|lives)\b"
+    r"|(?:runs?|hosts|is running|holds) (?:the )?(?:\w{1,16} )?(?:pod|backend|endpoint|server|coredns|kube-dns|dns)\b)"
+    r"|\bthere runs (?:the )?(?:coredns|dns|backend|server)\b"
+    r"|(?:后端|服务端|目标|被访问的?|coredns) ?(?:的)? ?(?:pod)? ?所在(?:的)?(?:节点|机器|主机|node)"
+)
 _FAR_ZH: Final = r"(?:目标|目的|接收|对端|对方|收包|宿端)(?:端|侧|方|的)?(?:节点|机器|主机|服务器|虚机|node|worker)?"
 _NEAR_ZH: Final = (
     r"(?:源端|源节点|源主机|发送|发起|本端|发包)(?:端|侧|方|的)?(?:节点|机器|主机|服务器|虚机|node|worker)?"
@@ -38,9 +54,12 @@ def _told(english: str, chinese: str) -> str:
     return rf"{_AT}{english}|{heading}|{_ZH_AT.format(chinese)}"
 
 
-_AT_RECEIVER: Final = lazily(_told(_FAR, _FAR_ZH))
+_AT_RECEIVER: Final = lazily(rf"{_told(_FAR, _FAR_ZH)}|{_SERVED}")
 _AT_SENDER: Final = lazily(_told(_NEAR, _NEAR_ZH))
 _IS_DENIED: Final = lazily(_DENIED)
+_INNER: Final = lazily(r"(?:\d{1,3}\.){3}\d{1,3}\.(?P<from>\d{1,5}) > (?:\d{1,3}\.){3}\d{1,3}\.(?P<to>\d{1,5}):")
+_EC2_NAME: Final = lazily(r"^ip-(\d{1,3})-(\d{1,3})-(\d{1,3})-(\d{1,3})(?:\.|$)")  # made of its address
+_NODE_PORTS: Final = range(30000, 32768)  # whoever is asked there passes it on, and is a sender
 _ADDRESS: Final = lazily(r"(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?![\d.])")
 # A number of one digit may count anything.
 _NUMBER: Final = lazily(
@@ -63,7 +82,32 @@ def side_of(picture: Picture, hit: Hit) -> str:
         if sources & own or targets & others:
             return "sender"
     told = told_side(picture, hit.place) or _by_name(announcement(picture, hit.place), sources, targets)
-    return told or _by_others(picture, hit.host, sources, targets) or "unknown"
+    told = told or _by_others(picture, hit.host, sources, targets) or _by_request(picture, hit)
+    return told or ("sender" if _lost_from(picture, hit.host) else "unknown")
+
+
+def _lost_from(picture: Picture, host: str) -> bool:
+    """Another machine asked for such packets and saw none: what is seen here has not come from there."""
+    lost = lost_on_the_way(picture, "vxlan") if host else None
+    return lost is not None and lost[0].host == host and lost[1].host not in ("", host)
+
+
+def _by_request(picture: Picture, hit: Hit) -> str:
+    """A request of another machine is what the packet carries: so it arrives here."""
+    shown = exhibit_at(picture, hit.place)
+    if shown is None or not hit.host:
+        return ""
+    own = node_addresses(picture)
+    tests = [test for test in picture.of(PortTest) if test.host and not test.pod and test.address not in own]
+    ports = {(test.host, str(test.port)) for test in tests if test.port not in _NODE_PORTS}
+    ports |= {(one.host, "53") for one in picture.of(Setting) if one.scope == "dns" and one.host}
+    askers = {host for host, _ in ports}
+    if not askers or hit.host in askers:
+        return ""
+    at = next((index for index, _ in enumerate(shown.lines) if shown.place(index).first >= hit.place.first), 0)
+    inner = next((match for line in shown.lines[at + 1 : at + 4] if (match := _INNER.search(line))), None)
+    asked = inner is not None and (inner["to"] in {port for _, port in ports} or "Flags [S]," in inner.string)
+    return "receiver" if asked and inner is not None and inner["to"] not in ("4789", "8472") else ""
 
 
 def _taken(picture: Picture, place: Place) -> Capture | None:
@@ -73,6 +117,8 @@ def _taken(picture: Picture, place: Place) -> Capture | None:
 
 def _own(picture: Picture, host: str) -> set[str]:
     own = {picture.internal_ips().get(host, "")} - {""}
+    if named := _EC2_NAME.match(host):
+        own.add(".".join(named.groups()))
     if host:
         own |= {address.split("/")[0] for link in picture.interfaces(host) for address in link.addresses}
     return own

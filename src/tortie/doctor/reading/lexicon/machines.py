@@ -17,7 +17,21 @@ _PROGRAM: Final = "(?:pods?|microk8s|k3s|kubelet|calico|cluster|addons?|coredns|
 _BEGINS: Final = r"(?:starts?\b|started|comes? up|runs?\b|is up|are up|enabled?\b|created?\b|deployed|scheduled)"
 _CUT_OFF: Final = "(?:断网|失联|断开|断了|掉线|连不上|ping ?不通|网络不通|卡死)"
 
+_LINK_MANAGER: Final = "(?:network ?manager|systemd-networkd|networkd|network\\.service|netplan)"
+_AGAIN: Final = r"(?:restart(?:s|ed|ing)?|reload(?:s|ed|ing)?|重启|重载)"
+_PODS_SUFFER: Final = (
+    r"(?:(?:pods?|containers?|routes?|cali\w*|容器|路由)\b≈(?:\blo(?:ses?|st|sing)\b|vanish|disappear|are gone|is gone|"
+    r"no network|\bdies?\b|\bdead\b|unreachable|断|丢|不通|消失)|(?:lo(?:ses?|st|sing)|delet\w+|remov\w+|flush\w*)≈"
+    r"(?:pods?|cali\w*)\b~(?:routes?|network)|(?:路由|网络|pod)[^。；]{0,16}(?:丢失|消失|中断|不通|断网|没了))"
+)
+
 RULES: Final = (
+    Rule(
+        "link-manager-hurts",
+        "networkmanager|network manager|networkd|network.service|netplan",
+        rf"{_LINK_MANAGER}~{_AGAIN}≈{_PODS_SUFFER}|{_AGAIN}~{_LINK_MANAGER}≈{_PODS_SUFFER}",
+        False,
+    ),
     Rule(
         "load-high",
         "load|负载",

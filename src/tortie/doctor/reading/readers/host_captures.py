@@ -16,6 +16,7 @@ _PACKET: Final = lazily(r"^\d\d:\d\d:\d\d\.\d{3,6} (?:\S+ +(?:In|Out|B|M) +)?(?:
 _DEVICE: Final = lazily(r"\btcpdump\b.{0,300}?\s-\w{0,8}i\s{0,8}(\S{1,60})")
 _LISTENING: Final = lazily(r"listening on ([\w.-]+)")
 _COUNTER: Final = lazily(r"^((?:Udp|Ip|Tcp|Icmp)\w+)\s+(\d+)\s+[\d.]+$")
+_NETSTAT: Final = lazily(r"^(InCsumErrors): (\d+)$")
 _NM_LONG: Final = lazily(r"^([\w.-]+): ((?:connected|connecting|disconnected|unmanaged|unavailable)\b.*)$")
 _NM_STATES: Final = ("connected", "connecting", "disconnected", "unmanaged", "unavailable", "deactivating")
 _NETWORKD: Final = lazily(
@@ -29,9 +30,12 @@ def captures(exhibit: Exhibit) -> Iterator[Fact]:
     if "tcpdump" in command or "packets captured" in text or (" > " in text and "IP " in text):
         yield from _packets(exhibit)
     if "nstat" in command or "Csum" in text:
+        of_udp = "netstat -su" in command  # `-s` alone has such a counter of TCP, too
         for index, line in rows(exhibit):
             if match := _COUNTER.match(line):
                 yield Setting(exhibit.place(index), "counter", match[1], match[2], "", exhibit.host)
+            elif of_udp and (match := _NETSTAT.match(line)):
+                yield Setting(exhibit.place(index), "counter", f"Udp{match[1]}", match[2], "", exhibit.host)
     if "nmcli" in command or "networkctl" in command or ("DEVICE " in text and "CONNECTION" in text):
         yield from _managers(exhibit)
     if (

@@ -11,6 +11,7 @@ negation is respected. The values of a statement are the hosts and addresses tha
 | rebooted, power-cut, machine-off, ip-changed = address-changed, hostname-changed = host-renamed | what befell it |
 | cloned-vm = vm-cloned, host-reinstalled, nic-added, docker-network-created | how it was made or changed |
 | cross-node-dead, network-dead, same-node-ok, host-pod-dead, service-dead, nodeport-dead, network-lost-sometimes | which traffic |
+| link-manager-hurts (pods lose routes or network when NetworkManager or networkd begins anew) | which traffic |
 | host-lost-with-pods (a machine loses its network when pods start) | which traffic |
 | pods-stuck (new pods are not started: they get no network) | which traffic |
 | ping-works, ping-fails, ping-works-tcp-not, ping-works-port-179-not, port-179-open, opening-179-helps, large-packets-stall | tried |
