@@ -191,3 +191,24 @@ def test_the_nodes_talk_over_a_vpn_that_a_person_names() -> None:
     assert (
         finding("mtu-mismatch", OVER_VPN.replace("All nodes talk over a wireguard VPN (wg0). ", "")).rule != "too-large"
     )
+
+
+DIND = """
+docker build inside of our runner pod (dind) hangs in `apt-get update`, small downloads are fine.
+$ kubectl exec runner-x7 -c dind -- ip link
+1: lo: <LOOPBACK,UP,LOWER_UP> mtu 65536 qdisc noqueue state UNKNOWN qlen 1000
+2: docker0: <BROADCAST,MULTICAST,UP,LOWER_UP> mtu 1500 qdisc noqueue state UP
+4: eth0@if93: <BROADCAST,MULTICAST,UP,LOWER_UP,M-DOWN> mtu 1450 qdisc noqueue state UP
+"""
+
+
+def test_docker_inside_of_a_pod_sends_more_than_the_pod() -> None:
+    answer = finding("mtu-mismatch", DIND)
+    assert (answer.state, answer.rule, answer.strength >= 0.9) == ("found", "docker-in-a-pod", True)
+    assert "docker0" in answer.objects
+    assert finding("mtu-mismatch", DIND.replace("1500", "1450")).rule != "docker-in-a-pod"
+
+
+def test_a_bridge_of_docker_on_a_node_is_nobodys_way() -> None:
+    node = DIND.replace("$ kubectl exec runner-x7 -c dind -- ip link", "[root@n1 ~]# ip link").replace("@if93", "")
+    assert finding("mtu-mismatch", node).rule != "docker-in-a-pod"

@@ -9,7 +9,8 @@ from typing import Final
 from tortie.doctor.causes.underlay.traffic_evidence import TUNNELS, encapsulation, rows, uplink
 from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.addresses import inside, public
-from tortie.doctor.picture.facts import Ping, Route
+from tortie.doctor.picture.facts import Interface, Ping, Route
+from tortie.doctor.picture.machine_facts import OF_POD
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Sign
 from tortie.model.tuples import NamedTuple
@@ -101,6 +102,30 @@ def _on_host(
         yield from (
             Conflict(pod, sent, path.link, room, (shown, path.fact), host) for pod, sent, shown in pods if sent > room
         )
+
+
+class Nested(NamedTuple):
+    """A Docker inside of a pod, whose containers send more than the pod's own link takes."""
+
+    bridge: str
+    sent: int
+    link: str
+    fits: int
+    facts: tuple[object, ...]
+
+
+def nested(picture: Picture) -> Nested | None:
+    """A daemon does not look at the link that it is behind: its bridge has 1500 wherever it runs."""
+    pods: dict[str, list[Interface]] = {}
+    for link in picture.of(Interface):
+        if link.mtu and link.host.startswith(OF_POD):
+            pods.setdefault(link.host, []).append(link)
+    for links in pods.values():
+        own = next((link for link in links if link.name.partition("@")[0] == "eth0"), None)
+        bridge = next((link for link in links if link.name.startswith(("docker", "br-"))), None)
+        if own and bridge and own.mtu and bridge.mtu and bridge.mtu > own.mtu:
+            return Nested(bridge.name, bridge.mtu, "eth0", own.mtu, (bridge, own))
+    return None
 
 
 class Narrow(NamedTuple):
