@@ -341,3 +341,15 @@ def test_addresses_of_pods_that_are_told_are_pods() -> None:
 def test_a_told_network_that_nobody_suffers_from() -> None:
     told = "\nMy local network is 192.168.86.0/24, the master is 192.168.86.150.\n"
     assert finding("cidr-overlap", told + POOL).state != "found"
+
+
+def test_a_network_beside_nodes_that_are_elsewhere_matters_to_whoever_goes_there() -> None:
+    told = "\nPods on different nodes do not reach each other. Our office network is 192.168.10.0/24.\n"
+    nodes = """
+    $ kubectl get nodes -o wide
+    NAME   STATUS   ROLES    AGE   VERSION    INTERNAL-IP   EXTERNAL-IP
+    a1     Ready    master   40d   v1.19.16   10.61.0.11    <none>
+    """
+    assert finding("cidr-overlap", told + POOL + nodes).strength < 0.8
+    lost = "\nPods cannot reach the office network 192.168.10.0/24.\n"
+    assert finding("cidr-overlap", lost + POOL + nodes).strength >= 0.8

@@ -251,3 +251,24 @@ def test_calico_is_called_where_it_runs_beside_another_plugin() -> None:
 def test_a_list_that_was_searched_for_the_other_plugin_shows_no_calico() -> None:
     part = WEAVE_PODS.replace("-n kube-system\n", "-n kube-system | grep -v calico\n")
     assert finding("stale-cni-config", part + CALLS_CALICO).strength < 0.8
+
+
+CRIO = """
+$ kubectl get pods -A -o wide
+NAMESPACE       NAME                      READY   STATUS    RESTARTS   AGE   IP            NODE
+calico-system   calico-node-bk7tm         1/1     Running   0          21m   172.22.1.11   cp1
+kube-system     coredns-6d4b75cb6d-4m5p7  1/1     Running   0          30m   10.85.0.2     cp1
+$ ls /etc/cni/net.d
+100-crio-bridge.conf  10-calico.conflist  calico-kubeconfig
+$ ip -br a show cni0
+cni0             UP             10.85.0.1/16
+"""
+
+
+def test_pods_on_the_bridge_that_the_runtime_brought_along() -> None:
+    answer = finding("stale-cni-config", CRIO)
+    assert (answer.state, answer.rule, answer.strength >= 0.9) == ("found", "on-anothers-bridge", True)
+
+
+def test_a_bridge_without_a_file_and_without_pools_says_nothing_of_addresses() -> None:
+    assert finding("stale-cni-config", CRIO.replace("100-crio-bridge.conf  ", "")).rule != "on-anothers-bridge"

@@ -111,8 +111,10 @@ class Seen:
         pools = [network for pool in self.picture.pools_now() if (network := _network(pool.cidr))]
         bridges = [link for link in self.picture.of(Interface) if link.name.startswith(("cni", "weave", "kube-bridge"))]
         networks = [(link, network) for link in bridges for one in link.addresses if (network := _network(one))]
-        if not pools or self.picture.pods_now("canal", "rke2-canal", "kube-flannel"):
+        if self.picture.pods_now("canal", "rke2-canal", "kube-flannel"):
             return None
+        if not pools and not (self.picture.agents_now() and any(_of_a_bridge(file) for file in self.files)):
+            return None  # nothing says which addresses are strange
         addresses = [(pod, address) for pod in self.picture.pods_now() if (address := _network(pod.ip))]
         strange = [one for one in addresses if not any(_within(one[1], pool) for pool in pools)]
         # Calico is at work: its agents are shown, or a pod has an address of its pools.
@@ -134,6 +136,12 @@ def _network(text: str) -> IPv4Network | IPv6Network | None:
         return ip_network(text, strict=False)
     except ValueError:
         return None
+
+
+def _of_a_bridge(file: HostFile) -> bool:
+    """What packages of runtimes bring along: it serves until a plugin is installed."""
+    name = file.name.lower()
+    return not is_own(name) and any(word in name for word in ("bridge", "crio", "podman", "containerd-net"))
 
 
 def _within(inner: IPv4Network | IPv6Network, outer: IPv4Network | IPv6Network) -> bool:

@@ -257,9 +257,11 @@ def network_told(seen: Seen) -> Finding | None:
         named("pool", clash.pool) if clash.pool else named("setting", clash.name),
     )  # fmt: skip
     network, several = "/" in first.address, len(addresses) > 1
-    sure = network or several or any(beyond(one.text, seen.told.told) for one in seen.suffered)
+    # Where the nodes are elsewhere, that network is of others: it matters to whoever does not get there.
+    nodes = host_addresses(seen.picture)
+    sure = (not nodes and (network or several)) or any(beyond(one.text, seen.told.told) for one in seen.suffered)
     return found(
-        STRONG if network and several else LIKELY if sure else POSSIBLE, who,
+        STRONG if sure and network and several else LIKELY if sure else POSSIBLE, who,
         (*clash.places, *seen.suffered[:2], *seen.tried[:1]),
         overlap=_told(clash), range=clash.range, kind=clash.kind, pool=clash.pool,
     )  # fmt: skip

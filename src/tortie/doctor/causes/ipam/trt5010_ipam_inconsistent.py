@@ -213,5 +213,5 @@ CAUSE = Cause(
     look=Seen,
     rules=(tunnel_taken, two_pods, addresses_in_files, check_disagrees, tunnel_occupied, check_clean),
     fix=fix,
-    yields_to=("duplicate-nodename",),
+    yields_to=("duplicate-nodename", "stale-cni-config"),
 )  # fmt: skip

@@ -120,7 +120,7 @@ RULES: Final = (
     ),
     Rule(
         "blocks-used-up",
-        "block|地址块",
+        "block|地址块|网段|subnet|range",
         r"\bno (?:more |free )?(?:ip ?|address |ipam )?blocks? (?:is |are |was |were )?(?:left|available|free)\b"
         r"|\bno free (?:ip ?|address |ipam )?blocks?\b"
         r"|\b(?:ip|address|ipam|all|the) ?blocks?~(?:used up|exhausted|ran out|run out|taken|all allocated)\b"
@@ -130,6 +130,9 @@ RULES: Final = (
         r"|\b(?:got|gets?|has|have|had) no (?:ip ?|address |ipam )?blocks?\b"
         r"|\b(?:more nodes than|not enough|too few) (?:ip ?|address |ipam )?blocks?\b"
         r"|(?:地址块|block) ?(?:已经?|都已?|全部|已被|全都)?(?:用尽|用完|用光|耗尽|不够|不足|分完|占满|被占)"
+        r"|\b(?:ips?|address(?:es)?)\b~\b(?:from|of|out of|in) (?:another|an other|other|the other|someone else's) "
+        r"(?:nodes?|hosts?)(?:'s|s')? (?:ip )?(?:block|range|subnet)s?\b"
+        r"|(?:ip|地址)[^，。；]{0,8}(?:别的|其[他它]|另一[个台]?)(?:节点|主机|机器)(?:的)?(?:网段|地址块|block)"
         r"|(?:没有|无)(?:空闲|可用|多余)的? ?(?:地址块|(?:ip ?)?block)"
         r"|(?:分配?不到|拿不到|没有?分到|申请不到)(?:新的?)? ?(?:地址块|(?:ip ?)?block)",
         False,
