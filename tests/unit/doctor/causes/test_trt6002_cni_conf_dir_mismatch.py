@@ -209,3 +209,8 @@ def test_two_copies_need_no_clock_to_be_compared() -> None:
     """
     answer = finding("cni-conf-dir-mismatch", EVENT + copies)
     assert (answer.rule, answer.strength >= 0.9) == ("two-copies", True)
+
+
+def test_the_link_is_made_anew() -> None:
+    commands = fixes("cni-conf-dir-mismatch", EVENT + BAD + GOOD)
+    assert any("ln -s /var/lib/cni/net.d /etc/cni/net.d" in command for command in commands)

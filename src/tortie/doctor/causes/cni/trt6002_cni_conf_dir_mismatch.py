@@ -166,6 +166,10 @@ def _same(one: str, two: str, links: dict[str, str]) -> bool:
 def fix(picture: Picture, finding: Finding) -> Iterator[Do | Step]:
     node = finding.value("node")
     runtime = runtime_of(picture, node)
+    if finding.rule == "link-lost":
+        yield do("relink")
+        yield from restart_runtime(picture, node)
+        return
     yield do("link")
     yield do("align", setting=runtime.conf_key, config=runtime.config)
     yield from restart_runtime(picture, node)

@@ -267,6 +267,23 @@ def network_told(seen: Seen) -> Finding | None:
     )  # fmt: skip
 
 
+def overlap_told(seen: Seen) -> Finding | None:
+    """A person says that the ranges are the same, and that something in them is not reached."""
+    said = seen.picture.said("pods-cidr-overlap")
+    pods = pod_ranges(seen.picture)
+    if not said or not pods or seen.clashes or not (seen.suffered or seen.tried):
+        return None
+    item = pods[0]
+    clash = Overlap("pods-told", str(item.network), "", (item.place, said[0].place), item.name)
+    who = culprits(
+        named("cidr", clash.range), named("pool", clash.pool) if clash.pool else named("setting", clash.name)
+    )
+    return found(
+        LIKELY, who, (*clash.places, *seen.suffered[:2]), say="network-told",
+        overlap=_told(clash), range=clash.range, kind="pods-lan", pool=clash.pool,
+    )  # fmt: skip
+
+
 def machine_lost(seen: Seen) -> Finding | None:
     """Told, not shown: the machine loses the network when the first block is taken."""
     if not seen.clashes or seen.clash.kind != "pods-nodes" or not seen.lost_with_pods:
@@ -353,7 +370,7 @@ CAUSE = Cause(
     look=Seen,
     rules=(
         disjoint, pods_fail, name_server_silent, service_outside, network_in_block, machine_lost, address_in_block,
-        address_avoided, network_told, service_fails, traffic_fails, nothing_fails,
+        address_avoided, network_told, overlap_told, service_fails, traffic_fails, nothing_fails,
     ),
     fix=fix,
 )  # fmt: skip

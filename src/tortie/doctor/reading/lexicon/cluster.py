@@ -139,8 +139,9 @@ RULES: Final = (
     ),
     Rule(
         "pods-cidr-overlap",
-        "overlap|重叠|冲突",
-        r"(?:pod|service)~(?:cidr|range|network|subnet|网段)~(?:overlaps?|the same as|collides?|重叠|"
-        r"冲突)|网段~(?:重叠|冲突)",
+        "overlap|same|重叠|冲突|同一|相同",
+        r"(?:pod|service)~(?:cidr|range|network|subnet|网段)~(?:overlaps?|the same as|collides?|"
+        r"(?:in|on|of|is|has) the same (?:range|cidr|subnet|network)|重叠|冲突)|网段~(?:重叠|冲突)|"
+        r"(?:pod|容器|service) ?(?:的)?网段[^，。；]{0,16}(?:同一个?网段|网段相同)",
     ),
 )
