@@ -287,6 +287,8 @@ class _Cutter:
             lines = tuple(map(bounded, joined(lines)))
         # A command that printed nothing is found at its own line.
         first = source.number(indexes[0]) if indexes else self.typed[-1] if self.typed else 1
+        if self.command == "pwd" and len(lines) == 1 and lines[0].startswith("/"):
+            self.folders[self.host] = lines[0].rstrip().rstrip("/")  # prompts show its last part at most
         numbers = tuple(source.number(index) for index in indexes) if source.numbers else ()
         command = "" if self.prose else self.command
         whole = Exhibit(source.name, first, lines, self.host, command, self.prose, numbers, self.typed, self.folder)

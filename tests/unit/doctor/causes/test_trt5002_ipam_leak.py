@@ -137,3 +137,33 @@ def test_pods_counted_by_the_beginning_of_the_pools_addresses() -> None:
 def test_pods_of_one_node_are_not_all_pods() -> None:
     one_node = "$ kubectl get po -A -o wide --field-selector spec.nodeName=w-3 | grep -vc ContainerCreating\n31\n"
     assert finding("ipam-leak", FATAL + "\n" + table(800) + one_node).strength < 0.8
+
+
+NODE_RANGE = """
+Apr 11 00:52:45 w8 kubelet: E0411 00:52:45.083738 19237 pod_workers.go:186] Error syncing pod, skipping: NetworkPlugin cni failed to set up pod "a_default" network: failed to allocate for range 0: no IP addresses available in range set: 172.22.5.1-172.22.5.254
+"""
+
+
+def test_files_of_pods_that_are_gone_fill_a_nodes_range() -> None:
+    counted = """
+    [root@w8 ~]# ls -1 /var/lib/cni/networks/k8s-pod-network | wc -l
+    256
+    [root@w8 ~]# docker ps | grep pause | wc -l
+    19
+    """
+    answer = finding("ipam-leak", NODE_RANGE + counted)
+    assert (answer.state, answer.rule, answer.strength >= 0.9) == ("found", "node-range-leaks", True)
+    assert finding("ippool-exhausted", NODE_RANGE + counted).state == "ruled-out"
+
+
+def test_as_many_pods_as_the_range_has_addresses_are_no_leak() -> None:
+    counted = "\n[root@w8 ~]# crictl pods -q | wc -l\n251\n"
+    assert finding("ipam-leak", NODE_RANGE + counted).strength < 0.8
+    answer = finding("ippool-exhausted", NODE_RANGE + counted)
+    assert (answer.state, answer.rule, answer.strength >= 0.9) == ("found", "node-range-full", True)
+
+
+def test_a_full_range_alone_is_a_doubt_of_both() -> None:
+    for cause in ("ipam-leak", "ippool-exhausted"):
+        answer = finding(cause, NODE_RANGE)
+        assert (answer.state, answer.strength < 0.8) == ("found", True)

@@ -208,3 +208,63 @@ def test_blocks_of_ipv6_are_counted_as_well() -> None:
     answer = finding("ippool-blocks-exhausted", SIX.format(length=120))
     assert (answer.state, answer.strength >= 0.9) == ("found", True)
     assert finding("ippool-blocks-exhausted", SIX.format(length="64 ")).strength < 0.8
+
+
+OWNER = """
+[root@n1 ~]# ip route | grep 10.92.79
+blackhole 10.92.79.128/26 proto bird
+10.92.79.130 dev cali0c9e8d7f6a1 scope link
+"""
+LATE = """
+[root@n2 ~]# ip route
+default via 10.30.2.1 dev bond0
+10.30.2.0/24 dev bond0 proto kernel scope link src 10.30.2.57
+10.92.79.131 dev calid0fa5ba2c34 scope link
+10.92.112.64/26 via 10.30.2.11 dev bond0 proto bird
+"""
+DEAD = "\nPods on n1 cannot reach pods on n2.\n"
+
+
+def test_pods_with_borrowed_addresses_are_dropped_by_the_owner() -> None:
+    answer = finding("ippool-blocks-exhausted", OWNER + LATE + DEAD)
+    assert (answer.state, answer.rule, answer.strength >= 0.9) == ("found", "pod-borrowed", True)
+    assert {"10.92.79.131", "n2", "10.92.79.128/26"} <= set(answer.objects)
+
+
+def test_more_nodes_than_blocks_prove_it() -> None:
+    pool = """
+    $ calicoctl get ippool -o wide
+    NAME                  CIDR            NAT     IPIPMODE   VXLANMODE   DISABLED   SELECTOR
+    default-ipv4-ippool   10.92.0.0/24    false   Never      Never       false      all()
+    $ kubectl get nodes --no-headers | wc -l
+    11
+    """
+    assert finding("ippool-blocks-exhausted", OWNER + LATE + DEAD + pool).strength >= 0.95
+
+
+def test_a_route_to_the_single_address_leads_past_the_black_hole() -> None:
+    routed = OWNER + "10.92.79.131 via 10.30.2.57 dev bond0 proto bird\n"
+    assert finding("ippool-blocks-exhausted", routed + LATE + DEAD).rule != "pod-borrowed"
+
+
+def test_a_nodes_own_block_is_not_borrowed() -> None:
+    own = LATE + "blackhole 10.92.79.128/26 proto bird\n"
+    assert finding("ippool-blocks-exhausted", own + DEAD).rule != "pod-borrowed"
+
+
+def test_an_address_that_was_asked_for_is_not_borrowed_for_want_of_blocks() -> None:
+    wanted = "\nThe pod has the annotation cni.projectcalico.org/ipAddrs, the address is fixed.\n"
+    assert finding("ippool-blocks-exhausted", OWNER + LATE + DEAD + wanted).rule != "pod-borrowed"
+
+
+def test_said_and_borne_out_by_the_numbers() -> None:
+    told = """
+    The ip blocks are used up: the 5th node cannot get an ip block. The cluster has 5 nodes.
+    $ calicoctl get ippool -o wide
+    NAME                  CIDR            NAT     IPIPMODE   VXLANMODE   DISABLED   SELECTOR
+    default-ipv4-ippool   10.92.0.0/24    false   Never      Never       false      all()
+    """
+    answer = finding("ippool-blocks-exhausted", told)
+    assert (answer.rule, answer.strength >= 0.9) == ("nodes-told", True)
+    assert finding("ippool-blocks-exhausted", told.replace("10.92.0.0/24", "10.92.0.0/16")).strength < 0.8
+    assert finding("ippool-blocks-exhausted", "There is no free block left in the pool.").strength < 0.8

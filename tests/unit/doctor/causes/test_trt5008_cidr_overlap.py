@@ -305,3 +305,60 @@ def test_a_pods_log_tells_of_a_machine_whose_address_lies_in_the_pool() -> None:
     answer = finding("cidr-overlap", text)
     assert (answer.rule, answer.strength >= 0.9) == ("service-outside", True)
     assert finding("cidr-overlap", text.replace("192.168.0.0/16", "10.244.0.0/16")).state != "found"
+
+
+POOL = """
+$ calicoctl get ippool -o wide
+NAME                  CIDR             NAT    IPIPMODE   VXLANMODE   DISABLED   SELECTOR
+default-ipv4-ippool   192.168.0.0/16   true   Always     Never       false      all()
+"""
+
+
+def test_a_lan_and_machines_that_are_told_lie_in_the_pool() -> None:
+    told = """
+    The master is 192.168.86.150, and an NFS server (192.168.86.160) stands beside it.
+    My local network is 192.168.86.0/24. Mounts of the NFS server from pods hang.
+    """
+    answer = finding("cidr-overlap", told + POOL)
+    assert (answer.state, answer.rule, answer.strength >= 0.9) == ("found", "network-told", True)
+    assert answer.culprits[0].name == "192.168.0.0/16"
+    assert finding("cidr-overlap", told.replace("192.168.", "10.20.") + POOL).state != "found"
+
+
+def test_one_machine_that_pods_do_not_get_to() -> None:
+    told = "\nPods cannot reach the server 192.168.2.55 of our office network.\n"
+    assert finding("cidr-overlap", told + POOL).strength >= 0.8
+
+
+def test_addresses_of_pods_that_are_told_are_pods() -> None:
+    told = """
+    The pod on node-1 (192.168.3.4) cannot reach the pod on node-2 (192.168.5.6), it times out. My nodes have chosen
+    192.168.185.0/24 and 192.168.244.0/24 for the pod networks.
+    """
+    assert finding("cidr-overlap", told + POOL).state != "found"
+
+
+def test_a_told_network_that_nobody_suffers_from() -> None:
+    told = "\nMy local network is 192.168.86.0/24, the master is 192.168.86.150.\n"
+    assert finding("cidr-overlap", told + POOL).state != "found"
+
+
+def test_a_network_beside_nodes_that_are_elsewhere_matters_to_whoever_goes_there() -> None:
+    told = "\nPods on different nodes do not reach each other. Our office network is 192.168.10.0/24.\n"
+    nodes = """
+    $ kubectl get nodes -o wide
+    NAME   STATUS   ROLES    AGE   VERSION    INTERNAL-IP   EXTERNAL-IP
+    a1     Ready    master   40d   v1.19.16   10.61.0.11    <none>
+    """
+    assert finding("cidr-overlap", told + POOL + nodes).strength < 0.8
+    lost = "\nPods cannot reach the office network 192.168.10.0/24.\n"
+    assert finding("cidr-overlap", lost + POOL + nodes).strength >= 0.8
+
+
+def test_a_range_that_is_said_to_be_in_use_elsewhere() -> None:
+    told = (
+        "\nOur pod cidr is in the same range as the NAT network of the provider; pods cannot connect to 192.168.3.50.\n"
+    )
+    answer = finding("cidr-overlap", told + POOL)
+    assert (answer.state, answer.rule, answer.strength >= 0.8) == ("found", "overlap-told", True)
+    assert finding("cidr-overlap", "\nThe pods of both nodes are in the same subnet.\n" + POOL).state != "found"

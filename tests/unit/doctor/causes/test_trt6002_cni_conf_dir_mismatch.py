@@ -173,3 +173,44 @@ kb1$ grep conf_dir /var/snap/microk8s/current/args/containerd-template.toml
     )
     assert answer.strength >= 0.8
     assert {"/etc/cni/net.d", "/var/snap/microk8s/current/args/cni-network"} <= set(answer.objects)
+
+
+EVENT = """
+  Warning  FailedKillPod  63s (x417 over 91m)  kubelet  error killing pod: failed to "KillPodSandbox" for "5a0e" with KillPodSandboxError: "rpc error: code = Unknown desc = failed to destroy network for sandbox \\"9b31\\": plugin type=\\"calico\\" failed (delete): error getting ClusterInformation: connection is unauthorized: Unauthorized"
+"""
+BAD = """
+[root@k7 ~]# ls -ld /etc/cni/net.d
+drwxr-xr-x 2 root root 4096 Mar  2 09:14 /etc/cni/net.d
+"""
+GOOD = """
+[root@k3 ~]# ls -ld /etc/cni/net.d
+lrwxrwxrwx 1 root root 18 Jan 12 16:20 /etc/cni/net.d -> /var/lib/cni/net.d
+"""
+
+
+def test_a_link_on_good_machines_is_a_folder_on_the_bad_one() -> None:
+    answer = finding("cni-conf-dir-mismatch", EVENT + BAD + GOOD)
+    assert (answer.state, answer.rule, answer.strength >= 0.9) == ("found", "link-lost", True)
+    assert {"/etc/cni/net.d", "/var/lib/cni/net.d"} <= set(answer.objects)
+
+
+def test_folders_everywhere_are_no_lost_link() -> None:
+    assert finding("cni-conf-dir-mismatch", EVENT + BAD + BAD.replace("k7", "k3")).state == "cannot-tell"
+
+
+def test_two_copies_need_no_clock_to_be_compared() -> None:
+    copies = """
+    [root@k7 ~]# ls -l /etc/cni/net.d /var/lib/cni/net.d
+    /etc/cni/net.d:
+    -rw------- 1 root root 2710 Mar  2 09:14 calico-kubeconfig
+
+    /var/lib/cni/net.d:
+    -rw------- 1 root root 2710 May 20 11:40 calico-kubeconfig
+    """
+    answer = finding("cni-conf-dir-mismatch", EVENT + copies)
+    assert (answer.rule, answer.strength >= 0.9) == ("two-copies", True)
+
+
+def test_the_link_is_made_anew() -> None:
+    commands = fixes("cni-conf-dir-mismatch", EVENT + BAD + GOOD)
+    assert any("ln -s /var/lib/cni/net.d /etc/cni/net.d" in command for command in commands)

@@ -223,3 +223,52 @@ def test_a_plugin_that_is_called_where_no_calico_runs_was_left_behind() -> None:
 )
 def test_a_list_of_some_pods_or_a_calico_of_systemd_proves_nothing(change: tuple[str, str]) -> None:
     assert finding("stale-cni-config", FORMER.replace(*change)).strength < 0.8
+
+
+WEAVE_PODS = """
+root@km:~# kubectl get pods -n kube-system
+NAME                      READY   STATUS              RESTARTS   AGE
+coredns-558bd4d5db-8zwgk  0/1     ContainerCreating   0          22m
+kube-apiserver-km         1/1     Running             0          22m
+weave-net-hb4xr           2/2     Running             1          20m
+"""
+CALLS_CALICO = """
+root@km:~# kubectl describe pod coredns-558bd4d5db-8zwgk -n kube-system | tail -1
+  Warning  FailedCreatePodSandBox  2m11s (x93 over 22m)  kubelet  Failed to create pod sandbox: rpc error: code = Unknown desc = failed to setup network for sandbox "a36c": plugin type="calico" failed (add): stat /var/lib/calico/nodename: no such file or directory: check that the calico/node container is running and has mounted /var/lib/calico/
+"""
+
+
+def test_calico_is_called_where_only_another_plugin_is_installed() -> None:
+    answer = finding("stale-cni-config", WEAVE_PODS + CALLS_CALICO)
+    assert (answer.state, answer.rule, answer.strength >= 0.9) == ("found", "anothers-pods", True)
+
+
+def test_calico_is_called_where_it_runs_beside_another_plugin() -> None:
+    both = WEAVE_PODS + "calico-node-x2x7z   0/1   Init:0/3   0   22m\n"
+    assert finding("stale-cni-config", both + CALLS_CALICO).rule != "anothers-pods"
+
+
+def test_a_list_that_was_searched_for_the_other_plugin_shows_no_calico() -> None:
+    part = WEAVE_PODS.replace("-n kube-system\n", "-n kube-system | grep -v calico\n")
+    assert finding("stale-cni-config", part + CALLS_CALICO).strength < 0.8
+
+
+CRIO = """
+$ kubectl get pods -A -o wide
+NAMESPACE       NAME                      READY   STATUS    RESTARTS   AGE   IP            NODE
+calico-system   calico-node-bk7tm         1/1     Running   0          21m   172.22.1.11   cp1
+kube-system     coredns-6d4b75cb6d-4m5p7  1/1     Running   0          30m   10.85.0.2     cp1
+$ ls /etc/cni/net.d
+100-crio-bridge.conf  10-calico.conflist  calico-kubeconfig
+$ ip -br a show cni0
+cni0             UP             10.85.0.1/16
+"""
+
+
+def test_pods_on_the_bridge_that_the_runtime_brought_along() -> None:
+    answer = finding("stale-cni-config", CRIO)
+    assert (answer.state, answer.rule, answer.strength >= 0.9) == ("found", "on-anothers-bridge", True)
+
+
+def test_a_bridge_without_a_file_and_without_pools_says_nothing_of_addresses() -> None:
+    assert finding("stale-cni-config", CRIO.replace("100-crio-bridge.conf  ", "")).rule != "on-anothers-bridge"

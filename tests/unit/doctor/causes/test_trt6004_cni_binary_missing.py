@@ -83,3 +83,62 @@ web-7d9fbd5bb-4xq6n   {ready}   38m   10.220.41.6    w9
 """  # noqa: E501
     assert finding("cni-binary-missing", text.format(ready="2/2   Running             0")).state == "ruled-out"
     assert finding("cni-binary-missing", text.format(ready="0/2   ContainerCreating   0")).strength >= 0.8
+
+
+CHAINED = """
+[root@m2 net.d]# cat 10-calico.conflist
+{
+  "name": "k8s-pod-network",
+  "plugins": [
+    {"type": "calico", "ipam": {"type": "calico-ipam"}},
+    {"type": "portmap", "snat": true, "capabilities": {"portMappings": true}}
+  ]
+}
+"""
+LISTED = """
+[root@m2 bin]# pwd
+/opt/cni/bin
+[root@m2 bin]# ls -l
+total 70556
+-rwxr-xr-x 1 root root 36573184 Jul 14 17:20 calico
+-rwxr-xr-x 1 root root 35676160 Jul 14 17:20 calico-ipam
+"""
+INVALID = """
+[root@m2 bin]# journalctl -u kubelet | tail -1
+W0714 19:02:10.126902 711 cni.go:237] Unable to update cni config: no valid networks found in /etc/cni/net.d
+"""
+
+
+def test_a_chained_plugin_is_not_in_the_folder() -> None:
+    answer = finding("cni-binary-missing", CHAINED + LISTED + INVALID)
+    assert (answer.state, answer.rule, answer.strength >= 0.95) == ("found", "chained-absent", True)
+    assert answer.culprits[0].name == "portmap"
+    assert "/opt/cni/bin" in answer.objects
+
+
+def test_a_list_of_some_files_says_nothing_of_others() -> None:
+    part = LISTED.replace("ls -l", "ls -l | grep calico")
+    assert finding("cni-binary-missing", CHAINED + part).state == "cannot-tell"
+
+
+def test_a_list_of_named_files_says_nothing_of_others() -> None:
+    named = """
+    [root@m2 ~]# ls -l /opt/cni/bin/calico /opt/cni/bin/calico-ipam
+    -rwxr-xr-x 1 root root 36573184 Jul 14 17:20 /opt/cni/bin/calico
+    -rwxr-xr-x 1 root root 35676160 Jul 14 17:20 /opt/cni/bin/calico-ipam
+    """
+    assert finding("cni-binary-missing", CHAINED + named).state == "cannot-tell"
+
+
+def test_all_chained_plugins_are_there() -> None:
+    whole = LISTED + "-rwxr-xr-x 1 root root 35676160 Jul 14 17:20 portmap\n"
+    assert finding("cni-binary-missing", CHAINED + whole).state == "cannot-tell"
+
+
+def test_a_plugin_that_nobody_misses_is_a_doubt() -> None:
+    assert finding("cni-binary-missing", CHAINED + LISTED).strength < 0.8
+
+
+def test_an_invalid_file_alone_is_a_doubt() -> None:
+    answer = finding("cni-binary-missing", INVALID)
+    assert (answer.state, answer.strength < 0.8) == ("found", True)

@@ -191,3 +191,55 @@ def test_the_nodes_talk_over_a_vpn_that_a_person_names() -> None:
     assert (
         finding("mtu-mismatch", OVER_VPN.replace("All nodes talk over a wireguard VPN (wg0). ", "")).rule != "too-large"
     )
+
+
+DIND = """
+docker build inside of our runner pod (dind) hangs in `apt-get update`, small downloads are fine.
+$ kubectl exec runner-x7 -c dind -- ip link
+1: lo: <LOOPBACK,UP,LOWER_UP> mtu 65536 qdisc noqueue state UNKNOWN qlen 1000
+2: docker0: <BROADCAST,MULTICAST,UP,LOWER_UP> mtu 1500 qdisc noqueue state UP
+4: eth0@if93: <BROADCAST,MULTICAST,UP,LOWER_UP,M-DOWN> mtu 1450 qdisc noqueue state UP
+"""
+
+
+def test_docker_inside_of_a_pod_sends_more_than_the_pod() -> None:
+    answer = finding("mtu-mismatch", DIND)
+    assert (answer.state, answer.rule, answer.strength >= 0.9) == ("found", "docker-in-a-pod", True)
+    assert "docker0" in answer.objects
+    assert finding("mtu-mismatch", DIND.replace("1500", "1450")).rule != "docker-in-a-pod"
+
+
+def test_a_bridge_of_docker_on_a_node_is_nobodys_way() -> None:
+    node = DIND.replace("$ kubectl exec runner-x7 -c dind -- ip link", "[root@n1 ~]# ip link").replace("@if93", "")
+    assert finding("mtu-mismatch", node).rule != "docker-in-a-pod"
+
+
+OVER_WG = """
+[root@hk ~]# ip a
+2: eth0: <BROADCAST,MULTICAST,UP,LOWER_UP> mtu 1500 qdisc mq state UP group default qlen 1000
+    inet 203.0.113.21/24 brd 203.0.113.255 scope global eth0
+3: wg0: <POINTOPOINT,NOARP,UP,LOWER_UP> mtu 1420 qdisc noqueue state UNKNOWN group default qlen 1000
+    inet 10.88.0.1/24 scope global wg0
+6: tunl0@NONE: <NOARP,UP,LOWER_UP> mtu 1440 qdisc noqueue state UNKNOWN group default qlen 1000
+    inet 10.244.120.64/32 scope global tunl0
+[root@hk ~]# kubectl get node -o wide
+NAME   STATUS   ROLES           AGE   VERSION   INTERNAL-IP   EXTERNAL-IP
+hk     Ready    control-plane   5d    v1.25.4   10.88.0.1     <none>
+"""
+
+
+def test_the_link_that_carries_the_nodes_address_is_the_way_to_nodes() -> None:
+    answer = finding("mtu-mismatch", OVER_WG)
+    assert (answer.state, answer.rule) == ("found", "too-large")
+    assert {"tunl0", "wg0"} <= set(answer.objects)
+    assert finding("mtu-mismatch", OVER_WG.replace("10.88.0.1     <none>", "203.0.113.21  <none>")).state != "found"
+
+
+def test_a_setting_that_is_told() -> None:
+    told = """
+    large downloads stall. veth_mtu in calico-config is "1430".
+    [root@hk ~]# ip link show enp7s0
+    2: enp7s0: <BROADCAST,MULTICAST,UP,LOWER_UP> mtu 1400 qdisc mq state UP group default qlen 1000
+    """
+    assert finding("mtu-mismatch", told).rule == "too-large"
+    assert finding("mtu-mismatch", told.replace("1430", "1380")).rule != "too-large"

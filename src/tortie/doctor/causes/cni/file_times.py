@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from typing import Final
 
 from tortie.doctor.picture.facts import Clock, HostFile, LogLine
 from tortie.doctor.picture.picture import Picture
@@ -13,12 +14,19 @@ _MONTHS = "janfebmaraprmayjunjulaugsepoctnovdec"
 _LONGEST = 500  # characters of a line that may hold a date
 
 
-def written_at(picture: Picture, file: HostFile) -> float | None:
-    """Seconds since the epoch. Without a zone in the listing it may be off by hours, but alike for one machine."""
+SOME_YEAR: Final = 1_735_603_200.0  # the end of one: all dates without a year are in it, then
+
+
+def written_at(picture: Picture, file: HostFile, no_clock: float | None = None) -> float | None:
+    """Seconds since the epoch. Without a zone in the listing it may be off by hours, but alike for one machine.
+
+    Where no clock is shown, dates without a year are none, unless the caller only compares them (`SOME_YEAR`).
+    """
     if file.modified is not None:
         return file.modified
     line = _line_of(picture, file)
-    return _parsed(line, clock_of(picture, file.host)) if line else None
+    clock = clock_of(picture, file.host)
+    return _parsed(line, no_clock if clock is None else clock) if line else None
 
 
 def clock_of(picture: Picture, host: str = "") -> float | None:

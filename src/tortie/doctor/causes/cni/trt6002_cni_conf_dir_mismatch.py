@@ -22,7 +22,7 @@ from tortie.doctor.causes.cni.cni_evidence import (
     node_of,
     runtime_conf_dirs,
 )
-from tortie.doctor.causes.cni.file_times import written_at
+from tortie.doctor.causes.cni.file_times import SOME_YEAR, written_at
 from tortie.doctor.causes.cni.runtimes import restart_runtime, runtime_of
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.shared import UNAUTHORIZED
@@ -46,12 +46,24 @@ class Seen:
     def copies(self) -> tuple[HostFile, HostFile] | None:
         """Two kubeconfigs of one host in two directories, the older first."""
         kept = kubeconfigs(self.picture)
-        files = [(file, at) for file in kept if file.folder and (at := written_at(self.picture, file))]
+        files = [(file, at) for file in kept if file.folder and (at := written_at(self.picture, file, SOME_YEAR))]
         for one, earlier in files:
             for two, later in files:
                 apart = later - earlier > APART_S
                 if apart and one.folder.rstrip("/") != two.folder.rstrip("/") and one.host == two.host:
                     return one, two
+        return None
+
+    @cached_property
+    def unlinked(self) -> tuple[HostFile, HostFile] | None:
+        """A folder that is a link on one machine, and a folder of its own on another."""
+        paths = [file for file in self.picture.of(HostFile) if is_conf_dir(_path(file)) and file.mode]
+        links = [file for file in paths if file.mode.startswith("l") and file.link_to]
+        for link in links:
+            for file in paths:
+                apart = file.host != link.host or not file.host
+                if file.mode.startswith("d") and apart and _path(file) == _path(link):
+                    return file, link
         return None
 
     @cached_property
@@ -67,6 +79,10 @@ class Seen:
         """Where install-cni writes: by the DaemonSet, by the younger copy, by where Calico's files lie at all."""
         every = self.mounted or self.fresh or _own_files(self.picture)
         return every[-1] if every else None
+
+
+def _path(file: HostFile) -> str:
+    return (file.name if file.name.startswith("/") else f"{file.folder.rstrip('/')}/{file.name}").rstrip("/")
 
 
 def _folder(file: HostFile) -> Directory:
@@ -105,6 +121,16 @@ def two_copies(seen: Seen) -> Finding | None:
     return _mismatch(seen, STRONG if seen.errors else POSSIBLE, _folder(old), _folder(new))
 
 
+def link_lost(seen: Seen) -> Finding | None:
+    """On good machines the folder is a link to where install-cni writes; on the bad one it is a folder of its own."""
+    if not seen.unlinked:
+        return None
+    real, link = seen.unlinked
+    reads = Directory(_path(real), real.place, real.host)
+    writes = Directory(link.link_to.rstrip("/"), link.place, link.host)
+    return _mismatch(seen, STRONG if seen.errors else POSSIBLE, reads, writes)
+
+
 def unusual_directory(seen: Seen) -> Finding | None:
     other = [directory for directory in seen.runtime if directory.path != CONF_DIR]
     if not (other and seen.errors):
@@ -129,8 +155,7 @@ def _links(picture: Picture, host: str) -> dict[str, str]:
     links = {}
     for file in picture.of(HostFile):
         if file.link_to and (not host or not file.host or file.host == host):
-            path = file.name if file.name.startswith("/") else f"{file.folder.rstrip('/')}/{file.name}"
-            links[path.rstrip("/")] = file.link_to.rstrip("/")
+            links[_path(file)] = file.link_to.rstrip("/")
     return links
 
 
@@ -141,6 +166,10 @@ def _same(one: str, two: str, links: dict[str, str]) -> bool:
 def fix(picture: Picture, finding: Finding) -> Iterator[Do | Step]:
     node = finding.value("node")
     runtime = runtime_of(picture, node)
+    if finding.rule == "link-lost":
+        yield do("relink")
+        yield from restart_runtime(picture, node)
+        return
     yield do("link")
     yield do("align", setting=runtime.conf_key, config=runtime.config)
     yield from restart_runtime(picture, node)
@@ -154,6 +183,6 @@ CAUSE = Cause(
     explains=("sandbox-failed", "pod-pending", "terminating-stuck", "unauthorized", "node-not-ready", "no-address"),
     signs=(*ERRORS, *DIRECTORY_SIGNS),
     look=Seen,
-    rules=(one_directory, reads_another, two_copies, unusual_directory),
+    rules=(one_directory, reads_another, link_lost, two_copies, unusual_directory),
     fix=fix,
 )

@@ -37,6 +37,7 @@ from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.shared import NODENAME_MISSING
 from tortie.doctor.picture.facts import HostFile, Interface, Pod, Setting, Unit
 from tortie.doctor.picture.picture import Picture
+from tortie.doctor.reading.exhibit import Exhibit
 from tortie.doctor.signs import Hit, Sign
 
 FLANNEL: Final = Sign("stale-cni-flannel", "open /run/flannel/subnet.env: no such file")
@@ -78,6 +79,19 @@ class Seen:
         self.first = real[0] if real and not is_own(real[0].name) else None
 
     @cached_property
+    def calls(self) -> list[Hit]:
+        """Errors of Calico's own plugin."""
+        hits = self.picture.hits(PLUGIN_FAILED, FIND_PLUGIN, FIND_PLUGIN_CUT)
+        return [hit for hit in hits if hit.value("plugin").lower() in ("calico", "calico-ipam")]
+
+    @cached_property
+    def of_calico(self) -> bool:
+        """Anything of Calico runs in this cluster."""
+        by_systemd = any("calico" in unit.name for unit in self.picture.of(Unit))
+        pods = any(word in pod.name for pod in self.picture.pods_now() for word in _OF_CALICO)
+        return by_systemd or pods or bool(self.picture.calico_nodes())
+
+    @cached_property
     def bridge(self) -> Interface | None:
         flannel = bool(self.picture.pods_now("canal", "kube-flannel"))
         links = [link for link in self.picture.of(Interface) if link.name.split("@")[0] in BRIDGES]
@@ -97,8 +111,10 @@ class Seen:
         pools = [network for pool in self.picture.pools_now() if (network := _network(pool.cidr))]
         bridges = [link for link in self.picture.of(Interface) if link.name.startswith(("cni", "weave", "kube-bridge"))]
         networks = [(link, network) for link in bridges for one in link.addresses if (network := _network(one))]
-        if not pools or self.picture.pods_now("canal", "rke2-canal", "kube-flannel"):
+        if self.picture.pods_now("canal", "rke2-canal", "kube-flannel"):
             return None
+        if not pools and not (self.picture.agents_now() and any(_of_a_bridge(file) for file in self.files)):
+            return None  # nothing says which addresses are strange
         addresses = [(pod, address) for pod in self.picture.pods_now() if (address := _network(pod.ip))]
         strange = [one for one in addresses if not any(_within(one[1], pool) for pool in pools)]
         # Calico is at work: its agents are shown, or a pod has an address of its pools.
@@ -120,6 +136,12 @@ def _network(text: str) -> IPv4Network | IPv6Network | None:
         return ip_network(text, strict=False)
     except ValueError:
         return None
+
+
+def _of_a_bridge(file: HostFile) -> bool:
+    """What packages of runtimes bring along: it serves until a plugin is installed."""
+    name = file.name.lower()
+    return not is_own(name) and any(word in name for word in ("bridge", "crio", "podman", "containerd-net"))
 
 
 def _within(inner: IPv4Network | IPv6Network, outer: IPv4Network | IPv6Network) -> bool:
@@ -184,11 +206,30 @@ def before_calico(seen: Seen) -> Finding | None:
     listed = [pod for pod in seen.picture.pods_now() if pod.name.startswith(("kube-apiserver", "kube-proxy", "etcd"))]
     whole = seen.picture.commands("get", "po", "-A") or seen.picture.commands("get", "po", "--all-namespaces")
     whole = [one for one in whole if not any(part in one.command for part in _PARTS) and len(one.lines) > 1]
-    by_systemd = any("calico" in unit.name for unit in seen.picture.of(Unit))
-    calico = [pod for pod in seen.picture.pods_now() if any(word in pod.name for word in _OF_CALICO)]
-    if not (words and listed and whole) or calico or by_systemd or seen.picture.calico_nodes():
+    if not (words and listed and whole) or seen.of_calico:
         return None
     return _found(seen, STRONG, None, (*words[:1], *listed[:1]))
+
+
+def anothers_pods(seen: Seen) -> Finding | None:
+    """Another plugin's agents run, no Calico does, and the runtime calls Calico: its file was left behind."""
+    called = [*seen.picture.hits(NODENAME_MISSING, NO_CLUSTER_INFORMATION), *seen.calls]
+    agents = [pod for prefixes in PODS.values() for pod in seen.picture.pods_now(*prefixes)]
+    if not called or not agents or seen.of_calico:
+        return None
+    # Calico may live in a namespace that was not asked for; whoever says to have replaced it knows better.
+    replaced = seen.picture.said("cni-replaced")
+    whole = any(_whole(one) for one in seen.picture.commands("get", "po"))
+    ready = [pod for pod in agents if pod.all_ready]
+    strength = PROVEN if whole and ready else STRONG if replaced else POSSIBLE
+    file = next((file for file in seen.files if is_own(file.name)), None)
+    return _found(seen, strength, file, (file, *called[:2], *(ready or agents)[:1], *replaced[:1]), own=agents[0].name)
+
+
+def _whole(exhibit: Exhibit) -> bool:
+    """All namespaces, or the one of the system, without a part taken out."""
+    everywhere = any(word in exhibit.command for word in (" -A", "--all-namespaces", "kube-system"))
+    return everywhere and len(exhibit.lines) > 1 and not any(part in exhibit.command for part in _PARTS)
 
 
 def _maker(name: str) -> str:
@@ -281,6 +322,7 @@ CAUSE = Cause(
     rules=(
         no_own_file,
         calico_left_behind,
+        anothers_pods,
         before_calico,
         sorts_first,
         older_conf,

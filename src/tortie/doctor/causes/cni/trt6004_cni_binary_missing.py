@@ -7,9 +7,11 @@ from functools import cached_property
 from typing import Final
 
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
+from tortie.doctor.causes.cni.chained import absent
 from tortie.doctor.causes.cni.cni_evidence import (
     AVC,
     BIN_DIR,
+    CONFIG_UNINITIALIZED,
     CP_DENIED,
     DIRECTORY_SIGNS,
     FIND_PLUGIN,
@@ -29,6 +31,9 @@ from tortie.doctor.signs import Hit, Sign
 NOT_WRITEABLE: Final = Sign("cni-bin-not-writeable", "/host/opt/cni/bin is (not |non-)writeable, skipping")
 NO_DIRECTORY: Final = Sign("cni-no-writeable-directory", "found no writeable directory, exiting")
 NO_SUCH_BINARY: Final = Sign("cni-no-such-binary", "<path>/calico: no such file or directory")
+# Whoever loads a configuration looks for its plugins first: the file is there, and one of them is not.
+NO_VALID_NETWORKS: Final = Sign("cni-no-valid-networks", "no valid networks found in <dir>")
+INVALID_LIST: Final = Sign("cni-invalid-list", "Error validating CNI config (list|file)")
 # Calico's own, and those that its configuration chains.
 PLUGINS: Final = (
     "calico", "calico-ipam", "portmap", "bandwidth", "loopback", "tuning", "host-local", "tortie", "tortie-ipam",
@@ -42,6 +47,8 @@ class Seen:
         self.ours = [hit for hit in self.hits if hit.value("plugin") in PLUGINS]
         self.runtime = runtime_bin_dirs(picture)
         self.blocked = picture.hits(NOT_WRITEABLE, NO_DIRECTORY)
+        self.absent_plugin = absent(picture)
+        self.invalid = picture.hits(NO_VALID_NETWORKS, INVALID_LIST)
 
     @cached_property
     def binaries(self) -> list[HostFile]:
@@ -85,6 +92,30 @@ def not_found(seen: Seen) -> Finding | None:
     )  # fmt: skip
 
 
+def chained_absent(seen: Seen) -> Finding | None:
+    """The configuration calls a plugin that a list of all binaries does not have."""
+    one = seen.absent_plugin
+    if one is None or any(directory.path != one.folder for directory in seen.runtime):
+        return None
+    unready = seen.picture.hits(CONFIG_UNINITIALIZED)  # kubelet's own words, which looks for plugins when it loads
+    failing = seen.invalid or unready
+    blamed = culprits(
+        named("program", one.plugin), named("folder", one.folder), named("file", f"{one.folder}/{one.plugin}"),
+        named("node", one.host),
+    )  # fmt: skip
+    return found(
+        PROVEN if seen.invalid else STRONG if unready else POSSIBLE, blamed, (*one.places, *failing[:2]),
+        plugin=one.plugin, folders=[one.folder], looked=one.folder, where="", node=one.host,
+    )  # fmt: skip
+
+
+def invalid_list(seen: Seen) -> Finding | None:
+    """A plugin is not there, or the file is broken; which of them, a list of the binaries says."""
+    if not seen.invalid:
+        return None
+    return found(POSSIBLE, culprits(named("folder", BIN_DIR)), seen.invalid[:2], node=seen.invalid[0].host)
+
+
 def another_plugin(seen: Seen) -> Finding | None:
     return ruled_out(seen.hits[:1], plugin=seen.hits[0].value("plugin")) if seen.hits else None
 
@@ -112,6 +143,7 @@ def elsewhere(seen: Seen) -> Finding | None:
 def fix(picture: Picture, finding: Finding) -> Iterator[Do | Step]:
     node = finding.value("node")
     looked, where = finding.value("looked"), finding.value("where", BIN_DIR)
+    where = looked if finding.rule == "chained-absent" else where
     if finding.rule and looked in ("", where):  # the directory is right, the binary is gone
         yield do("log", folder=where)
         yield from restarted(picture, node)
@@ -130,9 +162,18 @@ CAUSE = Cause(
     code="TRT6004",
     severity="high",
     explains=("sandbox-failed", "pod-pending", "node-not-ready", "no-address", "terminating-stuck", "log-errors"),
-    signs=(FIND_PLUGIN, FIND_PLUGIN_CUT, NOT_WRITEABLE, NO_DIRECTORY, NO_SUCH_BINARY, *DIRECTORY_SIGNS),
+    signs=(
+        FIND_PLUGIN,
+        FIND_PLUGIN_CUT,
+        NOT_WRITEABLE,
+        NO_DIRECTORY,
+        NO_SUCH_BINARY,
+        NO_VALID_NETWORKS,
+        INVALID_LIST,
+        *DIRECTORY_SIGNS,
+    ),
     look=Seen,
-    rules=(served, not_found, another_plugin, nowhere_to_write, elsewhere),
+    rules=(served, not_found, chained_absent, another_plugin, nowhere_to_write, elsewhere, invalid_list),
     fix=fix,
     yields_to=("selinux-denied", "host-path-readonly", "cni-bin-not-executable"),
 )

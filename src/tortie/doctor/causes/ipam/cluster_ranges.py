@@ -97,6 +97,7 @@ def _init_ranges(picture: Picture) -> list[Range]:
 
 def pod_ranges(picture: Picture) -> list[Range]:
     ranges = [*_pool_ranges(picture), *_ranges(picture, POOL_NAMES, POD_SUBNET, CLUSTER_FLAG)]
+    ranges = ranges or [Range(n, s.place, "") for s in picture.settings("cidr", "ippool") if (n := network_of(s.value))]
     ranges = ranges or _init_ranges(picture)
     return list({r.network: r for r in reversed(ranges)}.values())
 

@@ -200,6 +200,13 @@ def capacity(pool: Pool | None, cidr: str, picture: Picture) -> int | None:
     return 2 ** (size - int(length)) if size >= int(length) else None
 
 
+def capacity_of_all(picture: Picture) -> int | None:
+    """Blocks of all pools of IPv4 that are switched on."""
+    pools = [pool for pool in picture.pools_now() if ":" not in pool.cidr and not pool.disabled]
+    each = [capacity(pool, pool.cidr, picture) for pool in pools]
+    return sum(one for one in each if one) if each and all(each) else None
+
+
 def block_size(pool: Pool | None, cidr: str, picture: Picture) -> int:
     return (pool.block_size if pool else None) or _block_size(picture, ":" in cidr)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Finding, found, ruled_out
+from collections.abc import Iterator
+
+from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.ipam.ipam_evidence import (
     EXHAUSTION,
@@ -13,6 +15,8 @@ from tortie.doctor.causes.ipam.ipam_evidence import (
     numbers,
     owners_alive,
 )
+from tortie.doctor.causes.ipam.node_range import NODE_RANGE_FULL, NodeRange
+from tortie.doctor.causes.steps import Step
 from tortie.doctor.picture.picture import Picture
 
 
@@ -23,6 +27,7 @@ class Seen:
         self.picture = picture
         self.hits = exhaustion(picture)
         self.known = numbers(picture)
+        self.range = NodeRange(picture)
 
     @property
     def culprits(self) -> tuple[Culprit, ...]:
@@ -49,6 +54,15 @@ def owners_counted(seen: Seen) -> Finding | None:
 
 def leaks_checked(seen: Seen) -> Finding | None:
     return _leak(seen) if seen.known.checked else None
+
+
+def node_range_leaks(seen: Seen) -> Finding | None:
+    """host-local: a node's range is full of files of pods that are gone."""
+    one = seen.range
+    if not one.leaking or one.pods is None:
+        return None
+    who = culprits(named("cidr", one.range), named("folder", "/var/lib/cni/networks"), named("node", one.node))
+    return found(STRONG, who, one.places, used=one.taken or 0, range=one.range, pods=one.pods.value, node=one.node)
 
 
 def fits_the_pods(seen: Seen) -> Finding | None:
@@ -82,6 +96,15 @@ def owners_live(seen: Seen) -> Finding | None:
     return ruled_out((seen.known.use, *alive[:2])) if alive and seen.known.use and seen.known.roomy else None
 
 
+def node_range_full(seen: Seen) -> Finding | None:
+    if not seen.range.hits:
+        return None
+    return found(
+        POSSIBLE, culprits(named("cidr", seen.range.range), named("node", seen.range.node)), seen.range.hits[:2],
+        range=seen.range.range, node=seen.range.node,
+    )  # fmt: skip
+
+
 def no_address(seen: Seen) -> Finding | None:
     if not seen.hits:
         return None
@@ -108,6 +131,19 @@ def _leak(seen: Seen) -> Finding:
     )  # fmt: skip
 
 
+def fix(_picture: Picture, finding: Finding) -> Iterator[Do | Step]:
+    if finding.rule in ("node-range-leaks", "node-range-full"):
+        yield do("files")
+        yield do("drain-node")
+        yield do("empty")
+        return
+    yield do("report")
+    yield do("lock")
+    yield do("release")
+    yield do("unlock")
+    yield do("controllers")
+
+
 CAUSE = Cause(
     module=__name__,
     id="ipam-leak",
@@ -116,10 +152,11 @@ CAUSE = Cause(
     explains=(
         "crash-loop", "start-terminated", "sandbox-failed", "pod-pending", "not-ready", "no-address", "log-errors",
     ),
-    signs=(*EXHAUSTION, *NUMBERS),
+    signs=(*EXHAUSTION, *NUMBERS, NODE_RANGE_FULL),
     look=Seen,
     rules=(
-        more_than_pods, owners_gone, owners_counted, leaks_checked, fits_the_pods, no_leak_checked,
-        blocks_beyond_nodes, owners_live, no_address,
+        node_range_leaks, more_than_pods, owners_gone, owners_counted, leaks_checked, fits_the_pods, no_leak_checked,
+        blocks_beyond_nodes, owners_live, no_address, node_range_full,
     ),
+    fix=fix,
 )  # fmt: skip

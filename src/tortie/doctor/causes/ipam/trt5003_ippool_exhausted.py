@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
+from tortie.doctor.causes.culprits import culprits, named
 from tortie.doctor.causes.ipam.further_pool import like_the_first
 from tortie.doctor.causes.ipam.ipam_evidence import EXHAUSTION, NUMBERS, ROOMY, exhaustion, numbers, pool_uses
+from tortie.doctor.causes.ipam.node_range import NODE_RANGE_FULL, NodeRange
 from tortie.doctor.picture.picture import Picture
 
 
@@ -16,6 +18,7 @@ class Seen:
     def __init__(self, picture: Picture) -> None:
         self.hits = exhaustion(picture)
         self.known = numbers(picture)
+        self.range = NodeRange(picture)
         self.others = [
             use for use in pool_uses(picture) if use.cidr != self.known.cidr and use.used < ROOMY * use.total
         ]
@@ -49,6 +52,23 @@ def room_elsewhere(seen: Seen) -> Finding | None:
     )
 
 
+def range_leaks(seen: Seen) -> Finding | None:
+    return ruled_out(seen.range.places) if seen.range.leaking else None
+
+
+def node_range_full(seen: Seen) -> Finding | None:
+    """host-local: as many pods as the node's range has addresses, or nobody counts them."""
+    one = seen.range
+    if not one.hits:
+        return None
+    counted = bool(one.pods and one.size and one.pods.value >= ROOMY * one.size)
+    who = culprits(named("cidr", one.range), named("node", one.node))
+    return found(
+        STRONG if counted else POSSIBLE, who, one.places, range=one.range, node=one.node,
+        pods=one.pods.value if one.pods and counted else "",
+    )  # fmt: skip
+
+
 def full_of_pods(seen: Seen) -> Finding | None:
     known = seen.known
     if not known.use or not known.full or not known.pods:
@@ -80,6 +100,10 @@ def no_free_address(seen: Seen) -> Finding | None:
 
 
 def fix(picture: Picture, finding: Finding) -> Iterator[Do]:
+    if finding.rule == "node-range-full":
+        yield do("wider")
+        yield do("large")
+        return
     yield do("second-pool", **like_the_first(picture))
     yield do("large")
 
@@ -92,8 +116,10 @@ CAUSE = Cause(
     explains=(
         "crash-loop", "start-terminated", "sandbox-failed", "pod-pending", "not-ready", "no-address", "log-errors",
     ),
-    signs=(*EXHAUSTION, *NUMBERS),
+    signs=(*EXHAUSTION, *NUMBERS, NODE_RANGE_FULL),
     look=Seen,
-    rules=(held_by_the_gone, room_left, room_elsewhere, full_of_pods, full, no_free_address),
+    rules=(
+        held_by_the_gone, range_leaks, node_range_full, room_left, room_elsewhere, full_of_pods, full, no_free_address,
+    ),
     fix=fix,
 )  # fmt: skip

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.ipam.borrowed import affinities, borrowed
+from tortie.doctor.causes.ipam.borrowed_pods import borrowed_pods
 from tortie.doctor.causes.ipam.further_pool import like_the_first
 from tortie.doctor.causes.ipam.ipam_evidence import (
     BLOCK_LIMIT,
@@ -18,6 +19,7 @@ from tortie.doctor.causes.ipam.ipam_evidence import (
     RAN_OUT_OF_AFFINE,
     STRICT,
     block_size,
+    capacity_of_all,
     exhaustion,
     numbers,
     owners_alive,
@@ -45,6 +47,9 @@ class Seen:
         self.culprits = culprits(self.known.culprits, BLOCK_SIZE)
         self.alive = owners_alive(picture)
         self.borrowed = borrowed(picture, block_size(self.known.pool, self.known.cidr, picture))
+        self.pods = sorted(borrowed_pods(picture), key=lambda one: not one.homeless)
+        self.told = picture.said("blocks-used-up")
+        self.capacity = capacity_of_all(picture)
         self.suffered = picture.said("suffers", "network-dead", "cross-node-dead", "service-dead", "one-node-only")
         self.lost = [ping for ping in picture.of(Ping) if not ping.ok]
         self.evidence = (*self.known.places, *self.alive[:1], *self.hits[:2])
@@ -119,6 +124,41 @@ def tunnel_borrowed(seen: Seen) -> Finding | None:
     return found(strength, who, evidence, say="tunnel-borrowed" if full else "borrowed", aside=False, **_values(seen))
 
 
+def pod_borrowed(seen: Seen) -> Finding | None:
+    """Pods on one node have addresses of another node's block, and that one does not get to them."""
+    if not seen.pods or not (seen.suffered or seen.lost):
+        return None
+    first, nodes = seen.pods[0], seen.known.nodes
+    few = bool(seen.capacity and nodes and nodes.value > seen.capacity)
+    strength = PROVEN if few else STRONG if first.homeless or seen.told else POSSIBLE
+    who = culprits(
+        seen.culprits, named("address", first.address), named("node", first.node), named("block", first.block)
+    )
+    counted = (seen.known.pool, nodes) if few else ()
+    felt = (*seen.lost[:1], *seen.suffered[:1])
+    return found(
+        strength, who, (*first.places, *(fact for fact in counted if fact), *seen.told[:1], *felt),
+        aside=False, address=first.address, node=first.node, block=first.block, owner=first.owner,
+        **_sizes(seen, few),
+    )  # fmt: skip
+
+
+def nodes_told(seen: Seen) -> Finding | None:
+    """No message is shown; a person says that no block is left, and the numbers agree, or that nodes get none."""
+    if not seen.told:
+        return None
+    nodes = seen.known.nodes
+    few = bool(seen.capacity and nodes and nodes.value > seen.capacity)
+    evidence = (*(fact for fact in (seen.known.pool, nodes) if few and fact), *seen.told[:2])
+    return found(STRONG if few else POSSIBLE, seen.culprits, evidence, **_sizes(seen, few))
+
+
+def _sizes(seen: Seen, few: bool) -> dict[str, Value]:
+    """Told where they prove it."""
+    nodes = seen.known.nodes.value if seen.known.nodes else 0
+    return {"cidr": seen.known.cidr, "capacity": seen.capacity or 0, "nodes": nodes} if few else {}
+
+
 def _values(seen: Seen) -> dict[str, Value]:
     first = seen.borrowed[0]
     return {
@@ -147,6 +187,9 @@ def fix(picture: Picture, finding: Finding) -> Iterator[Do]:
         yield do("raise")
         return
     yield do("second-pool", **like_the_first(picture))
+    if finding.rule == "pod-borrowed":
+        yield do("recreate")
+        return
     if finding.rule == "tunnel-borrowed":
         agent = next((pod.name for pod in picture.agents_now() if pod.node == finding.value("node")), "")
         yield do("release")
@@ -172,7 +215,7 @@ CAUSE = Cause(
     look=Seen,
     rules=(
         held_by_the_gone, host_limit, addresses_used_up, fewer_blocks_than_nodes, none_to_borrow, all_taken,
-        tunnel_borrowed, many_free, no_block,
+        tunnel_borrowed, pod_borrowed, many_free, nodes_told, no_block,
     ),
     fix=fix,
 )  # fmt: skip

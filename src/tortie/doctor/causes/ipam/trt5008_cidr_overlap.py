@@ -37,6 +37,7 @@ from tortie.doctor.causes.ipam.cluster_ranges import (
 from tortie.doctor.causes.ipam.further_pool import like_the_first
 from tortie.doctor.causes.ipam.outside_in_pool import outsiders
 from tortie.doctor.causes.ipam.swallowed import Swallowed, swallowed
+from tortie.doctor.causes.ipam.told_networks import ToldOverlap, beyond, told_overlap
 from tortie.doctor.causes.ipam.trt5012_nat_outgoing_off import UPSTREAM
 from tortie.doctor.causes.shared import DNS_FAILED
 from tortie.doctor.causes.steps import Step
@@ -115,6 +116,10 @@ class Seen:
         return swallowed(self.picture, [str(item.network) for item in pod_ranges(self.picture)])
 
     @cached_property
+    def told(self) -> ToldOverlap | None:
+        return told_overlap(self.picture)
+
+    @cached_property
     def lost_with_pods(self) -> list[Statement]:
         return self.picture.said("host-lost-with-pods")
 
@@ -176,7 +181,7 @@ class Seen:
 
 
 def disjoint(seen: Seen) -> Finding | None:
-    met = seen.clashes or seen.outsiders or any(one.gateway for one in seen.swallowed)
+    met = seen.clashes or seen.outsiders or seen.told or any(one.gateway for one in seen.swallowed)
     pods = [] if met else pod_ranges(seen.picture)
     clear = pods and host_addresses(seen.picture)
     return ruled_out((pods[0].place,), range=str(pods[0].network)) if clear else None
@@ -241,6 +246,44 @@ def network_in_block(seen: Seen) -> Finding | None:
     )  # fmt: skip
 
 
+def network_told(seen: Seen) -> Finding | None:
+    """Nothing shows the machines' addresses; a person says that their network, or a server, is where the pods are."""
+    if not seen.told or seen.clashes or not (seen.suffered or seen.tried or seen.unwell):
+        return None
+    item, first, addresses = seen.told.range, seen.told.first, seen.told.addresses
+    clash = Overlap("pods-lan", str(item.network), first.address, (item.place, first.place), item.name)
+    who = culprits(
+        named("cidr", clash.range), named("address", *addresses[:3]),
+        named("pool", clash.pool) if clash.pool else named("setting", clash.name),
+    )  # fmt: skip
+    network, several = "/" in first.address, len(addresses) > 1
+    # Where the nodes are elsewhere, that network is of others: it matters to whoever does not get there.
+    nodes = host_addresses(seen.picture)
+    sure = (not nodes and (network or several)) or any(beyond(one.text, seen.told.told) for one in seen.suffered)
+    return found(
+        STRONG if sure and network and several else LIKELY if sure else POSSIBLE, who,
+        (*clash.places, *seen.suffered[:2], *seen.tried[:1]),
+        overlap=_told(clash), range=clash.range, kind=clash.kind, pool=clash.pool,
+    )  # fmt: skip
+
+
+def overlap_told(seen: Seen) -> Finding | None:
+    """A person says that the ranges are the same, and that something in them is not reached."""
+    said = seen.picture.said("pods-cidr-overlap")
+    pods = pod_ranges(seen.picture)
+    if not said or not pods or seen.clashes or not (seen.suffered or seen.tried):
+        return None
+    item = pods[0]
+    clash = Overlap("pods-told", str(item.network), "", (item.place, said[0].place), item.name)
+    who = culprits(
+        named("cidr", clash.range), named("pool", clash.pool) if clash.pool else named("setting", clash.name)
+    )
+    return found(
+        LIKELY, who, (*clash.places, *seen.suffered[:2]), say="network-told",
+        overlap=_told(clash), range=clash.range, kind="pods-lan", pool=clash.pool,
+    )  # fmt: skip
+
+
 def machine_lost(seen: Seen) -> Finding | None:
     """Told, not shown: the machine loses the network when the first block is taken."""
     if not seen.clashes or seen.clash.kind != "pods-nodes" or not seen.lost_with_pods:
@@ -299,7 +342,7 @@ def _told(clash: Overlap) -> Text:
 def fix(picture: Picture, finding: Finding) -> Iterator[Do | Step]:
     if finding.value("kind") == "pods-beyond" and ":" not in finding.value("range"):
         yield do("by-hand")
-    if finding.value("kind") not in ("pods-nodes", "pods-outside", "pods-beyond"):
+    if finding.value("kind") not in ("pods-nodes", "pods-outside", "pods-beyond", "pods-lan"):
         yield do("rebuild")
         yield do("pools")
         return
@@ -327,7 +370,7 @@ CAUSE = Cause(
     look=Seen,
     rules=(
         disjoint, pods_fail, name_server_silent, service_outside, network_in_block, machine_lost, address_in_block,
-        address_avoided, service_fails, traffic_fails, nothing_fails,
+        address_avoided, network_told, overlap_told, service_fails, traffic_fails, nothing_fails,
     ),
     fix=fix,
 )  # fmt: skip

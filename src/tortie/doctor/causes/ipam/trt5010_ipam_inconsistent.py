@@ -257,5 +257,5 @@ CAUSE = Cause(
         check_clean,
     ),
     fix=fix,
-    yields_to=("duplicate-nodename",),
+    yields_to=("duplicate-nodename", "stale-cni-config"),
 )  # fmt: skip

@@ -9,7 +9,8 @@ from typing import Final
 from tortie.doctor.causes.underlay.traffic_evidence import TUNNELS, encapsulation, rows, uplink
 from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.addresses import inside, public
-from tortie.doctor.picture.facts import Ping, Route
+from tortie.doctor.picture.facts import Interface, Ping, Route
+from tortie.doctor.picture.machine_facts import OF_POD
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Sign
 from tortie.model.tuples import NamedTuple
@@ -25,6 +26,7 @@ _OVER: Final = lazily(
     r"|(?:节点|机器|主机|集群)[^。；]{0,30}(?:走|通过|经|基于)[^。；]{0,20}(?:vpn|wireguard|隧道|专线)",
     re.IGNORECASE,
 )
+_VETH_MTU: Final = lazily(r"\bveth_?mtu\b[^\d.;]{0,40}(\d{4})\b", re.IGNORECASE)
 LARGE: Final = 1200  # a ping with at least so much payload tests the size of packets
 Links = dict[str, dict[str, tuple[int, object]]]  # host to link to MTU, and where that is shown
 
@@ -103,6 +105,30 @@ def _on_host(
         )
 
 
+class Nested(NamedTuple):
+    """A Docker inside of a pod, whose containers send more than the pod's own link takes."""
+
+    bridge: str
+    sent: int
+    link: str
+    fits: int
+    facts: tuple[object, ...]
+
+
+def nested(picture: Picture) -> Nested | None:
+    """A daemon does not look at the link that it is behind: its bridge has 1500 wherever it runs."""
+    pods: dict[str, list[Interface]] = {}
+    for link in picture.of(Interface):
+        if link.mtu and link.host.startswith(OF_POD):
+            pods.setdefault(link.host, []).append(link)
+    for links in pods.values():
+        own = next((link for link in links if link.name.partition("@")[0] == "eth0"), None)
+        bridge = next((link for link in links if link.name.startswith(("docker", "br-"))), None)
+        if own and bridge and own.mtu and bridge.mtu and bridge.mtu > own.mtu:
+            return Nested(bridge.name, bridge.mtu, "eth0", own.mtu, (bridge, own))
+    return None
+
+
 class Narrow(NamedTuple):
     """A way between nodes on which less gets through than the links at its ends say."""
 
@@ -144,11 +170,22 @@ def _overhead(kinds: set[str]) -> int:
 def _by_setting(picture: Picture, path: Limit | None, kinds: set[str]) -> Conflict | None:
     """A fixed pod MTU that the uplink cannot carry with this encapsulation."""
     setting = picture.setting("veth_mtu") or picture.setting("mtu", "cni") or picture.setting("mtu", "installation")
-    value = setting.value.strip("\"' ") if setting else ""
-    if not setting or not path or not value.isdecimal() or int(value) == 0:
+    name, value, shown = ("", "", None) if setting is None else (setting.name, setting.value.strip("\"' "), setting)
+    if setting is None and (told := _told_setting(picture)):
+        name, value, shown = told
+    if not path or not value.isdecimal() or int(value) == 0:
         return None
     room = path.mtu - _overhead(kinds)
-    return Conflict(setting.name, int(value), path.link, room, (setting, path.fact)) if int(value) > room else None
+    return Conflict(name, int(value), path.link, room, (shown, path.fact)) if int(value) > room else None
+
+
+def _told_setting(picture: Picture) -> tuple[str, str, object] | None:
+    """`veth_mtu` in a person's sentence."""
+    for exhibit in picture.exhibits:
+        for index, line in enumerate(exhibit.lines if exhibit.prose else ()):
+            if match := _VETH_MTU.search(line[:1000]):
+                return "veth_mtu", match[1], exhibit.place(index)
+    return None
 
 
 def _path(picture: Picture, hosts: Links) -> Limit | None:
@@ -183,4 +220,11 @@ def _towards_nodes(picture: Picture) -> set[str]:
     nodes |= set(picture.internal_ips().values())
     asked = {route.device for route in routes if route.destination in nodes and uplink(route.device)}
     near = [route for route in routes if not route.via and uplink(route.device) and "/" in route.destination]
-    return asked or {route.device for route in near if any(inside(node, route.destination) for node in nodes)}
+    carrying = {
+        link.name.partition("@")[0]
+        for link in picture.interfaces()
+        if uplink(link.name) and any(one.partition("/")[0] in nodes for one in link.addresses)
+    }
+    return (
+        asked or carrying or {route.device for route in near if any(inside(node, route.destination) for node in nodes)}
+    )

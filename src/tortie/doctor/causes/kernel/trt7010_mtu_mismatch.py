@@ -8,7 +8,15 @@ from typing import Final
 from tortie.doctor.causes import ways
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
-from tortie.doctor.causes.kernel.mtu_evidence import HEADERS, LARGE, TOO_LONG, conflict, narrow_path, pings_by_size
+from tortie.doctor.causes.kernel.mtu_evidence import (
+    HEADERS,
+    LARGE,
+    TOO_LONG,
+    conflict,
+    narrow_path,
+    nested,
+    pings_by_size,
+)
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.underlay.traffic_evidence import host_of
 from tortie.doctor.lazily import lazily
@@ -72,6 +80,18 @@ def too_large(seen: Seen) -> Finding | None:
     )  # fmt: skip
 
 
+def docker_in_a_pod(seen: Seen) -> Finding | None:
+    one = nested(seen.picture)
+    if one is None:
+        return None
+    felt = (*seen.stalled, *seen.picture.said("suffers")[:1])
+    who = culprits(named("interface", one.bridge), Culprit("setting", "mtu"), named("setting", str(one.sent)))
+    return found(
+        STRONG if any(felt) else POSSIBLE, who, (*one.facts, *felt), sender=one.bridge, sent=one.sent, limit=one.link,
+        fits=str(one.fits), payload=one.fits - HEADERS,
+    )  # fmt: skip
+
+
 def kernel_refuses(seen: Seen) -> Finding | None:
     if seen.update is None or not seen.refused:
         return None
@@ -123,6 +143,9 @@ def _grows(new: str, old: str) -> bool:
 
 def fix(picture: Picture, finding: Finding) -> Iterator[Do | Step]:
     fits, link = finding.value("fits"), finding.value("limit")
+    if finding.rule == "docker-in-a-pod":
+        yield do("daemon")
+        return
     by_hand = fits and (_too_old(picture) or not (FOUND_LINKS.match(link) or "." in link or link.startswith("tunl")))
     narrow = finding.value("narrow")  # what the agent would find at its own link is too much for this path
     yield from ways.set_config_map(picture, "veth_mtu", narrow or (fits if by_hand else "0"))
@@ -143,6 +166,6 @@ CAUSE = Cause(
     explains=("traffic-dead", "service-dead", "log-errors"),
     signs=(NEEDS_UPDATE, NOT_SET, FRAG_NEEDED, TOO_LONG, CLIENT_HELLO, SERVER_HELLO),
     look=Seen,
-    rules=(too_large, kernel_refuses, large_lost, path_says_so, large_stall, large_pass),
+    rules=(too_large, docker_in_a_pod, kernel_refuses, large_lost, path_says_so, large_stall, large_pass),
     fix=fix,
 )

@@ -170,9 +170,29 @@ RULES: Final = (
         False,
     ),
     Rule(
+        "blocks-used-up",
+        "block|地址块|网段|subnet|range",
+        r"\bno (?:more |free )?(?:ip ?|address |ipam )?blocks? (?:is |are |was |were )?(?:left|available|free)\b"
+        r"|\bno free (?:ip ?|address |ipam )?blocks?\b"
+        r"|\b(?:ip|address|ipam|all|the) ?blocks?~(?:used up|exhausted|ran out|run out|taken|all allocated)\b"
+        r"|\b(?:out|short) of (?:free )?(?:ip ?|address |ipam )?blocks?\b"
+        r"|\b(?:can ?not|can't|could not|couldn't|does not|doesn't|did not|didn't|don't|never|unable to|failed to) "
+        r"(?:get|got|find|claim|obtain|have) (?:an? |the |any )?(?:new |own )?(?:ip ?|address |ipam )?blocks?\b"
+        r"|\b(?:got|gets?|has|have|had) no (?:ip ?|address |ipam )?blocks?\b"
+        r"|\b(?:more nodes than|not enough|too few) (?:ip ?|address |ipam )?blocks?\b"
+        r"|(?:地址块|block) ?(?:已经?|都已?|全部|已被|全都)?(?:用尽|用完|用光|耗尽|不够|不足|分完|占满|被占)"
+        r"|\b(?:ips?|address(?:es)?)\b~\b(?:from|of|out of|in) (?:another|an other|other|the other|someone else's) "
+        r"(?:nodes?|hosts?)(?:'s|s')? (?:ip )?(?:block|range|subnet)s?\b"
+        r"|(?:ip|地址)[^，。；]{0,8}(?:别的|其[他它]|另一[个台]?)(?:节点|主机|机器)(?:的)?(?:网段|地址块|block)"
+        r"|(?:没有|无)(?:空闲|可用|多余)的? ?(?:地址块|(?:ip ?)?block)"
+        r"|(?:分配?不到|拿不到|没有?分到|申请不到)(?:新的?)? ?(?:地址块|(?:ip ?)?block)",
+        False,
+    ),
+    Rule(
         "pods-cidr-overlap",
-        "overlap|重叠|冲突",
-        r"(?:pod|service)~(?:cidr|range|network|subnet|网段)~(?:overlaps?|the same as|collides?|重叠|"
-        r"冲突)|网段~(?:重叠|冲突)",
+        "overlap|same|重叠|冲突|同一|相同",
+        r"(?:pod|service)~(?:cidr|range|network|subnet|网段)~(?:overlaps?|the same as|collides?|"
+        r"(?:in|on|of|is|has) the same (?:range|cidr|subnet|network)|重叠|冲突)|网段~(?:重叠|冲突)|"
+        r"(?:pod|容器|service) ?(?:的)?网段[^，。；]{0,16}(?:同一个?网段|网段相同)",
     ),
 )

@@ -25,6 +25,7 @@ negation is respected. The values of a statement are the hosts and addresses tha
 | new-nodes-only = new-nodes-fail, only-some-nodes , one-node-only, all-nodes, only-workers-fail | where |
 | labels-lost (a node has lost its labels) | before |
 | nodes-network (values: prefixes such as `10.` or `192.168.110.`, or CIDRs), cloud (values: names), pods-cidr-overlap | where |
+| blocks-used-up (nodes get no block of addresses, or none is left) | state of the cluster |
 | complains (something does not work), asks-if-normal | what the person wants |
 | suffers (something does not work now: neither asked, nor guessed, nor long ago) | what the person wants |
 | agents-well, nodes-well, sessions-well, traffic-well (said instead of shown) | state of the cluster |
