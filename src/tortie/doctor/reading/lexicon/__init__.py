@@ -7,6 +7,7 @@ from typing import Final
 from tortie.doctor.reading.lexicon import (
     cluster,
     complaints,
+    filters,
     history,
     machines,
     performance,
@@ -19,6 +20,7 @@ from tortie.doctor.reading.lexicon.rule import ANY_CHINESE, Rule, lowered, simpl
 RULES: Final[tuple[Rule, ...]] = (
     *machines.RULES,
     *traffic.RULES,
+    *filters.RULES,
     *cluster.RULES,
     *history.RULES,
     *complaints.RULES,
