@@ -7,9 +7,9 @@ from typing import Final
 from tortie.doctor.reading.lexicon import (
     cluster,
     complaints,
-    filters,
     history,
     machines,
+    paths,
     performance,
     plain_words,
     relief,
@@ -20,7 +20,7 @@ from tortie.doctor.reading.lexicon.rule import ANY_CHINESE, Rule, lowered, simpl
 RULES: Final[tuple[Rule, ...]] = (
     *machines.RULES,
     *traffic.RULES,
-    *filters.RULES,
+    *paths.RULES,
     *cluster.RULES,
     *history.RULES,
     *complaints.RULES,

@@ -1,0 +1,47 @@
+"""What people say of the path between pods: where it works, and what a program of the host did to it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tortie.doctor.reading.lexicon.rule import Rule
+
+_PODS: Final = r"(?:pods?|containers?|(?:pod )?routes?)\b"
+_LOST: Final = (
+    r"(?:los[et]|losing|cut off|unreachable|gone\b|vanish|disappear|breaks?\b|broken\b|no network|"
+    r"without (?:a |any )?network|disconnect|dead\b)"
+)
+_WHEN: Final = r"(?:when(?:ever)?|after|once|as soon as|each time|every time)"
+_ANEW: Final = r"(?:restart|reload|updat|upgrad|patch|appl|start(?:s|ed) (?:again|anew))"
+_LOST_ZH: Final = r"(?:pods?|容器|路由)[^,;!?]{0,12}(?:断|不通|丢|消失|没了|失联)"
+
+_ONE: Final = r"(?:the )?(?:same|one|a single) (?:node|host|machine|vm|worker)"
+
+RULES: Final = (
+    # "times out unless CoreDNS is on the same node": of two nodes, none reaches the other.
+    Rule(
+        "same-node-only",
+        "same node|same host|same machine|same vm|same worker|single node|one node|同一节点|同节点|同一台|同一个节点",
+        rf"(?:times? out|timing out|fails?|failing|hangs?|(?:can ?not|can't|does not|doesn't|do not|don't|never|not) "
+        rf"(?:\w+ )?(?:work|reach|resolve|answer|connect|ping|respond)\w*|unreachable)≈"
+        rf"(?:unless|except (?:when|if|for))≈{_ONE}|"
+        rf"(?:works?|reachable|resolves?|answers?|connects?|succeeds?) only (?:if|when|while|as long as)≈{_ONE}|"
+        rf"only works? (?:if|when|while|as long as)≈{_ONE}|"
+        r"除非[^;!?]{0,20}(?:在)?同一?(?:个|台)?(?:节点|机器|主机)[^;!?]{0,8}(?:否则|不然)?[^;!?]{0,12}(?:不通|超时|失败|无法)|"
+        r"(?:不通|超时|失败|无法访问)[,]?除非[^;!?]{0,20}同一?(?:个|台)?(?:节点|机器|主机)|"
+        r"只有[^;!?]{0,20}同一?(?:个|台)?(?:节点|机器|主机)[^;!?]{0,8}(?:才|时才)[^;!?]{0,6}(?:通|能|可以|正常)",
+        False,
+    ),
+    Rule(
+        "lost-when-links-restart",
+        "networkd|netplan",
+        rf"{_ANEW}\w*~(?:systemd-)?(?:networkd|netplan)\b≈{_PODS}~{_LOST}|"
+        rf"(?:networkd|netplan)\b~{_ANEW}\w*≈{_PODS}~{_LOST}|"
+        rf"{_PODS}~{_LOST}\w*≈{_WHEN}≈(?:networkd|netplan)\b~{_ANEW}|"
+        rf"{_PODS}~{_LOST}\w*≈{_WHEN}~{_ANEW}\w*~(?:systemd-)?(?:networkd|netplan)\b|"
+        rf"netplan apply\b≈{_PODS}~{_LOST}|"
+        rf"(?:重启|重载|升级|更新)了?~(?:networkd|netplan)≈{_LOST_ZH}|"
+        rf"netplan apply≈{_LOST_ZH}",
+        False,
+    ),
+)
