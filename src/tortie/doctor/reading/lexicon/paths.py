@@ -15,6 +15,17 @@ _WHEN: Final = r"(?:when(?:ever)?|after|once|as soon as|each time|every time)"
 _ANEW: Final = r"(?:restart|reload|updat|upgrad|patch|appl|start(?:s|ed) (?:again|anew))"
 _LOST_ZH: Final = r"(?:pods?|容器|路由)[^,;!?]{0,12}(?:断|不通|丢|消失|没了|失联)"
 
+_FILTER: Final = r"(?:firewalld?|firewall-cmd|nftables|iptables|netfilter-persistent|ufw)\b"
+_RELOAD: Final = r"(?:reload|restart)"
+_WIPED: Final = (
+    r"(?:wip(?:e[sd]?|ing)\b|flush|remov|delet|clear(?:s|ed)|los(?:es|t)\b|gone\b|disappear|"
+    r"(?:pods?|services?|dns|ingress|traffic|network\w*|cluster)\b~(?:can ?not|can't|could not|unreachable|dead\b|"
+    r"breaks?\b|broken\b|fails?\b|times? out|stops?\b|down\b|not reachable|no longer))"
+)
+_WIPED_ZH: Final = (
+    r"(?:[^,;!?]{0,16}(?:规则|链)[^,;!?]{0,8}(?:清空|丢|没了|消失|被删|冲掉)|"
+    r"(?:pods?|容器|服务|service|dns|集群|网络)[^,;!?]{0,12}(?:不通|断|超时|失败|无法|异常))"
+)
 _ONE: Final = r"(?:the )?(?:same|one|a single) (?:node|host|machine|vm|worker)"
 
 RULES: Final = (
@@ -26,6 +37,8 @@ RULES: Final = (
         rf"(?:\w+ )?(?:work|reach|resolve|answer|connect|ping|respond)\w*|unreachable)≈"
         rf"(?:unless|except (?:when|if|for))≈{_ONE}|"
         rf"(?:works?|reachable|resolves?|answers?|connects?|succeeds?) only (?:if|when|while|as long as)≈{_ONE}|"
+        rf"(?:can )?only (?:reach|talk to|ping|see|access|communicate with|connect to)~(?:on|of|in|from) {_ONE}|"
+        rf"\bcan (?:reach|talk to|ping|see|access|communicate with)~(?:on|of|in) {_ONE} only|"
         rf"only works? (?:if|when|while|as long as)≈{_ONE}|"
         r"除非[^;!?]{0,20}(?:在)?同一?(?:个|台)?(?:节点|机器|主机)[^;!?]{0,8}(?:否则|不然)?[^;!?]{0,12}(?:不通|超时|失败|无法)|"
         r"(?:不通|超时|失败|无法访问)[,]?除非[^;!?]{0,20}同一?(?:个|台)?(?:节点|机器|主机)|"
@@ -42,6 +55,17 @@ RULES: Final = (
         rf"netplan apply\b≈{_PODS}~{_LOST}|"
         rf"(?:重启|重载|升级|更新)了?~(?:networkd|netplan)≈{_LOST_ZH}|"
         rf"netplan apply≈{_LOST_ZH}",
+        False,
+    ),
+    # Who loads the rules of a firewall anew takes those of others away.
+    Rule(
+        "broken-by-reload",
+        "firewall|nftables|iptables|netfilter-persistent|ufw|防火墙",
+        rf"{_FILTER}~{_RELOAD}≈{_WIPED}|{_RELOAD}\w*~{_FILTER}≈{_WIPED}|"
+        rf"{_WIPED}\w*≈(?:{_WHEN}|on|by|with)~(?:{_RELOAD}\w*~{_FILTER}|{_FILTER}~{_RELOAD})|"
+        rf"(?:重载|重新加载|重启|reload)了?~(?:firewalld?|nftables|iptables|ufw|防火墙)≈{_WIPED_ZH}|"
+        rf"(?:firewalld?|nftables|iptables|ufw|防火墙)(?: ?服务)?~(?:重载|重新加载|重启|reload)≈{_WIPED_ZH}|"
+        rf"firewall-cmd --(?:complete-)?reload≈{_WIPED_ZH}",
         False,
     ),
 )
