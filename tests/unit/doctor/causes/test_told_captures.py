@@ -16,11 +16,14 @@ TOLD = [
     "tcpdump:\n- sending node: goes out eth0\n- receiving node: no packets",
     "In tcpdump I see the traffic leaving the node, but don't see anything on the destination node.",
     "I captured on both ends. The packets leave the source node; they never arrive at the target node.",
+    "在 A 虚机 eth0 上抓包能看到报文发出去，在 B 虚机 eth0 上抓包一个包都没有。",
+    "tcpdump on node1: the packets leave eth0. tcpdump on node2: nothing.",
     "抓包发现：源节点 eth0 上能看到报文发出，目标节点上什么都没有收到。",
 ]
 LOCAL = [
     "tcpdump on sending node: packets go out via eth0\ntcpdump on receiving node: nothing on the cali interface",
     "tcpdump: packets leave the sender and arrive on eth0 of the receiving node",
+    "tcpdump on node1: the packets leave eth0. tcpdump on node1: nothing on eth1",
     "tcpdump on receiving node: nothing, tcpdump on sending node: nothing either",
 ]
 

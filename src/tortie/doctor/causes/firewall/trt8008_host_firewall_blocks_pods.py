@@ -9,12 +9,13 @@ from typing import Final
 
 from tortie.doctor.causes.cause import HINT, LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
-from tortie.doctor.causes.firewall.forwarding import closed_chains, of_pods
+from tortie.doctor.causes.datastore.api_evidence import VIP_SIGNS, vip_troubles
+from tortie.doctor.causes.firewall.forwarding import closed_chains, closing_rules, of_pods
 from tortie.doctor.causes.firewall.wiping import wiping
 from tortie.doctor.causes.shared import API_DEADLINE, DIAL_FAILED
 from tortie.doctor.causes.surroundings import firewall_of
 from tortie.doctor.causes.underlay.traffic_evidence import trouble
-from tortie.doctor.picture.facts import FilterRule, Setting, Unit
+from tortie.doctor.picture.facts import FilterRule, PortTest, Setting, Unit
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.picture.places import exhibit_at
 from tortie.doctor.signs import Hit, Sign
@@ -172,6 +173,25 @@ def forwarding_refused(seen: Seen) -> Finding | None:
     return _found(seen, LIKELY if first and not seen.abandoned else POSSIBLE)
 
 
+def input_refused(seen: Seen) -> Finding | None:
+    """Pods of the machine are refused by it where the machine itself gets through: the API, DNS on its own address."""
+    closing = closing_rules(seen.picture, "INPUT") if seen.firewall != "firewalld" else []
+    refused = [each for each in vip_troubles(seen.picture) if each.from_pod and each.how == "no-route"]
+    known = {each.address for each in refused}
+    tests = [test for test in seen.picture.of(PortTest) if test.address in known and not test.pod]
+    reached = [test for test in tests if test.result == "open" or test.result.startswith("http-")]
+    if not (closing and refused and reached):
+        return None
+    met = [rule for rule in closing if rule.packets]
+    shown = (met or closing)[0]
+    who = culprits(
+        named("program", seen.owner), named("rule", f"INPUT {shown.verdict}", "INPUT"), named("node", shown.host),
+        Culprit("program", "iptables") if not seen.owner else None,
+    )  # fmt: skip
+    return found(STRONG if met or seen.owner else LIKELY, who, (shown, refused[0], reached[0]), owner=seen.owner,
+                 node=shown.host, filter_rule=f"INPUT {shown.verdict}")  # fmt: skip
+
+
 def forwarding_closed(seen: Seen) -> Finding | None:
     """A chain for forwarded packets with the policy drop and nothing in it that lets pods through."""
     if not seen.closed or not seen.troubles:
@@ -228,9 +248,9 @@ CAUSE = Cause(
     severity="high",
     explains=("traffic-dead", "service-dead", "api-unreachable", "others-failing", "controllers-failing", "crash-loop",
               "not-ready", "log-errors", "datastore-error"),
-    signs=(FROM_POD, TO_POD, UFW, PROHIBITED, ROUTED, DIAL_FAILED, API_DEADLINE),
+    signs=(FROM_POD, TO_POD, UFW, PROHIBITED, ROUTED, DIAL_FAILED, API_DEADLINE, *VIP_SIGNS),
     look=Seen,
-    rules=(off, firewalld, packets_refused, forwarding_refused, forwarding_closed, wiped, routed_denied),
+    rules=(off, firewalld, packets_refused, forwarding_refused, input_refused, forwarding_closed, wiped, routed_denied),
     fix=fix,
     yields_to=("firewalld-interference", "leftover-iptables"),
 )  # fmt: skip

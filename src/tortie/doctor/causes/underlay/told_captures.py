@@ -69,6 +69,17 @@ _OF: Final = {
 }
 
 
+_CARD: Final = lazily(
+    rf"(?:eth|ens|enp|eno|bond|tunl|vxlan|cali|proto|tcpdump|(?:{_THING}|both|it|that|this|all|each|any)$)"
+)
+# People call the ends by names or letters: `on node2`, 在 B 虚机.
+_NAMED: Final = lazily(
+    rf"\b(?:on|at|from) (?:the |an? |my |our |one )?(?:{_THING} )?(?P<on>[a-z0-9][\w.-]{{0,30}})"
+    r"|(?:在|从|到|于)? ?(?P<zh>[a-z0-9][a-z0-9_.-]{0,30}) ?(?:虚机|虚拟机|机器|节点|主机|服务器|云主机|上)"
+    r"|(?:虚机|虚拟机|机器|节点|主机|服务器) ?(?P<behind>[a-z0-9]{1,30})"
+)
+
+
 class Part(NamedTuple):
     """A clause of prose, and its line."""
 
@@ -81,7 +92,8 @@ def told_lost(picture: Picture, kind: str) -> list[Place]:
     """The lines that say it: where packets leave, and where none come."""
     parts = list(_parts(picture))
     for index, far in enumerate(parts):
-        if not (_FAR.search(far.text) and _SILENT.search(far.text)) or _LOCAL.search(far.text):
+        name = _end(far.text)
+        if not (_SILENT.search(far.text) and (name or _FAR.search(far.text))) or _LOCAL.search(far.text):
             continue
         before = [one for one in parts[max(0, index - _WINDOW) : index] if _near(one, far)]
         left = next(
@@ -89,10 +101,21 @@ def told_lost(picture: Picture, kind: str) -> list[Place]:
         )
         if left is None or _FAR.search(left.text) or _LOCAL.search(left.text):
             continue
+        if not _FAR.search(far.text) and _end(left.text) in ("", name):
+            continue
         around = [one for one in parts[max(0, index - 3 * _WINDOW) : index + _WINDOW] if _near(one, far)]
         if _is_of(picture, " ".join(one.text for one in around), kind) and not _came_in(around, far):
             return list(dict.fromkeys((left.place, far.place)))
     return []
+
+
+def _end(text: str) -> str:
+    """The machine that a clause names; a card of it is not one."""
+    for match in _NAMED.finditer(text):
+        name = next(group for group in match.groups() if group)
+        if not _CARD.match(name):
+            return name
+    return ""
 
 
 def _near(one: Part, other: Part) -> bool:

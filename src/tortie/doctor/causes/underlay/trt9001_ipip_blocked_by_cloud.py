@@ -53,7 +53,7 @@ class Seen:
 
     @property
     def tunnelled(self) -> bool:
-        return bool(self.routes or "ipip" in self.kinds)
+        return bool(self.routes or "ipip" in self.kinds or self.told)
 
     @property
     def group(self) -> str:
