@@ -62,8 +62,8 @@ NORMAL = {
     "networkpolicies.crd.projectcalico.org: ERROR $root.definitions.org.projectcalico.crd.v1.NetworkPolicy has invalid "
     "property: anyOf\n",
     "strangers-blocked": "In the ufw log I can see that some requests are being blocked:\n\n"
-    "Jun  1 08:14:40 hm-1 kernel: [UFW BLOCK] IN=eth0 OUT= SRC=162.142.125.9 DST=95.217.10.20 LEN=60 PROTO=TCP SPT=41022 "
-    "DPT=23 WINDOW=42340 RES=0x00 SYN URGP=0\n",
+    "Jun  1 08:14:40 hm-1 kernel: [UFW BLOCK] IN=eth0 OUT= SRC=162.142.125.9 DST=95.217.10.20 LEN=60 PROTO=TCP "
+    "SPT=41022 DPT=23 WINDOW=42340 RES=0x00 SYN URGP=0\n",
     "late-packets": "In the ufw log I can see that packets of pods are being blocked:\n\n"
     "Jun  1 08:14:40 hm-1 kernel: [UFW BLOCK] IN=cali8a1d65c9f02 OUT=eno1 SRC=10.42.17.65 DST=10.3.9.9 LEN=40 "
     "PROTO=TCP SPT=8080 DPT=52318 WINDOW=0 RES=0x00 RST URGP=0\n",
