@@ -126,7 +126,15 @@ def _allows_nothing(rules: object) -> bool | None:
 
 def _host_drops(picture: Picture) -> list[Row]:
     direct = list(rows(picture, _DROPS, needle="DROP"))
-    return direct + list(rows(picture, r"DROP.*Drop if no policies passed packet", "cali-fh", "cali-th", needle="DROP"))
+    return direct + list(
+        rows(
+            picture,
+            r"DROP.*Drop if no (?:policies passed packet|profiles matched)",
+            "cali-fh",
+            "cali-th",
+            needle="DROP",
+        )
+    )
 
 
 def _count(row: Row) -> int:

@@ -199,11 +199,25 @@ def forwarding_closed(seen: Seen) -> Finding | None:
     return _found(seen, STRONG if seen.owner else LIKELY)
 
 
+def policy_drops(seen: Seen) -> Finding | None:
+    """Somebody opened the chain's policy, and packets passed: Calico's own accept is not met, or not there."""
+    helped = seen.picture.said("forward-policy-drops")
+    policies = [rule for rule in seen.picture.of(FilterRule) if rule.policy and rule.chain == "FORWARD"]
+    dropping = [rule for rule in policies if rule.refuses]
+    if not helped:
+        return None
+    host = next((rule.host for rule in dropping if rule.host), "")
+    who = culprits(named("program", seen.owner), named("rule", "FORWARD DROP", "FORWARD", "-P FORWARD DROP"),
+                   named("node", host))  # fmt: skip
+    return found(STRONG if dropping else LIKELY, who, (*dropping[:1], *helped[:1], *seen.troubles[:1]), node=host)
+
+
 def wiped(seen: Seen) -> Finding | None:
     """The rules of the host are loaded anew, and those of Calico and kube-proxy are gone until they are put back."""
     one = wiping(seen.picture)
     suffered = [*seen.troubles[:1], *seen.picture.said("suffers", "complains")[:1]]
-    if one is None or one.program == "firewalld" or not (one.gone or one.told) or not (suffered or one.told):
+    counted = one is not None and one.gone and one.loads  # who counts them before and after has a reason
+    if one is None or one.program == "firewalld" or not (one.told or (one.gone and suffered) or counted):
         return None
     sure = bool(one.gone) or bool(one.told and (one.empties or one.loads))
     who = culprits(named("program", one.program), named("node", one.host))
@@ -233,6 +247,9 @@ def fix(picture: Picture, finding: Finding) -> Iterator[Do]:
     if finding.rule == "wiped":
         yield do("keep-tables")
         return
+    if finding.rule == "policy-drops":
+        yield do("accept")
+        return
     yield do("rules")
     if finding.value("owner") == "ufw":
         yield do("ufw-links")
@@ -250,7 +267,10 @@ CAUSE = Cause(
               "not-ready", "log-errors", "datastore-error"),
     signs=(FROM_POD, TO_POD, UFW, PROHIBITED, ROUTED, DIAL_FAILED, API_DEADLINE, *VIP_SIGNS),
     look=Seen,
-    rules=(off, firewalld, packets_refused, forwarding_refused, input_refused, forwarding_closed, wiped, routed_denied),
+    rules=(
+        off, firewalld, packets_refused, forwarding_refused, input_refused, forwarding_closed, policy_drops, wiped,
+        routed_denied,
+    ),
     fix=fix,
     yields_to=("firewalld-interference", "leftover-iptables"),
 )  # fmt: skip

@@ -44,7 +44,7 @@ _LEAVES: Final = lazily(
     r"\b(?:go(?:es|ing)?|sen[dt]s?|sending|left|get(?:s|ting)?) (?:\w+ ){0,3}?"
     r"(?:out|eth\d|ens\w+|via|through|node|host|it|uplink)\b"
     r"|\bleav(?:e|es|ing)\b|\bbeing sent\b|\bare sent\b|\boutgoing\b"
-    r"|\bsees? (?:\S+ ){0,4}?(?:packets?|traffic|requests?|them|it)\b"
+    r"|\b(?:sees?|shows?) (?:\S+ ){0,4}?(?:packets?|traffic|requests?|them|it)\b"
     r"|\b(?:packets?|traffic|requests?) (?:is|are) (?:visible|seen|there)\b"
     r"|发出|出去|发送出|有(?:包|报文|流量)|(?:能|可以)(?:看到|抓到)|看到(?:了)?(?:包|报文)",
     re.IGNORECASE,

@@ -151,6 +151,15 @@ def wrong_number(seen: Seen) -> Finding | None:
     return found(STRONG if met and (seen.up or seen.told) else LIKELY, who, (*numbered[:2], *seen.evidence))
 
 
+def plain_passes(seen: Seen) -> Finding | None:
+    """The same packets come through without their cover."""
+    plain = seen.picture.said("works-without-ipip")
+    if not (plain and seen.tunnelled and seen.dead) or seen.opened:
+        return None
+    well = seen.up or agents_fine(seen.picture) or seen.picture.said("sessions-well")
+    return found(STRONG if well else LIKELY, seen.culprits, (plain[0], *seen.evidence))
+
+
 def azure(seen: Seen) -> Finding | None:
     if not (seen.azure and seen.tunnelled and seen.dead):
         return None
@@ -203,8 +212,8 @@ CAUSE = Cause(
     signs=(AZURE, AZURE_WIRE),
     look=Seen,
     rules=(
-        arrives, pods_answer, no_ipip, bgp_down, lost, wrong_number, filter_without_it, told, group_without_it, azure,
-        group_and_tunnel, one_way_only, dead_through_tunnel,
+        arrives, pods_answer, no_ipip, bgp_down, lost, wrong_number, filter_without_it, told, group_without_it,
+        plain_passes, azure, group_and_tunnel, one_way_only, dead_through_tunnel,
     ),
     fix=fix,
 )  # fmt: skip

@@ -28,7 +28,58 @@ _WIPED_ZH: Final = (
 )
 _ONE: Final = r"(?:the )?(?:same|one|a single) (?:node|host|machine|vm|worker)"
 
+_PLACES: Final = r"(?:hypervisors?|vms?|servers?|data ?cent(?:er|re)s?|dcs?|sites?|subnets?|zones?|racks?|instances?)\b"
+_FAILS: Final = (
+    r"(?:(?:can ?not|can't|could not|couldn't|unable to|do(?:es)? not|doesn't|don't|never) "
+    r"(?:reach|talk|ping|communicate|connect|work|answer|see)|100 ?% (?:packet )?loss|is dead|are dead|unreachable|"
+    r"times? out|fails?\b)"
+)
+_WELL: Final = (
+    r"(?:works?\b|worked|working|functioning|functions|began|is fine|are fine|is ok\b|recover|通|正常|恢复|好了)"
+)
+# "IPIP never worked" is another matter.
+_PLAIN: Final = r"(?:\b(?:to|is|mode|into|with|on)|=|:) ?[\"'`]?(?:never|off\b|disabled?|cross-? ?subnet|none\b)"
+
 RULES: Final = (
+    Rule(
+        "cross-node-dead",
+        "hypervisor|vm|server|data|dc|site|subnet|zone|rack|instance",
+        rf"(?:pods?|containers?)\b~(?:different|other|another|across|between)~{_PLACES}~{_FAILS}|"
+        rf"(?:pods?|containers?)\b~(?:on|of|in) (?:one|a) {_PLACES}~{_FAILS}\w*~(?:pods?|containers?)\b~"
+        rf"(?:on|of|in) (?:another|the other|different|other) {_PLACES}",
+        False,
+    ),
+    # Who takes the cover away and sees packets pass knows which of the two the path drops.
+    Rule(
+        "works-without-ipip",
+        "ipip|ip-in-ip|ip in ip",
+        rf"(?:ipip(?:mode)?|ip-in-ip)\b~{_PLAIN}≈(?:(?:communicat\w+|traffic|connectivity|pods)\b≈)?{_WELL}|{_WELL}\w*≈(?:ipip(?:mode)?|ip-in-ip)\b~{_PLAIN}|"
+        rf"(?:without|disabl(?:e|ed|ing)|turn(?:ed|ing)? off) (?:the )?(?:ipip|ip-in-ip)\b≈{_WELL}|"
+        rf"(?:关闭|关掉|禁用|去掉|不用)了?~ipip≈{_WELL}|ipip(?:mode)?~(?:改成|改为|设为|设置为)~(?:never|crosssubnet)≈{_WELL}",
+        False,
+    ),
+    # Docker, hardening and old scripts set that policy; Calico's own rules need not end with an accept.
+    Rule(
+        "forward-policy-drops",
+        "forward accept|policy drop|drop policy|drop counter",
+        r"policy drop~counters?~(?:increment|increase|grow|ris|goes up)|"
+        r"(?:forward|drop)~drop counters?~(?:increment|increase|grow|ris|goes up)|"
+        rf"-p forward accept\b≈(?:{_WELL}|helps?\b|fixe[sd]|solve[sd]|reachable)|"
+        rf"(?:{_WELL}|helps?\b|fixe[sd]|solve[sd])\w*≈(?:after|with|by|once)~-p forward accept\b",
+    ),
+    Rule(
+        "network-lost-sometimes",
+        "access|network|connect",
+        r"(?:pods?|containers?)\b~(?:lose|loses|lost|losing)~(?:access|network|connect\w*)~"
+        r"for (?:about |around |some |up to |roughly )?(?:an?|one|two|few|\d+) ?(?:s\b|m\b|min|sec|moment|while)",
+        False,
+    ),
+    Rule(
+        "firewalld-stop-helps",
+        "stop",
+        r"(?:firewalld?|ufw|防火墙)~(?:systemctl )?stop(?:掉|了)?~(?:之后|以后|后|了)≈(?:好|通了?|正常|恢复|能)|"
+        r"stop(?:掉|了)?~(?:firewalld?|ufw|防火墙)~(?:之后|以后|后|了)≈(?:好|通了?|正常|恢复|能)",
+    ),
     # "times out unless CoreDNS is on the same node": of two nodes, none reaches the other.
     Rule(
         "same-node-only",

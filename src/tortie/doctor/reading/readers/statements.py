@@ -13,6 +13,7 @@ negation is respected. The values of a statement are the hosts and addresses tha
 | host-lost-with-pods (a machine loses its network when pods start) | which traffic |
 | same-node-only (works if both ends are on one node, and else it does not) | which traffic |
 | broken-by-reload (pods, services or rules are gone when a firewall loads its rules anew) | which traffic |
+| works-without-ipip, forward-policy-drops (`iptables -P FORWARD ACCEPT` helps, its counter grows) | tried |
 | lost-when-links-restart (pods lose their routes when networkd starts anew) | which traffic |
 | pods-stuck (new pods are not started: they get no network) | which traffic |
 | ping-works, ping-fails, ping-works-tcp-not, ping-works-port-179-not, port-179-open, large-packets-stall | tried |
