@@ -25,6 +25,7 @@ from tortie.doctor.judgement.meant_trials import (
 )
 from tortie.doctor.judgement.standing import without_bgp
 from tortie.doctor.lazily import lazily
+from tortie.doctor.picture.addresses import public
 from tortie.doctor.picture.facts import LogLine, Ping, Route, Setting
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Place
@@ -34,6 +35,7 @@ from tortie.doctor.texts import sections
 
 _CLAUSE: Final = lazily(r"(?<=[,，;；:：。、()（）])|\band\b|\bbut\b")
 _NEVER: Final = lazily(r"(?!)")
+_PORTS_OF_NODES: Final = ("179", "4789", "8472", "5473", "6443", "10250", "2379", "2380", "51820", "51821", "53", "443")
 _GATEWAY: Final = "169.254.1.1"
 _LOCK: Final = "holding the xtables lock"
 _FEW: Final = 2
@@ -71,6 +73,19 @@ def _only_late_packets(picture: Picture) -> bool:
     """Of connections that are closed already; what would begin one is let through."""
     lines = [line for one in picture.exhibits for line in one.lines if "[UFW BLOCK]" in line and "IN=" in line]
     return all(" RST " in line or " FIN " in line for line in lines) and not any(" SYN " in line for line in lines)
+
+
+def _only_strangers(picture: Picture) -> bool:
+    """From addresses out in the world, at no link of pods, for no port that nodes need of each other."""
+    lines = [line for one in picture.exhibits for line in one.lines if "[UFW BLOCK]" in line and "IN=" in line]
+    return all(_of_a_stranger(line) for line in lines)
+
+
+def _of_a_stranger(line: str) -> bool:
+    link = line.partition("IN=")[2].partition(" ")[0]
+    port = line.partition(" DPT=")[2].partition(" ")[0]
+    inner = link.startswith(("cali", "tunl", "vxlan", "wireguard")) or "OUT=cali" in line
+    return not inner and port not in _PORTS_OF_NODES and public(line.partition(" SRC=")[2].partition(" ")[0])
 
 
 def _no_ipip(picture: Picture) -> bool:
@@ -245,6 +260,14 @@ _ENTRIES: Final = (
         covers=lazily(r"\[UFW BLOCK\] .* (?:RST|FIN) "),
         about=lazily(r"\bufw|blocked|packets", re.IGNORECASE),
         applies=_only_late_packets,
+    ),
+    Normal(
+        "strangers-blocked",
+        needles=("[UFW BLOCK]",),
+        seen=lazily(r"\[UFW BLOCK\] IN="),
+        covers=lazily(r"\[UFW BLOCK\] IN="),
+        about=lazily(r"\bufw|block|dropp?|拦截|丢弃", re.IGNORECASE),
+        applies=_only_strangers,
     ),
     Normal(
         "metrics-off",

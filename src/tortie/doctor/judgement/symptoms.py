@@ -27,6 +27,7 @@ _POD_OF_KUBELET = lazily(
 )  # name_namespace(uid)
 SAID = {
     "cross-node-dead": ("traffic-dead", Words("pods on different nodes cannot reach each other", "跨节点的 Pod 不通")),
+    "same-node-only": ("traffic-dead", Words("pods on different nodes cannot reach each other", "跨节点的 Pod 不通")),
     "ping-works-tcp-not": ("traffic-dead", Words("ping crosses nodes, TCP does not", "跨节点 ping 通，TCP 不通")),
     "large-packets-stall": ("traffic-dead", Words("large transfers stall", "大包传输卡住")),
     "service-dead": ("service-dead", Words("services do not answer", "Service 访问不通")),

@@ -66,6 +66,9 @@ NORMAL = {
     "E0429 23:58:42.340803       1 customresource_handler.go:652] error building openapi models for "
     "networkpolicies.crd.projectcalico.org: ERROR $root.definitions.org.projectcalico.crd.v1.NetworkPolicy has invalid "
     "property: anyOf\n",
+    "strangers-blocked": "In the ufw log I can see that some requests are being blocked:\n\n"
+    "Jun  1 08:14:40 hm-1 kernel: [UFW BLOCK] IN=eth0 OUT= SRC=162.142.125.9 DST=95.217.10.20 LEN=60 PROTO=TCP "
+    "SPT=41022 DPT=23 WINDOW=42340 RES=0x00 SYN URGP=0\n",
     "late-packets": "In the ufw log I can see that packets of pods are being blocked:\n\n"
     "Jun  1 08:14:40 hm-1 kernel: [UFW BLOCK] IN=cali8a1d65c9f02 OUT=eno1 SRC=10.42.17.65 DST=10.3.9.9 LEN=40 "
     "PROTO=TCP SPT=8080 DPT=52318 WINDOW=0 RES=0x00 RST URGP=0\n",
@@ -99,6 +102,14 @@ def test_lookups_of_real_names_that_fail_are_not_normal() -> None:
 def test_packets_that_would_begin_a_connection_are_not_late() -> None:
     begins = NORMAL["late-packets"].replace(" RST ", " SYN ")
     assert judged(f"{begins}\n{WELL}").verdict == "undetermined"
+
+
+@pytest.mark.parametrize(
+    ("stranger", "other"),
+    [("SRC=162.142.125.9", "SRC=10.3.9.9"), ("DPT=23", "DPT=179"), ("IN=eth0 OUT=", "IN=cali8a1d65c9f02 OUT=eth0")],
+)
+def test_what_nodes_or_pods_send_is_not_a_strangers(stranger: str, other: str) -> None:
+    assert judged(f"{NORMAL['strangers-blocked'].replace(stranger, other)}\n{WELL}").verdict != "healthy"
 
 
 def test_a_policy_that_denies_everybody_is_not_what_was_meant() -> None:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from ipaddress import ip_network
+from typing import Final
+
 from tortie.doctor.causes.datastore.api_evidence import vip_troubles
 from tortie.doctor.causes.shared import DNS_FAILED
 from tortie.doctor.causes.underlay.traffic_evidence import trouble
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import FilterRule
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.picture.places import exhibit_at
 
+_LINK: Final = lazily(r"-[io] (?:cali\+|tunl0|vxlan\.calico)|[io]ifname \"(?:cali\*|tunl0|vxlan\.calico)\"")
+_NETWORK: Final = lazily(r"(?:-[sd]|ip [sd]addr) (?P<network>\d{1,3}(?:\.\d{1,3}){3}/\d{1,2})")
 _ACCEPTED = "0x10000"  # the mark of what a policy accepted; a rule of Calico's lets it pass
 
 
@@ -32,6 +38,23 @@ def closed_chains(picture: Picture) -> list[FilterRule]:
     every = [rule for rule in picture.of(FilterRule) if rule.hook == "forward" and rule.backend == "nft"]
     dropping = [r for r in every if r.policy and r.refuses and r.table not in ("", "ip filter", "ip6 filter")]
     return [rule for rule in dropping if not any(_lets_pass(one) for one in every if _same_chain(one, rule))]
+
+
+def of_pods(rule: FilterRule, pools: tuple[str, ...]) -> bool:
+    """It takes every packet of pods: all of Calico's links, or all of a network that is a pool or holds one."""
+    matches = rule.matches.strip()
+    if rule.policy or _LINK.fullmatch(matches):
+        return not rule.policy
+    match = _NETWORK.fullmatch(matches)
+    return bool(match) and any(_holds(match["network"], pool) for pool in pools)
+
+
+def _holds(network: str, pool: str) -> bool:
+    try:
+        mine, theirs = ip_network(network, strict=False), ip_network(pool, strict=False)
+    except ValueError:
+        return False
+    return mine.prefixlen > 0 and mine.version == theirs.version and mine.overlaps(theirs)
 
 
 def _same_chain(one: FilterRule, other: FilterRule) -> bool:

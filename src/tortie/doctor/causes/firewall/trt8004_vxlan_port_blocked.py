@@ -12,6 +12,7 @@ from tortie.doctor.causes.firewall.security_groups import covers, let_in, securi
 from tortie.doctor.causes.kernel.trt7011_vxlan_checksum_offload import BAD_SUM
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.underlay.capture_sides import side_of
+from tortie.doctor.causes.underlay.told_captures import told_lost
 from tortie.doctor.causes.underlay.traffic_evidence import (
     Capture,
     Row,
@@ -51,6 +52,7 @@ class Seen:
         self.kinds = encapsulation(picture)
         self.lost, self.dead = lost_on_the_way(picture, "vxlan"), _pods_dead(picture)
         self.counted, self.silent = one_way(picture, "vxlan"), told_silent(picture, "vxlan")
+        self.told: list[object] = [*self.silent[:1], *told_lost(picture, "vxlan")]
         self.port = picture.value(_SETTING).strip("\"' ") or _dstport(picture) or DEFAULT_PORT
         self.used = "vxlan" in self.kinds or any(self._carries(capture) for capture in captures(picture))
         foreign = picture.hits(FOREIGN_DROP, NEW_FOREIGN_DROP)
@@ -87,7 +89,7 @@ class Seen:
     @property
     def evidence(self) -> tuple[object, ...]:
         filters = (*self.rules[:1], *self.closed[:1])
-        told = (*self.counted[:2], *self.silent[:1])
+        told = (*self.counted[:2], *self.told[:2])
         seen = (*(self.lost or ()), *told, *self.dropped[:1], *self.prohibited[:1])
         return (*filters, *seen, *remote_routes(self.picture, "vxlan")[:1], *self.dead[:2])
 
@@ -185,7 +187,7 @@ def not_let_in(seen: Seen) -> Finding | None:
 
 def told(seen: Seen) -> Finding | None:
     """Somebody looked at the other end, and nothing came in."""
-    if not (seen.silent and seen.used and (seen.dead or seen.counted)):
+    if not (seen.told and seen.used and (seen.dead or seen.counted)):
         return None
     return found(STRONG, seen.culprits, seen.evidence, port=seen.port)
 

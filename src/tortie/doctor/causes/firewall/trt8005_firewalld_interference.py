@@ -10,6 +10,7 @@ from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, 
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.datastore.api_evidence import VIP_SIGNS, service_range, vip_troubles
 from tortie.doctor.causes.firewall.forwarding import closing_rules, harm
+from tortie.doctor.causes.firewall.wiping import wiping
 from tortie.doctor.causes.shared import BGP_NOT_ESTABLISHED, DNS_FAILED
 from tortie.doctor.causes.underlay.traffic_evidence import Row, rows, trouble
 from tortie.doctor.picture.facts import FilterRule, Pod, PortTest, Unit
@@ -148,6 +149,20 @@ def rejected(seen: Seen) -> Finding | None:
     return seen.found(PROVEN if seen.trouble or seen.active else STRONG)
 
 
+def wiped(seen: Seen) -> Finding | None:
+    """Its rules are loaded anew, and those of Calico and kube-proxy are gone until they are put back."""
+    one = wiping(seen.picture)
+    if seen.off or one is None or one.program != "firewalld":
+        return None
+    suffered = [*one.told, *seen.trouble[:1], *seen.picture.said("suffers", "complains")[:1]]
+    if not suffered or not (one.gone or one.told):  # people load it anew for many a reason
+        return None
+    known = one.empties or one.loads or seen.active
+    strength = PROVEN if one.gone and (one.loads or one.told) else STRONG if known else LIKELY
+    who = culprits(Culprit("unit", "firewalld"), Culprit("setting", "FlushAllOnReload"), named("node", one.host))
+    return found(strength, who, (*one.empties, *one.loads, *one.gone, *suffered[:2]), node=one.host)
+
+
 def not_running(seen: Seen) -> Finding | None:
     return ruled_out(seen.inactive[:1]) if seen.off else None
 
@@ -188,7 +203,13 @@ def runs(seen: Seen) -> Finding | None:
     return seen.found(POSSIBLE) if seen.rejecting or (seen.active and seen.trouble) else None
 
 
-def fix(_picture: Picture, finding: Finding) -> Iterator[Do]:
+def fix(picture: Picture, finding: Finding) -> Iterator[Do]:
+    if finding.rule == "wiped":
+        yield do("off")
+        yield do("keep")
+        if any("hostport" in exhibit.text.lower() for exhibit in picture.exhibits):
+            yield do("ports-back")
+        return
     there = "-there" if finding.value("node") else ""
     yield do(f"off{there}")
     yield do(f"trust{there}")
@@ -213,6 +234,6 @@ CAUSE = Cause(
         *VIP_SIGNS,
     ),
     look=Seen,
-    rules=(rejected, not_running, forward_closed, answered, stopping_helps, rejects, runs),
+    rules=(rejected, wiped, not_running, forward_closed, answered, stopping_helps, rejects, runs),
     fix=fix,
 )

@@ -19,6 +19,8 @@ from tortie.doctor.signs import Sign
 from tortie.model.tuples import NamedTuple
 
 AUTO_HEP: Final = Sign("policy-auto-hep", "<node>-auto-hep")
+# kube-controllers makes an endpoint for every host where this is said; typed, in the resource, or as a patch.
+AUTO_CREATE: Final = Sign("policy-auto-create", 'autoCreate(")?: (")?Enabled')
 NO_POLICY_PASSED: Final = Sign("policy-host-drop", "Drop if no policies passed packet")
 POLICY_COMMANDS: Final = ("gnp", "globalnetworkpolic")
 HEP_COMMANDS: Final = ("hep", "hostendpoint")
@@ -44,6 +46,7 @@ class Seen:
     def __init__(self, picture: Picture) -> None:
         self.picture = picture
         self.heps = _host_endpoints(picture)
+        self.made = picture.hits(AUTO_CREATE)
         self.names = list(self.heps)[:_SHOWN]
         self.places = list(self.heps.values())
         self.drops = [row for row in _host_drops(picture) if _count(row) > 0]
@@ -123,7 +126,15 @@ def _allows_nothing(rules: object) -> bool | None:
 
 def _host_drops(picture: Picture) -> list[Row]:
     direct = list(rows(picture, _DROPS, needle="DROP"))
-    return direct + list(rows(picture, r"DROP.*Drop if no policies passed packet", "cali-fh", "cali-th", needle="DROP"))
+    return direct + list(
+        rows(
+            picture,
+            r"DROP.*Drop if no (?:policies passed packet|profiles matched)",
+            "cali-fh",
+            "cali-th",
+            needle="DROP",
+        )
+    )
 
 
 def _count(row: Row) -> int:
@@ -145,7 +156,7 @@ def selects_hosts(seen: Seen) -> Finding | None:
         return None
     policy = seen.policies[0]
     blamed = culprits(named("resource", policy.name), GLOBAL, named("resource", *seen.names), seen.chains)
-    evidence = (policy.shown, *seen.places[:2], *seen.harm[:3])
+    evidence = (policy.shown, *(seen.places or seen.made)[:2], *seen.harm[:3])
     return found(
         _strength(seen, policy), blamed, evidence, say="selects-hosts" if policy.severe else "allows-too-little",
         policy=policy.name, master=seen.master,
@@ -153,7 +164,7 @@ def selects_hosts(seen: Seen) -> Finding | None:
 
 
 def _strength(seen: Seen, policy: Policy) -> float:
-    if not seen.heps and not seen.drops:
+    if not seen.heps and not seen.drops and not seen.made:
         return POSSIBLE if seen.harm else HINT
     if isinstance(policy.shown, Row):  # only its selector is shown, not what it allows
         return STRONG if seen.drops or seen.unreachable else LIKELY if seen.harm else POSSIBLE
@@ -190,7 +201,7 @@ CAUSE = Cause(
     explains=(
         "api-unreachable", "node-not-ready", "bgp-down", "traffic-dead", "not-ready", "status-stale", "datastore-error",
     ),
-    signs=(AUTO_HEP, NO_POLICY_PASSED),
+    signs=(AUTO_HEP, AUTO_CREATE, NO_POLICY_PASSED),
     look=Seen,
     rules=(no_host_endpoints, selects_hosts, hosts_dropped, policies_not_shown),
     fix=fix,

@@ -9,11 +9,13 @@ from typing import Final
 
 from tortie.doctor.causes.cause import HINT, LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
-from tortie.doctor.causes.firewall.forwarding import closed_chains
+from tortie.doctor.causes.datastore.api_evidence import VIP_SIGNS, vip_troubles
+from tortie.doctor.causes.firewall.forwarding import closed_chains, closing_rules, of_pods
+from tortie.doctor.causes.firewall.wiping import wiping
 from tortie.doctor.causes.shared import API_DEADLINE, DIAL_FAILED
 from tortie.doctor.causes.surroundings import firewall_of
 from tortie.doctor.causes.underlay.traffic_evidence import trouble
-from tortie.doctor.picture.facts import FilterRule, Setting, Unit
+from tortie.doctor.picture.facts import FilterRule, PortTest, Setting, Unit
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.picture.places import exhibit_at
 from tortie.doctor.signs import Hit, Sign
@@ -65,6 +67,15 @@ class Seen:
         loaded = [s.owner for s in self.picture.settings("enabled") if s.scope == "unit" and s.value == "enabled"]
         return next(iter(active or [name for name in loaded if name in OWNERS and name not in known]), "")
 
+    @property
+    def abandoned(self) -> bool:
+        """Somebody looked at a keeper of rules, and none is on."""
+        loaded = [one for one in self.picture.settings("enabled") if one.scope == "unit" and one.owner in OWNERS]
+        off = any(one.value in ("disabled", "masked") for one in loaded) or any(
+            u.active != "active" for u in self.units
+        )
+        return off and not self.owner
+
     @cached_property
     def troubles(self) -> list[object]:
         failed = [hit for hit in self.picture.hits(DIAL_FAILED, API_DEADLINE) if not hit.prose]
@@ -104,10 +115,12 @@ def _is_of_pod(hit: Hit) -> bool:
 
 def _refusing_rules(picture: Picture) -> list[FilterRule]:
     """In the way of everything that is forwarded, and met by packets; Calico accepts what it allows behind them."""
+    pools = tuple(pool.cidr for pool in picture.pools_now() if pool.cidr)
     return [
         rule
         for rule in picture.of(FilterRule)
-        if rule.refuses and rule.of_all and not rule.policy and (rule.packets or _before_calico(picture, rule))
+        if rule.refuses and (rule.of_all or of_pods(rule, pools)) and not rule.policy
+        and (rule.packets or _before_calico(picture, rule))
         and (rule.hook == "forward" or rule.chain == "FORWARD" or rule.chain.endswith("-forward"))
     ]  # fmt: skip
 
@@ -153,7 +166,30 @@ def forwarding_refused(seen: Seen) -> Finding | None:
     if not seen.rules:
         return None
     known = bool(seen.owner) and bool(seen.troubles or seen.prohibited)
-    return _found(seen, STRONG if known else POSSIBLE if seen.troubles else HINT)
+    if known or not seen.troubles:
+        return _found(seen, STRONG if known else HINT)
+    # Whose it is, is open; that nothing of pods comes past it is not. Where no keeper is on, it was left behind.
+    first = any(_before_calico(seen.picture, rule) or rule.matches for rule in seen.rules)
+    return _found(seen, LIKELY if first and not seen.abandoned else POSSIBLE)
+
+
+def input_refused(seen: Seen) -> Finding | None:
+    """Pods of the machine are refused by it where the machine itself gets through: the API, DNS on its own address."""
+    closing = closing_rules(seen.picture, "INPUT") if seen.firewall != "firewalld" else []
+    refused = [each for each in vip_troubles(seen.picture) if each.from_pod and each.how == "no-route"]
+    known = {each.address for each in refused}
+    tests = [test for test in seen.picture.of(PortTest) if test.address in known and not test.pod]
+    reached = [test for test in tests if test.result == "open" or test.result.startswith("http-")]
+    if not (closing and refused and reached):
+        return None
+    met = [rule for rule in closing if rule.packets]
+    shown = (met or closing)[0]
+    who = culprits(
+        named("program", seen.owner), named("rule", f"INPUT {shown.verdict}", "INPUT"), named("node", shown.host),
+        Culprit("program", "iptables") if not seen.owner else None,
+    )  # fmt: skip
+    return found(STRONG if met or seen.owner else LIKELY, who, (shown, refused[0], reached[0]), owner=seen.owner,
+                 node=shown.host, filter_rule=f"INPUT {shown.verdict}")  # fmt: skip
 
 
 def forwarding_closed(seen: Seen) -> Finding | None:
@@ -161,6 +197,32 @@ def forwarding_closed(seen: Seen) -> Finding | None:
     if not seen.closed or not seen.troubles:
         return None
     return _found(seen, STRONG if seen.owner else LIKELY)
+
+
+def policy_drops(seen: Seen) -> Finding | None:
+    """Somebody opened the chain's policy, and packets passed: Calico's own accept is not met, or not there."""
+    helped = seen.picture.said("forward-policy-drops")
+    policies = [rule for rule in seen.picture.of(FilterRule) if rule.policy and rule.chain == "FORWARD"]
+    dropping = [rule for rule in policies if rule.refuses]
+    if not helped:
+        return None
+    host = next((rule.host for rule in dropping if rule.host), "")
+    who = culprits(named("program", seen.owner), named("rule", "FORWARD DROP", "FORWARD", "-P FORWARD DROP"),
+                   named("node", host))  # fmt: skip
+    return found(STRONG if dropping else LIKELY, who, (*dropping[:1], *helped[:1], *seen.troubles[:1]), node=host)
+
+
+def wiped(seen: Seen) -> Finding | None:
+    """The rules of the host are loaded anew, and those of Calico and kube-proxy are gone until they are put back."""
+    one = wiping(seen.picture)
+    suffered = [*seen.troubles[:1], *seen.picture.said("suffers", "complains")[:1]]
+    counted = one is not None and one.gone and one.loads  # who counts them before and after has a reason
+    if one is None or one.program == "firewalld" or not (one.told or (one.gone and suffered) or counted):
+        return None
+    sure = bool(one.gone) or bool(one.told and (one.empties or one.loads))
+    who = culprits(named("program", one.program), named("node", one.host))
+    evidence = (*one.empties, *one.loads, *one.gone, *one.told, *suffered[:1])
+    return found(STRONG if sure else LIKELY, who, evidence, owner=one.program, node=one.host)
 
 
 def routed_denied(seen: Seen) -> Finding | None:
@@ -182,6 +244,12 @@ def _found(seen: Seen, strength: float, source: str = "", target: str = "", port
 
 def fix(picture: Picture, finding: Finding) -> Iterator[Do]:
     del picture
+    if finding.rule == "wiped":
+        yield do("keep-tables")
+        return
+    if finding.rule == "policy-drops":
+        yield do("accept")
+        return
     yield do("rules")
     if finding.value("owner") == "ufw":
         yield do("ufw-links")
@@ -197,9 +265,12 @@ CAUSE = Cause(
     severity="high",
     explains=("traffic-dead", "service-dead", "api-unreachable", "others-failing", "controllers-failing", "crash-loop",
               "not-ready", "log-errors", "datastore-error"),
-    signs=(FROM_POD, TO_POD, UFW, PROHIBITED, ROUTED, DIAL_FAILED, API_DEADLINE),
+    signs=(FROM_POD, TO_POD, UFW, PROHIBITED, ROUTED, DIAL_FAILED, API_DEADLINE, *VIP_SIGNS),
     look=Seen,
-    rules=(off, firewalld, packets_refused, forwarding_refused, forwarding_closed, routed_denied),
+    rules=(
+        off, firewalld, packets_refused, forwarding_refused, input_refused, forwarding_closed, policy_drops, wiped,
+        routed_denied,
+    ),
     fix=fix,
     yields_to=("firewalld-interference", "leftover-iptables"),
 )  # fmt: skip

@@ -7,7 +7,8 @@ from functools import cached_property
 
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
-from tortie.doctor.causes.kernel.link_addresses import Marks
+from tortie.doctor.causes.kernel.link_addresses import Marks, program_of
+from tortie.doctor.causes.kernel.link_keepers import Shown, begun, routes_counted_away, set_up
 from tortie.doctor.causes.underlay.traffic_evidence import agents_fine, compiled, rows, trouble
 from tortie.doctor.picture.facts import LogLine
 from tortie.doctor.picture.picture import Picture
@@ -47,7 +48,6 @@ _OTHERS = (
     "NetworkManager",
     "audit",
 )
-_STARTED = "Network Service"  # Starting Network Service..., Stopped Network Service.
 _DOWN = r"\b(?:tak|bring|shut|put|sett?)(?:e|ing)?s?\b[^.]{0,40}\bdown\b|\bifdown\b"
 
 
@@ -70,18 +70,26 @@ class Seen:
         self.listed = [Link(row["device"], row["state"], row.place, row.host) for row in rows(picture, _NMCLI, "nmcli")]
         self.networkd = _networkd(picture)
         self.busy = [link for link in self.networkd if link.state != "unmanaged"]
-        self.hands_on: list[object] = [*self.connecting, *self.changes, *self.busy]
+        self.logged = set_up(picture)
+        self.hands_on: list[object] = [*self.connecting, *self.changes, *self.busy, *self.logged]
         self.deleted = picture.hits(ROUTE_DELETED)
         self.lost: list[Hit] = [*self.deleted, *picture.hits(ROUTE_REFUSED)]
         self.said = picture.said("network-lost-sometimes")
-        self.manager = "systemd-networkd" if self.busy and not (self.connecting or self.changes) else "NetworkManager"
-        self.host = _host(self.connecting, self.changes, self.listed, self.busy)
+        self.host = _host(self.connecting, self.changes, self.listed, self.busy, self.logged)
         self.marks = Marks(picture)
+
+    @cached_property
+    def manager(self) -> str:
+        if self.connecting or self.changes:
+            return "NetworkManager"
+        logged = next((program_of(line.program) for line in self.logged), "")
+        return logged or ("systemd-networkd" if self.busy else "NetworkManager")
 
     @cached_property
     def devices(self) -> list[str]:
         changed = [hit.value("device") for hit in self.changes]
-        return list(dict.fromkeys([*changed, *(link.device for link in (*self.listed, *self.busy))]))
+        told = [match["device"] for line in self.logged if (match := compiled(_DEVICE).search(line.message))]
+        return list(dict.fromkeys([*changed, *(link.device for link in (*self.listed, *self.busy)), *told]))
 
     @cached_property
     def taken_down(self) -> list[LogLine]:
@@ -91,13 +99,8 @@ class Seen:
         return [line for line in about if compiled(_DOWN).search(line.message)]
 
     @cached_property
-    def restarted(self) -> list[LogLine]:
-        """networkd's own words, or systemd's about it, that it has just begun."""
-        return [
-            line
-            for line in self.picture.of(LogLine)
-            if ("networkd" in line.program or line.program == "systemd") and _STARTED in line.message
-        ]
+    def restarted(self) -> list[Shown]:
+        return begun(self.picture)
 
     @property
     def culprits(self) -> tuple[Culprit, ...]:
@@ -133,7 +136,8 @@ def addressed(seen: Seen) -> Finding | None:
 def managed(seen: Seen) -> Finding | None:
     if not seen.hands_on:
         return None
-    strength = PROVEN if seen.lost else STRONG if seen.connecting or seen.changes or seen.said else LIKELY
+    own_words = seen.connecting or seen.changes or seen.logged or seen.said
+    strength = PROVEN if seen.lost else STRONG if own_words else LIKELY
     if strength == LIKELY and agents_fine(seen.picture) and not trouble(seen.picture):
         strength = POSSIBLE  # networkd may have them in its list, and leave their routes alone
     evidence = (*seen.hands_on[:2], *seen.lost[:2], *seen.said[:1])
@@ -155,11 +159,14 @@ def other_service(seen: Seen) -> Finding | None:
 
 def swept(seen: Seen) -> Finding | None:
     """When networkd starts, it deletes routes that it did not make, whoever manages the links."""
-    if not seen.deleted or not seen.restarted:
+    gone = [*seen.deleted[:2], *routes_counted_away(seen.picture)]
+    told = [] if gone else seen.picture.said("lost-when-links-restart")
+    if not (gone and seen.restarted) and not told:
         return None
+    host = next((one.host for one in seen.restarted if one.host), "")
     who = culprits(Culprit("program", "systemd-networkd"), Culprit("setting", "ManageForeignRoutes"),
-                   named("node", seen.restarted[0].host))  # fmt: skip
-    return found(STRONG, who, (*seen.restarted[:1], *seen.deleted[:2]), node=seen.restarted[0].host)
+                   named("node", host))  # fmt: skip
+    return found(STRONG if gone else LIKELY, who, (*seen.restarted[:1], *gone, *told[:1]), node=host)
 
 
 def unmanaged(seen: Seen) -> Finding | None:
@@ -222,9 +229,8 @@ def fix(_picture: Picture, finding: Finding) -> Iterator[Do]:
     if finding.rule == "addressed":
         yield from _fix_addressed(finding)
         return
-    if finding.value("manager") == "systemd-networkd":
-        yield do("networkd")
-        yield do("networkd-reload")
+    if finding.value("manager") not in ("", "NetworkManager"):
+        yield from _leave_alone(finding.value("manager"))
         return
     if not finding.value("manager"):
         yield do("who")
@@ -236,7 +242,15 @@ def _fix_addressed(finding: Finding) -> Iterator[Do]:
     manager = finding.value("manager")
     if not manager:
         yield do("who-runs")
-    elif manager in ("connman", "dhcpcd"):
+    else:
+        yield from _leave_alone(manager)
+    if finding.say == "default-taken":
+        yield do("default-back")
+    yield do("address-away")
+
+
+def _leave_alone(manager: str) -> Iterator[Do]:
+    if manager in ("connman", "dhcpcd"):
         yield do(manager)
         yield do(f"{manager}-restart")
     elif manager in ("systemd-networkd", "NetworkManager"):
@@ -245,9 +259,6 @@ def _fix_addressed(finding: Finding) -> Iterator[Do]:
         yield do(f"{name}-reload")
     else:
         yield do("other-service")
-    if finding.say == "default-taken":
-        yield do("default-back")
-    yield do("address-away")
 
 
 CAUSE = Cause(

@@ -70,6 +70,24 @@ class Seen:
         )
 
 
+def table_takes_pods(seen: Seen) -> Finding | None:
+    """A table that is asked before the main one has a route for other nodes' blocks, and it leads elsewhere."""
+    for rule in seen.shown:
+        if not 0 < int(rule["priority"]) < MAIN or "fwmark" in rule["selector"] or " to " in rule["selector"]:
+            continue
+        taken = _taking_pods(seen.picture, rule)
+        if taken and rule["selector"].strip() == "from all":
+            who = culprits(
+                named("rule", rule["priority"], rule["table"], f"from all lookup {rule['table']}"),
+                named("node", rule.host), Culprit("program", "ip rule"),
+            )  # fmt: skip
+            return found(
+                STRONG if seen.trouble else LIKELY, who, (rule, *taken[:2], *seen.trouble[:2]), say="rule-ahead",
+                priority=rule["priority"], selector=rule["selector"], table=rule["table"], node=_node(seen, rule),
+            )  # fmt: skip
+    return None
+
+
 def marks_overlap(seen: Seen) -> Finding | None:
     """The other program is there on many machines: only what fails behind its table speaks for it."""
     overlap = overlapping(seen.picture, seen.shown)
@@ -138,6 +156,24 @@ def _takes_pods(picture: Picture, row: Row, network: str) -> bool:
     return bool(table) and not tunnels and any(inside(block, network) for block in blocks)
 
 
+def _taking_pods(picture: Picture, rule: Row) -> list[Row]:
+    if rule["table"] in ("main", "local", "default"):
+        return []
+    return [
+        line
+        for line in _table(picture, rule["table"])
+        if (words := line.match.string.split()) and words[0] != "default"
+        and not any(device in line.match.string for device in (" dev tunl", " dev vxlan", " dev wireguard"))
+        and _holds_blocks(picture, rule.host, words[0])
+    ]  # fmt: skip
+
+
+def _holds_blocks(picture: Picture, host: str, network: str) -> bool:
+    routes = [route for kind in ("ipip", "vxlan", "bare") for route in remote_routes(picture, kind)]
+    blocks = [route.destination.split("/")[0] for route in routes if route.host in ("", host) and not route.table]
+    return "/" in network and any(inside(block, network) for block in blocks)
+
+
 def _table(picture: Picture, table: str) -> list[Row]:
     """Routes of that table, when it sends to the uplink and knows no pod."""
     listed = list(rows(picture, rf"^(?!\s*\d+:).*\btable {table}\b", needle=" table ")) + list(
@@ -179,7 +215,7 @@ CAUSE = Cause(
     explains=("traffic-dead", "service-dead", "not-ready", "killed-by-liveness"),
     signs=(CLOUD_SETUP,),
     look=Seen,
-    rules=(marks_overlap, nothing_ahead, cloud_setup_runs, rule_ahead),
+    rules=(table_takes_pods, marks_overlap, nothing_ahead, cloud_setup_runs, rule_ahead),
     fix=fix,
     prevents={
         "cloud-setup": _cloud_setup,

@@ -301,7 +301,7 @@ def _may_be_pod(picture: Picture, address: str) -> bool:
 def cross_node_dead(picture: Picture) -> list[object]:
     """Pods of other nodes do not even answer a ping."""
     small = [ping for ping in pod_pings(picture, False) if not ping.size or ping.size < 1000]
-    return [*small, *picture.said("cross-node-dead", "sent-not-received")]
+    return [*small, *picture.said("cross-node-dead", "same-node-only", "sent-not-received")]
 
 
 def tcp_fails(picture: Picture) -> list[PortTest]:
@@ -320,6 +320,7 @@ def trouble(picture: Picture) -> list[object]:
     """Anything that says traffic of pods is broken."""
     said = picture.said(
         "cross-node-dead",
+        "same-node-only",
         "ping-works-tcp-not",
         "large-packets-stall",
         "sent-not-received",

@@ -8,6 +8,7 @@ from functools import cached_property
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.firewall.security_groups import security_groups
+from tortie.doctor.causes.underlay.told_captures import told_lost
 from tortie.doctor.causes.underlay.traffic_evidence import (
     agents_fine,
     arrived,
@@ -20,6 +21,7 @@ from tortie.doctor.causes.underlay.traffic_evidence import (
     trouble,
 )
 from tortie.doctor.causes.underlay.tunnel_counters import one_way, told_silent
+from tortie.doctor.causes.underlay.wrong_number import wrong_numbers
 from tortie.doctor.picture.facts import Ping, Pool, Route
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Sign
@@ -38,16 +40,20 @@ class Seen:
         self.lost, self.dead = lost_on_the_way(picture, "ipip"), cross_node_dead(picture)
         self.up = [session for session in picture.sessions() if session.state == "up"]
         groups = security_groups(picture)
-        open_to_all = [group for group in groups if group.everything or group.protocols & OWN_PROTOCOL]
+        self.misnumbered = wrong_numbers(picture)
+        own = {"4", "ipencap"} if self.misnumbered else OWN_PROTOCOL
+        open_to_all = [group for group in groups if group.everything or group.protocols & own]
         self.opened = open_to_all
-        self.closed = [group for group in groups if group.protocols and group not in open_to_all]
+        shut = [group for group in groups if group.protocols and group not in open_to_all]
+        self.closed = [group for group in shut if "ipip" not in group.protocols]
         said = [one for one in picture.said("cloud") if "azure" in one.values]
         self.azure: list[object] = [*picture.hits(AZURE)[:1], *said, *picture.hits(AZURE_WIRE)[:1]]
         self.counted, self.silent = one_way(picture, "ipip"), told_silent(picture, "ipip")
+        self.told: list[object] = [*self.silent[:1], *told_lost(picture, "ipip")]
 
     @property
     def tunnelled(self) -> bool:
-        return bool(self.routes or "ipip" in self.kinds)
+        return bool(self.routes or "ipip" in self.kinds or self.told)
 
     @property
     def group(self) -> str:
@@ -69,7 +75,7 @@ class Seen:
 
     @property
     def evidence(self) -> tuple[object, ...]:
-        told = (*self.counted[:2], *self.silent[:1])
+        told = (*self.counted[:2], *self.told[:2])
         shown = (*self.closed[:1], *(self.lost or ()), *told, *self.routes[:1], *self.dead[:2])
         return (*shown, *self.up[:1], *self.azure[:1])
 
@@ -128,9 +134,30 @@ def group_without_it(seen: Seen) -> Finding | None:
 
 def told(seen: Seen) -> Finding | None:
     """Somebody looked at the other end, and nothing came in."""
-    if not (seen.silent and seen.tunnelled and (seen.dead or seen.counted)) or seen.opened:
+    suffered = seen.dead or seen.counted or trouble(seen.picture)
+    if not (seen.told and seen.tunnelled and suffered) or seen.opened:
         return None
-    return seen.found(STRONG if seen.up or seen.counted else LIKELY, "told")
+    well = seen.up or seen.counted or seen.picture.said("sessions-well")
+    return seen.found(STRONG if well else LIKELY, "told")
+
+
+def wrong_number(seen: Seen) -> Finding | None:
+    """A rule that was meant for them names another protocol: `ipip` is 94 in /etc/protocols, and Calico's is 4."""
+    numbered = seen.misnumbered
+    if not numbered or seen.opened or not (seen.tunnelled and (seen.dead or seen.told)):
+        return None
+    who = culprits(named("rule", "ipip", "protocol 4", seen.group), Culprit("interface", "tunl0"))
+    met = any(one.printed for one in numbered)
+    return found(STRONG if met and (seen.up or seen.told) else LIKELY, who, (*numbered[:2], *seen.evidence))
+
+
+def plain_passes(seen: Seen) -> Finding | None:
+    """The same packets come through without their cover."""
+    plain = seen.picture.said("works-without-ipip")
+    if not (plain and seen.tunnelled and seen.dead) or seen.opened:
+        return None
+    well = seen.up or agents_fine(seen.picture) or seen.picture.said("sessions-well")
+    return found(STRONG if well else LIKELY, seen.culprits, (plain[0], *seen.evidence))
 
 
 def azure(seen: Seen) -> Finding | None:
@@ -169,7 +196,9 @@ def dead_through_tunnel(seen: Seen) -> Finding | None:
 def fix(picture: Picture, finding: Finding) -> Iterator[Do]:
     clouds = {value for one in picture.said("cloud") for value in one.values}
     on_azure = finding.value("platform") == "azure" or bool(picture.hits(AZURE, AZURE_WIRE))
-    if not on_azure:
+    if finding.rule == "wrong-number":
+        yield do("number")
+    elif not on_azure:
         yield do("openstack" if "openstack" in clouds or not clouds else "group", group=finding.value("group"))
     yield do("vxlan", pool=next((pool.name for pool in picture.of(Pool) if pool.name and pool.ipip != "Never"), ""))
 
@@ -183,8 +212,8 @@ CAUSE = Cause(
     signs=(AZURE, AZURE_WIRE),
     look=Seen,
     rules=(
-        arrives, pods_answer, no_ipip, bgp_down, lost, filter_without_it, told, group_without_it, azure,
-        group_and_tunnel, one_way_only, dead_through_tunnel,
+        arrives, pods_answer, no_ipip, bgp_down, lost, wrong_number, filter_without_it, told, group_without_it,
+        plain_passes, azure, group_and_tunnel, one_way_only, dead_through_tunnel,
     ),
     fix=fix,
 )  # fmt: skip

@@ -9,6 +9,7 @@ from tortie.doctor.reading.lexicon import (
     complaints,
     history,
     machines,
+    paths,
     performance,
     plain_words,
     relief,
@@ -19,6 +20,7 @@ from tortie.doctor.reading.lexicon.rule import ANY_CHINESE, Rule, lowered, simpl
 RULES: Final[tuple[Rule, ...]] = (
     *machines.RULES,
     *traffic.RULES,
+    *paths.RULES,
     *cluster.RULES,
     *history.RULES,
     *complaints.RULES,

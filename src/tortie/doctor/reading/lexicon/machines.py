@@ -59,7 +59,8 @@ RULES: Final = (
     Rule(
         "runtime-broken",
         "docker|containerd|crictl|dockerd|runtime|cri-o|容器运行时",
-        r"(?:docker|containerd|crictl|cri-o|runtime)(?! (?:pull|push|login|build|hub|registry)\b)"
+        r"(?:docker|containerd|crictl|cri-o|runtime)"
+        r"(?! (?:image )?(?:pull|push|login|build|hub|registry)(?:s|es|ing)?\b)"
         r"(?: ps| info| images)?~(?:hangs?\b|hung|stuck|frozen|"
         r"never returns|no answer|not respond|unresponsive|cannot connect|can't connect|cannot reach|"
         r"can't reach|卡住|卡死|卡着|无响应|没有响应|没响应|不响应|无法连接|连接不上|连不上|一直没有返回|"

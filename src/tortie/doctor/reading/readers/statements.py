@@ -13,6 +13,10 @@ negation is respected. The values of a statement are the hosts and addresses tha
 | cross-node-dead, network-dead, same-node-ok, host-pod-dead, service-dead, nodeport-dead, network-lost-sometimes | which traffic |
 | link-manager-hurts (pods lose routes or network when NetworkManager or networkd begins anew) | which traffic |
 | host-lost-with-pods (a machine loses its network when pods start) | which traffic |
+| same-node-only (works if both ends are on one node, and else it does not) | which traffic |
+| broken-by-reload (pods, services or rules are gone when a firewall loads its rules anew) | which traffic |
+| works-without-ipip, forward-policy-drops (`iptables -P FORWARD ACCEPT` helps, its counter grows) | tried |
+| lost-when-links-restart (pods lose their routes when networkd starts anew) | which traffic |
 | pods-stuck (new pods are not started: they get no network) | which traffic |
 | ping-works, ping-fails, ping-works-tcp-not, ping-works-port-179-not, port-179-open, opening-179-helps, large-packets-stall | tried |
 | pod-source-bare (what pods send outside keeps their addresses) | tried |
@@ -110,7 +114,7 @@ _TURNED = lazily(
 _DESK_WORDS = ("slow", "lag", "busy", "load", "慢", "卡", "负载")  # one of them is in it
 _TURN = lazily(r"[,;] ?(?:but|however|yet)\b|，?但|不过")
 # Said in questions and conditions, too.
-_CERTAIN = ("asks-if-normal", "seeks-help", "complains", "firewalld-stop-helps", "says-well")
+_CERTAIN = ("asks-if-normal", "seeks-help", "complains", "firewalld-stop-helps", "says-well", "same-node-only")
 # States that a sentence may tell to be over: "last week swap was on, that is solved".
 _STATES = ("load-high", "swap-on", "disk-full", "clock-wrong", "runtime-broken", "kubelet-stopped", "network-dead",
            "cross-node-dead", "service-dead", "nodeport-dead", "pods-stuck", "network-lost-sometimes",

@@ -1,0 +1,108 @@
+"""Who loads the rules of a host anew, and takes those of Calico and kube-proxy away by that.
+
+Felix and kube-proxy put theirs back at their next look, half a minute or more later; what CNI plugins wrote when a pod
+started (ports of the host) stays away until that pod starts again.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tortie.doctor.causes.underlay.traffic_evidence import compiled, counted
+from tortie.doctor.lazily import lazily
+from tortie.doctor.picture.facts import LogLine
+from tortie.doctor.picture.picture import Picture
+from tortie.doctor.reading.exhibit import Place
+from tortie.model.tuples import NamedTuple
+
+_ANEW: Final = r"systemctl (?:try-)?(?:re)?(?:start|load)(?:-or-restart)? (?:-\S+ )?"
+_AGAIN: Final = r"(?:re)?(?:start|load)"
+_BY_HAND: Final = {
+    "firewalld": rf"\bfirewall-cmd (?:-\S+ )?--(?:complete-)?reload|{_ANEW}firewalld|service firewalld {_AGAIN}",
+    "nftables": rf"{_ANEW}nftables|service nftables {_AGAIN}|\bnft -f \S|\bnft flush ruleset",
+    "netfilter-persistent": rf"\bnetfilter-persistent (?:reload|start)|{_ANEW}netfilter-persistent",
+    "iptables": rf"{_ANEW}iptables|service iptables {_AGAIN}|\biptables-restore (?:<|/)|\biptables -F(?:\s|;|$)",
+    "ufw": rf"\bufw (?:--force )?(?:reload|enable)|{_ANEW}ufw",
+}
+_UNITS: Final = ("firewalld", "nftables", "netfilter-persistent", "iptables", "ufw")
+_LOGGED: Final = lazily(r"\breload|(?:Started|Starting|Reloaded|Reloading|Finished) ", 0)
+_SETTING: Final = "FlushAllOnReload=yes"  # of firewalld, and its default since 0.8
+_FLUSH: Final = "flush ruleset"
+_RULES: Final = ("cali", "KUBE", "CNI-")
+_LISTS: Final = lazily(r"\bnft list|ip6?tables(?:-nft|-legacy)?(?:-save| )")
+_LEAST: Final = 3
+
+
+class Wiping(NamedTuple):
+    """The program, where it is shown to load its rules, and where those of others are gone or told to be."""
+
+    program: str
+    loads: tuple[Place, ...]
+    gone: tuple[Place, ...]  # counted, and none left
+    told: tuple[Place, ...]  # people say what a reload breaks
+    empties: tuple[Place, ...]  # its own setting or file that clears all tables
+    host: str
+
+
+def wiping(picture: Picture) -> Wiping | None:
+    told = picture.said("broken-by-reload")
+    loads = [(name, place, host) for name, place, host in (*_typed(picture), *_logged(picture))]
+    if not (told or loads):
+        return None
+    text = " ".join(one.text.lower() for one in told)
+    named = next((name for name in _UNITS if name in text or (name == "firewalld" and "firewall-cmd" in text)), "")
+    program = named if told and named else loads[0][0] if loads else ""
+    if not program:
+        return None
+    own = [one for one in loads if one[0] == program]
+    return Wiping(
+        program, tuple(place for _, place, _ in own[:2]), tuple(_counted_away(picture)),
+        tuple(one.place for one in told[:1]), tuple(_empties(picture, program)), next((h for _, _, h in own if h), ""),
+    )  # fmt: skip
+
+
+def _typed(picture: Picture) -> list[tuple[str, Place, str]]:
+    return [
+        (name, one.place(0), one.host)
+        for one in picture.exhibits
+        if one.command
+        for name, pattern in _BY_HAND.items()
+        if compiled(pattern).search(one.command)
+    ]
+
+
+def _logged(picture: Picture) -> list[tuple[str, Place, str]]:
+    """Its own words, or systemd's about it."""
+    found = []
+    for line in picture.of(LogLine):
+        for name in _UNITS:
+            own = line.program == name or (line.program == "systemd" and f"{name}." in line.message)
+            if own and _LOGGED.search(line.message):
+                found.append((name, line.place, line.host))
+    return found
+
+
+def _counted_away(picture: Picture) -> list[Place]:
+    """Rules of Calico or kube-proxy counted twice: many, then hardly any. It takes the two ends as evidence."""
+    seen: dict[tuple[str, str], tuple[int, Place]] = {}
+    for part, number, exhibit in counted(picture):
+        word = next((name for name in _RULES if name in part), "")
+        if not word or not _LISTS.search(part):
+            continue
+        place = exhibit.place(0, max(1, len(exhibit.lines)))
+        many, before = seen.get((exhibit.host, word), (0, place))
+        if many >= _LEAST and number * 10 <= many:
+            return [before, place]
+        seen[exhibit.host, word] = (number, place)
+    return []
+
+
+def _empties(picture: Picture, program: str) -> list[Place]:
+    wanted = {"firewalld": _SETTING, "nftables": _FLUSH}.get(program, "")
+    lines = (
+        exhibit.place(index)
+        for exhibit in picture.exhibits
+        for index, line in enumerate(exhibit.lines if wanted and wanted in exhibit.text else ())
+        if wanted in line and not line.lstrip().startswith("#")
+    )
+    return list(lines)[:1]
