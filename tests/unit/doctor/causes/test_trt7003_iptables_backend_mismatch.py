@@ -231,3 +231,22 @@ def test_a_system_of_the_newer_kind_that_drops_what_nobody_accepts() -> None:
     assert finding("iptables-backend-mismatch", older).strength < 0.8
     itself = text.format(release="Calico v3.30.1\n", system="Debian GNU/Linux 12 (bookworm)")
     assert finding("iptables-backend-mismatch", itself).strength < 0.8
+
+
+UNREADABLE = """
+    2021-01-01 01:01:01.010 [WARNING][46] felix/table.go 546: Detected out-of-sync inserts, marking for resync \
+actualRuleIDs=[]string{{}} chainName="OUTPUT" expectedRuleIDs=[]string{{"aaaa"}} ipVersion=0x4 table="{}"
+    root@kite:~# iptables-nft-save | tail -1
+    # Table `nat' is incompatible, use 'nft' tool.
+    root@kite:~# iptables -V
+    iptables v1.8.5 (nf_tables)
+"""
+
+
+def test_a_table_that_iptables_cannot_read() -> None:
+    answer = finding("iptables-backend-mismatch", UNREADABLE.format("nat"))
+    assert (answer.state, answer.strength >= 0.95, answer.rule) == ("found", True, "table-unreadable")
+
+
+def test_rules_that_are_gone_from_another_table_have_another_reason() -> None:
+    assert finding("iptables-backend-mismatch", UNREADABLE.format("filter")).strength < 0.8

@@ -45,6 +45,8 @@ FELIX_DETECTED = Sign("backend-felix-detected", 'Detected iptables backend… de
 IPTABLES_VERSION = Sign("backend-iptables-version", "iptables v<version> \\(<backend>\\)")
 LEGACY_PRESENT = Sign("backend-legacy-present", "Warning: iptables-legacy tables present")
 INCOMPATIBLE = Sign("backend-nft-incompatible", "is incompatible, use 'nft' tool")
+UNREADABLE = Sign("backend-table-unreadable", "Table `<table>' is incompatible, use 'nft' tool")
+INSERTS_GONE = Sign("backend-inserts-gone", "Detected out-of-sync inserts")
 ENV, FIELD = "FELIX_IPTABLESBACKEND", "iptablesBackend"
 # kubelet keeps a few KUBE chains of its own in the host's backend; kube-proxy's rules outnumber them by far.
 FAR_MORE: Final = 10
@@ -110,6 +112,18 @@ def rules_apart(seen: Seen) -> Finding | None:
     if seen.cali.both and seen.felix.backend and seen.kube.backend not in ("", seen.felix.backend):
         return seen.found(STRONG, "rules-apart", seen.felix.backend, seen.kube.backend)
     return None
+
+
+def table_unreadable(seen: Seen) -> Finding | None:
+    """A rule of nft's own in a table of iptables': that tool reads nothing of it, and Felix writes its rules anew."""
+    tables = {hit.value("table"): hit for hit in seen.picture.hits(UNREADABLE)}
+    gone = [hit for hit in seen.picture.hits(INSERTS_GONE) if "actualRuleIDs=[]string{}" in hit.line]
+    gone = [hit for hit in gone if any(f'table="{name}"' in hit.line for name in tables)]
+    if not gone:
+        return None
+    table = next(name for name in tables if f'table="{name}"' in gone[0].line)
+    who = culprits(named("rule", table), Culprit("program", "nft"), named("node", gone[0].host))
+    return found(PROVEN, who, (tables[table], gone[0]), table=table)
 
 
 def one_backend(seen: Seen) -> Finding | None:
@@ -269,6 +283,9 @@ def fix(picture: Picture, finding: Finding) -> Iterator[Do | Step]:
         yield do("host")  # programs of that time know no other backend
         yield do("reboot")
         return
+    if finding.rule == "table-unreadable":
+        yield do("own-table")
+        return
     value = {"legacy": "Legacy", "nft": "NFT"}.get(finding.value("other"), "Auto")
     yield from ways.set_felix(picture, FIELD, f'"{value}"')
     yield do("reboot")
@@ -280,11 +297,12 @@ CAUSE = Cause(
     code="TRT7003",
     severity="high",
     explains=("traffic-dead", "service-dead", "not-ready", "log-errors"),
-    signs=(FELIX_MODE, FELIX_DETECTED, IPTABLES_VERSION, LEGACY_PRESENT, INCOMPATIBLE),
+    signs=(FELIX_MODE, FELIX_DETECTED, IPTABLES_VERSION, LEGACY_PRESENT, INCOMPATIBLE, UNREADABLE, INSERTS_GONE),
     look=Seen,
     rules=(
         rules_together,
         rules_apart,
+        table_unreadable,
         one_backend,
         two_backends,
         dropped_by_the_other,
