@@ -228,3 +228,22 @@ def test_a_part_of_the_list_is_not_the_list() -> None:
     assert finding(ID, young + "$ calicoctl get node\nNAME\n10.2.0.11\n").strength < LIKELY
     waiting = AGENTS.replace("1/1", "0/1")
     assert finding(ID, waiting + "$ calicoctl get node\nNAME\n10.2.0.11\n").strength < LIKELY
+
+
+def test_the_file_is_printed_behind_other_things() -> None:
+    text = """
+    # kubectl get nodes
+    NAME    STATUS   ROLES    AGE    VERSION
+    hen-1   Ready    <none>   212d   v1.20.5
+    hen-8   Ready    <none>   3d     v1.20.5
+    root@hen-8:~# hostname; ls -l /var/lib/calico; cat /var/lib/calico/nodename; echo
+    hen-8
+    total 4
+    -rw-r--r-- 1 root root 5 Dec 11 09:40 nodename
+    hen-1
+    """
+    answer = finding("duplicate-nodename", text)
+    assert (answer.state, answer.strength >= 0.9) == ("found", True)
+    assert {"hen-1", "hen-8"} <= set(answer.objects)
+    own = text.replace("nodename\n    hen-1", "nodename\n    hen-8")
+    assert finding("duplicate-nodename", own).state != "found"

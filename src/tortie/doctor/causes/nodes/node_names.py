@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Registered, Setting
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.picture.places import exhibit_at
@@ -16,6 +17,8 @@ CNI_HOSTNAME: Final = Sign("cni-hostname", '"hostname":( )?"<name>"')
 STORED_NAME: Final = Sign("stored-node-name", "Using stored node name (<name> )?from")
 NODENAME_FILE: Final = "/var/lib/calico/nodename"
 NAME_SIGNS: Final = (CNI_NODENAME, CNI_HOSTNAME, STORED_NAME)
+# Two other commands before it at least, on one line: what it prints comes last.
+_LAST_OF_SEVERAL: Final = lazily(r";[^;&]+(?:;|&&)\s*(?:sudo )?cat \S*calico/nodename\s*(?:;\s*echo\s*)?$")
 VARIABLES: Final = ("NODENAME", "FELIX_FELIXHOSTNAME")
 
 
@@ -57,7 +60,8 @@ def by_file(picture: Picture) -> list[Called]:
     names = []
     for exhibit in picture.commands("calico/nodename"):
         elsewhere = exhibit.host in foreign_hosts(picture)  # of a template that is mounted there, or of a backup
-        if "od -c" in exhibit.command or "ls " in exhibit.command or elsewhere:
+        last = _LAST_OF_SEVERAL.search(exhibit.command)
+        if "od -c" in exhibit.command or ("ls " in exhibit.command and not last) or elsewhere:
             continue
         answers = [
             (index, line.strip())
@@ -65,7 +69,9 @@ def by_file(picture: Picture) -> list[Called]:
             if exhibit.number(index) not in exhibit.command_lines and len(line.split()) == 1 and "/" not in line
         ]
         asked = exhibit.command.partition("calico/nodename")[0]
-        if "hostname" in asked and len(answers) % 2 == 0:  # each host prints its own name before the stored one
+        if last:
+            names += [Called(name, "file", exhibit.host, exhibit.place(index)) for index, name in answers[-1:]]
+        elif "hostname" in asked and len(answers) % 2 == 0:  # each host prints its own name before the stored one
             pairs = zip(answers[::2], answers[1::2], strict=True)
             names += [Called(name, "file", host, exhibit.place(index)) for (_, host), (index, name) in pairs]
         else:
