@@ -105,7 +105,7 @@ RULES: Final = (
         r"was) (?:powered off|shut down|switched off|dead|hung|gone for good)|"
         r"\b(?:masters?|nodes?|machines?|servers?|hosts?|workers?|vms?) (?:\w+ )?(?:has |have |had )?"
         r"(?:died|crashed(?! ?loop)|broke down)\b|宕机|关机|死机|断电|"
-        r"(?:机器|服务器|物理机|主机|虚拟机)(?:已经?|硬件)?(?:挂了|坏了|故障)|下电",
+        r"(?:机器|服务器|物理机|主机(?!名)|虚拟机)[^，。；]{0,6}(?:挂了|坏了|坏掉|故障)|硬件故障|下电",
     ),
     Rule(  # said instead of shown: "the INTERNAL-IP is 192.168.100.131"
         "internal-ip-told",
