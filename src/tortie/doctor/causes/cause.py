@@ -76,13 +76,12 @@ def found(
     *,
     say: str = "",
     aside: bool = False,
-    remedied: bool = False,
     **values: Value,
 ) -> Finding:
     """Evidence may be places, hits or facts; what is None is dropped."""
     some = tuple(dict.fromkeys(one for one in culprits if one.name))
     return Finding("found", _NOT_SAID, strength, objects(some), places(evidence), aside, _kept(values),
-                   culprits=some, say=say, remedied=remedied)  # fmt: skip
+                   culprits=some, say=say)  # fmt: skip
 
 
 def ruled_out(evidence: Iterable[Place | Hit | object] = (), *, say: str = "", **values: Value) -> Finding:

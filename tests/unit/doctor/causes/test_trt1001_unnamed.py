@@ -38,3 +38,16 @@ def test_the_nodes_own_addresses() -> None:
 
 def test_a_network_of_its_own_may_be_a_decision() -> None:
     assert finding(ID, listed("10.9.0.10", "10.9.0.11", "10.9.0.12")).strength < 0.8
+
+
+def test_peers_elsewhere_than_the_told_addresses() -> None:
+    text = """
+Cross-node traffic is dead since the install.
+
+| 10.0.2.132   | node-to-node mesh | start | 02:11:40 | Passive |
+| 10.0.2.133   | node-to-node mesh | start | 02:11:40 | Connect |
+
+In kubectl get node -o wide the INTERNAL-IP is 192.168.100.131 for the first one.
+"""
+    assert finding(ID, text).strength >= 0.9
+    assert finding(ID, text.replace("192.168.100.131", "10.0.2.131")).strength < 0.8

@@ -205,3 +205,20 @@ def test_a_public_address_that_is_written_out_and_on_no_link() -> None:
 def test_an_address_that_is_written_out_and_there() -> None:
     text = "# cat /etc/calico/calico.env\nIP=10.77.5.6\n"
     assert "/etc/calico/calico.env" not in finding("node-ip-changed", f"{_BIND}\n{text}\n{_OWN}").objects
+
+
+def test_a_move_as_it_is_told_in_chinese() -> None:
+    text = """
+机房搬迁，节点 IP 从 192.168.10.x 换成了 172.30.5.x，calico 还是老 IP：
+
+[root@k1 ~]# calicoctl get node -o wide
+NAME   ASN       IPV4               IPV6
+k1     (64512)   192.168.10.41/24
+k2     (64512)   192.168.10.42/24
+[root@k1 ~]# kubectl get node -o wide
+NAME   STATUS   ROLES    AGE    VERSION   INTERNAL-IP
+k1     Ready    master   400d   v1.19.8   172.30.5.41
+k2     Ready    <none>   400d   v1.19.8   172.30.5.42
+"""
+    assert finding("node-ip-changed", text).strength >= 0.9
+    assert finding("autodetect-wrong-interface", text).strength < 0.8

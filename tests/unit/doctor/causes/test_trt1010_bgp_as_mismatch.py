@@ -1,5 +1,7 @@
 """TRT1010: BIRD says Bad peer AS."""
 
+# ruff: noqa: E501 (pasted lines stay as long as they are)
+
 from __future__ import annotations
 
 from tests.support.doctor import finding, picture
@@ -83,3 +85,15 @@ def test_a_node_that_rendered_an_old_number_is_restarted_and_nothing_is_changed(
 def test_the_number_that_the_router_expects_is_filled_in() -> None:
     told = STATUS + "%BGP: 10.80.0.7 remote AS is 64512, expected 65120\n"
     assert any('"asNumber":65120' in step for step in commands(told))
+
+
+def test_a_table_that_the_terminal_cut() -> None:
+    row = "| 10.7.12.140  | node specific | start | 12:33:20 | Idle Received: Bad peer A\n"
+    assert finding("bgp-as-mismatch", row).strength >= 0.9
+
+
+def test_a_nexus_says_which_number_it_wants() -> None:
+    log = "%BGP-3-BADPEERAS:  bgp-65100 [14021]  VRF default, Peer 10.55.1.21 - bad remote-as, expecting 64513 received 64512."
+    answer = finding("bgp-as-mismatch", log)
+    assert (answer.state, answer.strength >= 0.9) == ("found", True)
+    assert {"64513", "64512"} <= set(answer.objects)

@@ -1,5 +1,7 @@
 """TRT1014: another speaker owns the port."""
 
+# ruff: noqa: E501 (pasted lines stay as long as they are)
+
 from __future__ import annotations
 
 from tests.support.doctor import finding, picture
@@ -32,7 +34,7 @@ def test_frr_has_the_port() -> None:
 
 
 def test_bird_says_that_it_cannot_listen() -> None:
-    text = "$ kubectl -n kube-system logs calico-node-m8m8m | grep bird\nbird: BGP: Cannot open listening socket\nbird: bind: Address in use\n"  # noqa: E501
+    text = "$ kubectl -n kube-system logs calico-node-m8m8m | grep bird\nbird: BGP: Cannot open listening socket\nbird: bind: Address in use\n"
     assert finding(ID, text).strength >= LIKELY
 
 
@@ -67,7 +69,18 @@ def test_the_unit_of_the_daemon_is_stopped_not_its_program() -> None:
 
 
 def test_on_a_router_such_a_daemon_is_at_home() -> None:
-    pods = "$ kubectl -n kube-system get pods -o wide\ncalico-node-4lw9v   0/1   Running   0   2d   10.9.1.21   w1   <none>   <none>\n"  # noqa: E501
+    pods = "$ kubectl -n kube-system get pods -o wide\ncalico-node-4lw9v   0/1   Running   0   2d   10.9.1.21   w1   <none>   <none>\n"
     owner = '[root@w1 ~]# ss -lntp | grep 179\nLISTEN 0 128 0.0.0.0:179 0.0.0.0:* users:(("bgpd",pid=1433,fd=21))\n'
     assert finding(ID, pods + owner).strength >= LIKELY
     assert finding(ID, pods + owner.replace("@w1", "@leaf1")).state != "found"
+
+
+def test_a_bird_of_the_machines_own() -> None:
+    listens = (
+        "[root@n1 ~]# ss -lntp 'sport = :179'\nLISTEN  0  8  0.0.0.0:179  0.0.0.0:*  users:((\"bird\",pid=771,fd=7))\n"
+    )
+    unit = "[root@n1 ~]# ps -o pid,ppid,cmd -p 771\n    PID    PPID CMD\n    771       1 /usr/sbin/bird -f -u bird -g bird\n"
+    log = "\n$ kubectl logs -n kube-system calico-node-x7k2p\nbird: BGP: bind: Address already in use\n"
+    assert finding("port-179-conflict", listens + unit + log).strength >= 0.9
+    assert finding("port-179-conflict", listens + unit).state != "found"
+    assert finding("port-179-conflict", listens + log).strength < 0.95

@@ -111,3 +111,20 @@ ma3    NotReady   master   212d   v1.14.1   10.61.3.14
     assert finding("peer-node-down", "One of our masters died yesterday.\n" + nodes + complaint).strength >= 0.9
     crashing = "calico-node on one of our masters crashes since yesterday.\n"
     assert finding("peer-node-down", crashing + nodes + complaint).strength < 0.8
+
+
+def test_one_lost_node_and_one_missing_peer_without_addresses() -> None:
+    text = """
+昨天 worker4 物理机主板坏了，现在其余的 calico-node 都 0/1 了
+
+calico/node is not ready: BIRD is not ready: BGP not established with 10.20.30.44
+
+$ kubectl get node
+NAME      STATUS     ROLES    AGE    VERSION
+master    Ready      master   500d   v1.16.3
+worker4   NotReady   <none>   500d   v1.16.3
+"""
+    answer = finding("peer-node-down", text)
+    assert (answer.strength >= 0.9, "worker4" in answer.objects) == (True, True)
+    two = text.replace("10.20.30.44", "10.20.30.44,10.20.30.45")
+    assert finding("peer-node-down", two).strength < 0.8

@@ -70,3 +70,11 @@ def test_an_upgrade_is_not_asked_of_a_release_that_has_it() -> None:
 
     assert "v3.25" in steps(STATUS + OWN)
     assert "v3.25" not in steps(STATUS + OWN + "image: calico/node:v3.26.0\n")
+
+
+def test_an_ios_router_has_the_id_as_bytes() -> None:
+    log = "%BGP-3-NOTIFICATION: sent to neighbor 2001:db8:20::31 2/3 (BGP identifier wrong) 4 bytes F4C2D311"
+    answer = finding("bgp-router-id-invalid", log)
+    assert (answer.state, answer.strength >= 0.9) == ("found", True)
+    assert "244.194.211.17" in answer.objects
+    assert finding("bgp-router-id-invalid", log.replace("F4C2D311", "0AC2D311")).state != "found"

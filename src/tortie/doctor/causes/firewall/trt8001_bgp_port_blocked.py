@@ -122,7 +122,7 @@ def opening_helped(seen: Seen) -> Finding | None:
     told = seen.picture.hits(BGP_NOT_ESTABLISHED)[:1]
     strength = STRONG if told or helped else LIKELY
     evidence = (*(one.place for one in helped[:2]), *said[:2], *told, *(one.well[0] for one in helped[:1]))
-    return found(strength, seen.culprits, evidence, say="opened", remedied=bool(helped and told))
+    return found(strength, seen.culprits, evidence, say="opened")._replace(remedied=bool(helped and told))
 
 
 def nothing_down(seen: Seen) -> Finding | None:

@@ -63,7 +63,7 @@ def _lets_bgp_in(action: Action) -> bool:
     if "--add-service=bgp" in thing or _RICH.search(thing) or _IPTABLES.match(thing):
         return True
     ports = _PORTS.search(thing)
-    return bool(ports) and any(covers(part, BGP_PORT) for part in _tcp(ports[1]))
+    return ports is not None and any(covers(part, BGP_PORT) for part in _tcp(ports[1]))
 
 
 def _tcp(text: str) -> list[str]:

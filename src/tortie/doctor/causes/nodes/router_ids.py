@@ -14,6 +14,7 @@ from tortie.model.tuples import NamedTuple
 IDENTIFIER: Final = Sign("trt1012-identifier", "Bad BGP identifier")
 # The other end's log, with the id that it does not take.
 WRONG_ID: Final = Sign("trt1020-wrong-id", "bad OPEN, wrong router identifier <ip>")
+WRONG_ID_HEX: Final = Sign("trt1020-wrong-id-hex", "2/3 \\(BGP identifier wrong\\) <n> bytes <id>")
 OPEN_SENT: Final = Sign("trt1020-open-sent", "Sending OPEN\\(ver=<n>,as=<n_as>,hold=<n_hold>,id=<id>\\)")
 ROUTER_ID: Final = "CALICO_ROUTER_ID"
 _FIRST_MULTICAST: Final = 224
@@ -41,6 +42,7 @@ def router_ids(picture: Picture) -> list[RouterId]:
     ]
     told += [(hit.place, _dotted(hit.value("id")), hit.host, False) for hit in picture.hits(OPEN_SENT)]
     told += [(hit.place, hit.value("ip"), "", True) for hit in picture.hits(WRONG_ID)]
+    told += [(hit.place, _dotted(hit.value("id")), "", True) for hit in picture.hits(WRONG_ID_HEX)]
     return [
         RouterId(place, address, "" if refused else node_at(picture, place, host), refused)
         for place, address, host, refused in told
@@ -51,7 +53,7 @@ def router_ids(picture: Picture) -> list[RouterId]:
 def refusals(picture: Picture) -> list[Session | Hit]:
     """Sessions and messages that end over an identifier."""
     down = [session for session in picture.sessions_down() if "bad bgp identifier" in session.info.lower()]
-    return [*down, *picture.hits(IDENTIFIER), *picture.hits(WRONG_ID)]
+    return [*down, *picture.hits(IDENTIFIER), *picture.hits(WRONG_ID, WRONG_ID_HEX)]
 
 
 def _dotted(number: str) -> str:

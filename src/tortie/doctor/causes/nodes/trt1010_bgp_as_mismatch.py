@@ -10,7 +10,7 @@ from tortie.doctor.causes import ways
 from tortie.doctor.causes.cause import LIKELY, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.nodes import bgp_evidence
-from tortie.doctor.causes.nodes.bgp_as import AS_SIGNS, BAD_AS, as_errors, peer_address
+from tortie.doctor.causes.nodes.bgp_as import AS_SIGNS, BAD_AS, as_errors, bad_as, peer_address
 from tortie.doctor.causes.nodes.bgp_evidence import few, is_external, node_at, same_host, settled
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.picture.facts import Setting
@@ -28,7 +28,7 @@ class Seen:
 
     def __init__(self, picture: Picture) -> None:
         self.picture = picture
-        self.sessions = [s for s in picture.sessions_down() if "bad peer as" in s.info.lower()]
+        self.sessions = [s for s in picture.sessions_down() if bad_as(s.info)]
         self.errors = as_errors(picture)
         self.said = bool(self.sessions or self.errors)
 

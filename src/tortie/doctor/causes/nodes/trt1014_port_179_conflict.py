@@ -11,7 +11,7 @@ from tortie.doctor.causes.cause import LIKELY, PROVEN, STRONG, Cause, Do, Findin
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.nodes.bgp_evidence import BGP_PORT, node_at, same_host
 from tortie.doctor.causes.steps import Step
-from tortie.doctor.picture.facts import Listener, Session, Unit
+from tortie.doctor.picture.facts import Listener, Process, Session, Unit
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Hit, Sign
 
@@ -33,17 +33,27 @@ class Seen:
     def __init__(self, picture: Picture) -> None:
         self.picture = picture
         self.listeners = [listener for listener in picture.of(Listener) if listener.port == BGP_PORT]
-        self.foreign = [one for one in self.listeners if self._is_foreign(one)]
         self.down = [s for s in picture.sessions_down() if "no listening socket" in s.info.lower()]
         self.opened = [hit for hit in picture.hits(CANNOT_OPEN, IN_USE, BIRD_IN_USE) if "bird" in hit.line.lower()]
         self.texts = [*picture.hits(NO_SOCKET), *self.opened]
+        self.foreign = [one for one in self.listeners if self._is_foreign(one)]
 
     def _is_foreign(self, listener: Listener) -> bool:
         """On a router a BGP daemon is at home."""
         names = {*self.picture.internal_ips(), *self.picture.nodes_now(), *(pod.node for pod in self.picture.agents())}
         known = {name for name in names if name}
         of_a_node = not (listener.host and known) or any(same_host(listener.host, name) for name in known)
-        return bool(listener.program) and not listener.program.startswith("bird") and of_a_node
+        own = listener.program.startswith("bird") and not ((self.down or self.texts) and self.packaged)
+        return bool(listener.program) and not own and of_a_node
+
+    @cached_property
+    def packaged(self) -> bool:
+        """A BIRD of the machine's own: a unit, or started as packages start it. Calico's runs in a container."""
+        units = [
+            one for one in self.picture.of(Unit) if one.name.removesuffix(".service") in ("bird", "bird2", "bird6")
+        ]
+        started = [one for one in self.picture.of(Process) if one.command.startswith(("/usr/sbin/bird", "/sbin/bird"))]
+        return bool(started) or any(one.active == "active" for one in units)
 
     @property
     def bird_listens(self) -> bool:

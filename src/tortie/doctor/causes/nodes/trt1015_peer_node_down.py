@@ -61,6 +61,12 @@ class Seen:
         return [ip for ip in ips if ip and silent(self.picture, ip)]
 
     @cached_property
+    def only_lost(self) -> str:
+        """The one node that Kubernetes has lost, where no address of a node is shown and all miss one peer."""
+        alone = len(self.lost) == 1 and len({peer.address for peer in self.peers}) == 1
+        return self.lost[0] if alone and not self.picture.internal_ips() else ""
+
+    @cached_property
     def wrong(self) -> set[str]:
         """Addresses that nobody should have registered; that they are silent says nothing about a machine."""
         return {one.address for one in suspects(self.picture) if one.strength >= LIKELY and one.address}
@@ -77,7 +83,7 @@ class Machine:
     def __init__(self, seen: Seen, address: str) -> None:
         picture = seen.picture
         self.address = address
-        self.name = picture.owner_of(address)
+        self.name = picture.owner_of(address) or seen.only_lost
         self.node = node_of(picture, self.name)
         self.lost = is_lost(self.node)
         self.peers = [peer for peer in seen.peers if peer.address == address]

@@ -13,6 +13,7 @@ from tortie.doctor.causes.nodes.router_ids import (
     OPEN_SENT,
     ROUTER_ID,
     WRONG_ID,
+    WRONG_ID_HEX,
     refusals,
     router_ids,
 )
@@ -90,7 +91,7 @@ CAUSE = Cause(
     code="TRT1020",
     severity="medium",
     explains=("bgp-down", "bird-not-ready", "not-ready", "traffic-dead"),
-    signs=(*SHARED_SIGNS, IDENTIFIER, WRONG_ID, OPEN_SENT),
+    signs=(*SHARED_SIGNS, IDENTIFIER, WRONG_ID, WRONG_ID_HEX, OPEN_SENT),
     look=Seen,
     rules=(over, reserved_id, valid_ids, hashed),
     fix=fix,

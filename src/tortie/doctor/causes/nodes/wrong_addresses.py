@@ -33,7 +33,7 @@ from tortie.doctor.causes.nodes.bgp_evidence import (
     unknown_connects,
 )
 from tortie.doctor.causes.nodes.floating_addresses import floating
-from tortie.doctor.causes.nodes.unnamed_addresses import foreign
+from tortie.doctor.causes.nodes.unnamed_addresses import beside_the_told, foreign
 from tortie.doctor.picture.addresses import inside
 from tortie.doctor.picture.facts import Interface, PortTest
 from tortie.doctor.picture.picture import Picture
@@ -94,6 +94,8 @@ def _unnamed(picture: Picture) -> Iterator[Suspect]:
     for strength, seen in foreign(picture):
         if not is_network(seen.address, seen.length):
             yield Suspect("unnamed", strength, seen.address, seen.interface, evidence=(seen,))
+    for strength, peer, said in beside_the_told(picture):
+        yield Suspect("told", strength, peer.address, evidence=(said, peer))
 
 
 def _hosts(picture: Picture) -> set[str]:

@@ -171,7 +171,8 @@ def said_so(seen: Seen) -> Finding | None:
     said = told(seen.picture)
     if not said or seen.running or _ready(seen):
         return None
-    over = seen.picture.said("mended") or [line for line in seen.picture.of(LogLine) if line.program in _AGENT]
+    speaks = any(line.program in _AGENT for line in seen.picture.of(LogLine))
+    over = speaks or bool(seen.picture.said("mended"))
     return found(POSSIBLE if over else LIKELY, (), said[:2], say="told")
 
 

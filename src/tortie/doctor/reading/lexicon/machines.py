@@ -120,15 +120,23 @@ RULES: Final = (
         r"was) (?:powered off|shut down|switched off|dead|hung|gone for good)|"
         r"\b(?:masters?|nodes?|machines?|servers?|hosts?|workers?|vms?) (?:\w+ )?(?:has |have |had )?"
         r"(?:died|crashed(?! ?loop)|broke down)\b|宕机|关机|死机|断电|"
-        r"(?:机器|服务器|物理机|主机|虚拟机)(?:已经?|硬件)?(?:挂了|坏了|故障)|下电",
+        r"(?:机器|服务器|物理机|主机(?!名)|虚拟机)[^，。；]{0,6}(?:挂了|坏了|坏掉|故障)|硬件故障|下电",
+    ),
+    Rule(  # said instead of shown: "the INTERNAL-IP is 192.168.100.131"
+        "internal-ip-told",
+        "internal",
+        r"\binternal[-_ ]?ips?\b~(?:is|are|was|shows?|of|:|=|是|为|都是|分别是|：)? ?~(?:\d{1,3}\.){3}\d{1,3}",
+        False,
     ),
     Rule(
         "ip-changed",
         "ip|address|dhcp|地址",
+        # A clause ends at a full stop, and addresses have them.
+        r"(?:ip|地址|网段)[^，。；]{0,12}从 ?(?:\d{1,3}\.){2,3}[\dx*]{1,3}(?:/\d{1,2})? ?(?:换|改|变|迁|调整)|"
         r"(?:\bip\b|address)(?:es)?~(?:has |have |had |was |were )?(?:changed|been changed|renumbered|"
         r"re-?assigned)|chang(?:ed|ing) (?:the |its |our |node |server )*(?:ip|address)|dhcp~(?:gave|"
         r"handed|assigned|lease)~new|new (?:ip|address)~(?:from|by|via) dhcp|moved~(?:to another|"
-        r"to a new) (?:subnet|network)|(?:ip(?![_a-z])|地址)~(?:变了|变更|变化|换了|改了|更换|改变|变成)|"
+        r"to a new) (?:subnet|network)|(?:ip(?![_a-z])|地址)~(?:变了|变更|变化|换了|换成|改了|改成|更换|改变|变成)|"
         r"(?:(?:修改|更换|变更)(?:了|过)?|(?<![交切替转])(?:换|改)(?:了|过|成))~(?:ip(?![_a-z])|地址(?!探测|检测|池|块)|网段)",
     ),
     Rule(

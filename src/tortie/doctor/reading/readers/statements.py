@@ -6,6 +6,7 @@ negation is respected. The values of a statement are the hosts and addresses tha
 | kinds | said |
 |---|---|
 | load-high, load-normal, runtime-broken, swap-on, swap-disabled-in-fstab, disk-full, clock-wrong, kubelet-stopped | state of a machine |
+| internal-ip-told (what Kubernetes has as the addresses of nodes) | state of a machine |
 | image-not-pulled (an image is not there, for the registry did not give it) | state of a machine |
 | bird-busy, bird-answers-late | state of BIRD |
 | rebooted, power-cut, machine-off, ip-changed = address-changed, hostname-changed = host-renamed | what befell it |
