@@ -24,17 +24,19 @@ from tortie.doctor.causes.datastore.api_evidence import (
     bad_node,
     bpf_on,
     direct_answers,
-    foreign_servers,
     kubectl_answers,
+    troubles,
+    vip_rules,
+    vip_troubles,
+)
+from tortie.doctor.causes.datastore.proxy_evidence import (
+    foreign_servers,
     nodes_without_proxy,
     proxies_down,
     proxy_containers_down,
     proxy_pods,
     proxy_switched_off,
     proxy_without_api,
-    troubles,
-    vip_rules,
-    vip_troubles,
 )
 from tortie.doctor.causes.datastore.trt2011_http_proxy_intercepts import INTERCEPTED
 from tortie.doctor.causes.ipam.cluster_ranges import overlaps
