@@ -452,3 +452,18 @@ def test_a_node_without_kube_proxy_in_a_listing_that_was_searched_for_both() -> 
     assert (answer.rule, answer.strength >= 0.9) == ("not-there", True)
     assert "kn4" in answer.objects
     assert finding("kube-proxy-down", VIP_FAILS + LISTED.format(asked="kn1|mlqzc")).strength < 0.8
+
+
+ENDED = """
+        $ kubectl -n kube-system logs {pod}
+        E0303 10:11:02.411400       1 run.go:74] "command failed" err="failed complete: unrecognized feature gate: \
+SupportIPVSProxyMode"
+"""
+
+
+def test_it_ends_at_its_start() -> None:
+    answer = finding("kube-proxy-down", VIP_FAILS + ENDED.format(pod="kube-proxy-t5x9w"))
+    assert (answer.rule, answer.strength >= 0.9) == ("ends-at-once", True)
+    assert "unrecognized feature gate" in answer.why.en
+    assert finding("kube-proxy-down", VIP_FAILS + ENDED.format(pod="kube-scheduler-m1")).strength < 0.8
+    assert finding("kube-proxy-down", ENDED.format(pod="kube-proxy-t5x9w")).strength < 0.8

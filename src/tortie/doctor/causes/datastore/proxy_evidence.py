@@ -5,7 +5,14 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from tortie.doctor.causes.datastore.api_evidence import PROXY_LIST, PROXY_OFF_SIGNS, Trouble, troubles
+from tortie.doctor.causes.datastore.api_evidence import (
+    PROXY_ENDED,
+    PROXY_LIST,
+    PROXY_OFF_SIGNS,
+    PROXY_UNFIT,
+    Trouble,
+    troubles,
+)
 from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Pod, Setting, Unit
 from tortie.doctor.picture.picture import Picture
@@ -28,9 +35,16 @@ def proxy_pods(picture: Picture) -> list[Pod]:
 
 def proxy_without_api(picture: Picture) -> list[Hit]:
     """kube-proxy's own complaint that it cannot read Services; kubelet and controllers say the same of themselves."""
-    return [
-        hit for hit in picture.hits(PROXY_LIST) if "kube-proxy" in f"{hit.line} {hit.command}" or _below(picture, hit)
-    ]
+    return [hit for hit in picture.hits(PROXY_LIST) if _of_proxy(picture, hit)]
+
+
+def proxy_ended(picture: Picture) -> list[Hit]:
+    """What kube-proxy says when it ends at its start; other programs of Kubernetes end with the same words."""
+    return [hit for hit in picture.hits(PROXY_ENDED, PROXY_UNFIT) if _of_proxy(picture, hit)]
+
+
+def _of_proxy(picture: Picture, hit: Hit) -> bool:
+    return "kube-proxy" in f"{hit.line} {hit.command}" or _below(picture, hit)
 
 
 def _below(picture: Picture, hit: Hit) -> bool:
