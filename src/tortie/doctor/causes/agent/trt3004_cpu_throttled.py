@@ -104,11 +104,11 @@ class Seen:
     def found(self, strength: float, count: str = "", share: str = "", used: str = "", say: str = "") -> Finding:
         failures = [failure.hit for failure in self.suffering[:2]]
         evidence = (self.limit, *self.counts[:2], *self.alerts[:1], *self.used_at, *failures, *self.killed[:1])
-        evidence = (*evidence, *self.at_limit_as_told[:1], *self.well_without[:1])
+        told = (*self.at_limit_as_told[:1], *self.well_without[:1])
         limit = self.limit.text if self.limit else ""
         container = self.limit.container if self.limit else "calico-node"
         return found(
-            strength, self.culprits, evidence, say=say or _say(self), limit=limit,
+            strength, self.culprits, (*evidence, *told), say=say or _say(self), limit=limit,
             container=container, count=count, share=share, used=used,
         )  # fmt: skip
 
