@@ -23,13 +23,19 @@ _STARTED: Final = ("Started container", "[Normal] Started container")
 _LONG_AGO_S: Final = 3600.0  # as long as an API server keeps events: what was not seen again since is history
 _COMES_UP_S: Final = 120.0  # that a new agent may need to pull its images and start
 _MANY: Final = 5  # restarts; a pod with more of them is ready only for a moment
-CONTROLLERS: Final = "kube-controllers"
-_SERVED: Final = (
-    "Got initial config snapshot",
-    "Node controller is now running",
-    "Starting controller",
-    "Starting status report",
-)
+# By program: how its pods are called, and how it tells of a work that needs the API server.
+_WENT_ON: Final = {
+    "kube-controllers": (
+        "calico-kube-controllers",
+        (
+            "Got initial config snapshot",
+            "Node controller is now running",
+            "Starting controller",
+            "Starting status report",
+        ),
+    ),
+    "kube-proxy": ("kube-proxy", ("Successfully retrieved node IP", "Caches are synced")),
+}
 _NODE_EVENTS: Final = ("NodeNotReady", "NodeNotSchedulable", "Rebooted", "Starting", "InvalidDiskCapacity")
 # Programs inside the agent's pod: what they complained about is over when the pod is ready.
 OWN: Final = ("", "startup", "felix", "confd", "bird", "bird6", "calico-node", "tunnel-ip-allocator",
@@ -38,21 +44,28 @@ OWN: Final = ("", "startup", "felix", "confd", "bird", "bird6", "calico-node", "
 
 
 @remembered
-def controllers_past(picture: Picture) -> frozenset[Place]:
-    """Lines of calico-kube-controllers that it has got past: its log goes on to a work that needs the API server, and
-    its pod is ready, which it is only while it reaches that server."""
-    ready_pods = {pod.name for pod in picture.pods_now(f"calico-{CONTROLLERS}") if ready(pod) and _calm(pod)}
-    logs: dict[tuple[str, str], list[LogLine]] = {}
-    for line in picture.of(LogLine):
-        if line.program == CONTROLLERS and line.pod in (ready_pods or (None,)):
-            logs.setdefault((line.place.source, line.pod), []).append(line)
+def went_past(picture: Picture) -> frozenset[Place]:
+    """Lines of kube-controllers and kube-proxy that they have got past: the log goes on to a work that needs the API
+    server, and the pod is ready."""
     past: set[Place] = set()
-    for lines in logs.values():
-        served = [line.place.first for line in lines if line.level == "INFO" and line.message.startswith(_SERVED)]
-        last = max((line.place.first for line in lines if line.level in ("ERROR", "FATAL", "PANIC")), default=0)
-        if served and max(served) > last:
-            past |= {line.place for line in lines if line.place.first < max(served)}
+    for program, (pods, served) in _WENT_ON.items():
+        well = {pod.name for pod in picture.pods_now(pods) if ready(pod) and _calm(pod)}
+        logs: dict[tuple[str, str], list[LogLine]] = {}
+        for line in picture.of(LogLine):
+            if line.program == program and line.pod in (well or (None,)):
+                logs.setdefault((line.place.source, line.pod), []).append(line)
+        for lines in logs.values():
+            past |= _before_success(lines, served)
     return frozenset(past)
+
+
+def _before_success(lines: list[LogLine], served: tuple[str, ...]) -> set[Place]:
+    """Nothing, where the last error comes after the last success."""
+    good = [line.place.first for line in lines if line.level == "INFO" and line.message.lstrip('"').startswith(served)]
+    last = max((line.place.first for line in lines if line.level in ("ERROR", "FATAL", "PANIC")), default=0)
+    if not good or max(good) < last:
+        return set()
+    return {line.place for line in lines if line.place.first < max(good)}
 
 
 def _calm(pod: Pod) -> bool:
@@ -63,8 +76,8 @@ def is_settled(line: LogLine, picture: Picture, standing: Standing) -> bool:
     """Whether the program that complained is shown to have got past it: its pod is ready, its work is done."""
     if line.program == "operator":
         return operator_content(picture)
-    if line.program == CONTROLLERS:
-        return line.place in controllers_past(picture)
+    if line.program in _WENT_ON:
+        return line.place in went_past(picture)
     return standing.agents_well and line.program in OWN
 
 

@@ -11,7 +11,7 @@ from tortie.doctor.causes.shared import DIAL_FAILED, SYMPTOMS, TERMINATING
 from tortie.doctor.diagnosis import Symptom
 from tortie.doctor.judgement.complaints import is_over
 from tortie.doctor.judgement.grave_lines import HARMLESS
-from tortie.doctor.judgement.passing import OWN, Passing, controllers_past, is_settled
+from tortie.doctor.judgement.passing import OWN, Passing, is_settled, went_past
 from tortie.doctor.judgement.pods import ELSEWHERE, containers, elsewhere, few, kind_of, pod_symptoms, trouble_of
 from tortie.doctor.judgement.quoting import condensed
 from tortie.doctor.judgement.standing import Standing
@@ -197,7 +197,7 @@ def _logs(picture: Picture, standing: Standing) -> Iterator[Symptom]:
     if dials:
         failing = any(kind_of(pod) for pod in picture.pods_now() if "calico" in pod.name)
         foreign = {line.place for line in picture.of(LogLine) if line.program not in OWN or _of_a_workload(line)}
-        foreign -= controllers_past(picture)
+        foreign -= went_past(picture)
         asked = any(hit.command.startswith("curl") or hit.place in foreign or _by_dns(hit) for hit in dials)
         over = standing.agents_well and not failing and not asked
         told = dials[-1].text

@@ -157,3 +157,24 @@ def test_other_servers_at_common_ports() -> None:
 
     assert finding("datastore-unreachable", asked(443)).state != "found"
     assert finding("datastore-unreachable", asked(6443)).strength >= 0.9
+
+
+GONE = """
+calico-node:
+2023-11-28 10:31:11.940 [INFO][9] startup/startup.go 485: Hit error connecting to datastore - retry error=Get \
+"https://10.50.0.100:6443/api/v1/nodes/foo": dial tcp 10.50.0.100:6443: connect: no route to host
+w2:~# ping -c1 10.50.0.100
+{ping}
+w2:~# curl -sk https://10.50.0.11:6443/healthz
+ok
+"""
+
+
+def test_the_balancers_address_is_gone_and_the_servers_answer() -> None:
+    lost = "From 10.50.0.22 icmp_seq=1 Destination Host Unreachable"
+    answer = finding("datastore-unreachable", GONE.format(ping=lost))
+    assert (answer.rule, answer.objects[0], answer.strength >= 0.9) == ("balancer-gone", "10.50.0.100", True)
+    there = (
+        "64 bytes from 10.50.0.100: icmp_seq=1 ttl=64 time=0.4 ms\n1 packets transmitted, 1 received, 0% packet loss"
+    )
+    assert finding("datastore-unreachable", GONE.format(ping=there)).state == "ruled-out"

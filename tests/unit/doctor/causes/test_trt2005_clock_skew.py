@@ -191,3 +191,13 @@ def test_a_registry_whose_certificate_begins_years_later() -> None:
     assert finding("clock-skew", pull).strength >= 0.9
     soon = pull.replace("2023-05-14", "2009-01-02")  # just issued, and by whom nobody knows
     assert finding("clock-skew", soon).state != "found"
+
+
+def test_the_api_server_says_that_a_token_is_too_young() -> None:
+    refused = (
+        'E0720 11:11:40.110012 1 authentication.go:63] "Unable to authenticate" err="[invalid bearer token, '
+        'service account token is not valid yet]"\n'
+    )
+    clock = "[root@n07 ~]# timedatectl\nSystem clock synchronized: no\n              NTP service: inactive\n"
+    assert finding("clock-skew", refused + clock).strength >= 0.9
+    assert finding("clock-skew", clock).strength < 0.8

@@ -437,3 +437,33 @@ def test_all_of_it_is_told() -> None:
     assert finding("kube-proxy-down", crash).strength < 0.8
     gateway = "The gateway 10.1.0.1 does not answer. " + crash
     assert finding("kube-proxy-down", gateway).strength < 0.8
+
+
+LISTED = """
+        $ kubectl get pods -n kube-system -o wide | egrep '{asked}'
+        calico-node-2w9jk   1/1   Running    0   70d   10.80.0.1   kn1   <none>   <none>
+        calico-node-mlqzc   0/1   Init:0/3   0   62m   10.80.0.4   kn4   <none>   <none>
+        kube-proxy-7zzdx    1/1   Running    0   70d   10.80.0.1   kn1   <none>   <none>
+"""
+
+
+def test_a_node_without_kube_proxy_in_a_listing_that_was_searched_for_both() -> None:
+    answer = finding("kube-proxy-down", VIP_FAILS + LISTED.format(asked="calico-node|kube-proxy"))
+    assert (answer.rule, answer.strength >= 0.9) == ("not-there", True)
+    assert "kn4" in answer.objects
+    assert finding("kube-proxy-down", VIP_FAILS + LISTED.format(asked="kn1|mlqzc")).strength < 0.8
+
+
+ENDED = """
+        $ kubectl -n kube-system logs {pod}
+        E0303 10:11:02.411400       1 run.go:74] "command failed" err="failed complete: unrecognized feature gate: \
+SupportIPVSProxyMode"
+"""
+
+
+def test_it_ends_at_its_start() -> None:
+    answer = finding("kube-proxy-down", VIP_FAILS + ENDED.format(pod="kube-proxy-t5x9w"))
+    assert (answer.rule, answer.strength >= 0.9) == ("ends-at-once", True)
+    assert "unrecognized feature gate" in answer.why.en
+    assert finding("kube-proxy-down", VIP_FAILS + ENDED.format(pod="kube-scheduler-m1")).strength < 0.8
+    assert finding("kube-proxy-down", ENDED.format(pod="kube-proxy-t5x9w")).strength < 0.8

@@ -173,3 +173,10 @@ def test_a_pod_without_nominated_node_is_no_empty_endpoint() -> None:
         calico-typha-5f6c9b8dd4-2zkwr   1/1   Running   0   201d   10.192.16.34   k1   <none>   <none>
     """
     assert finding("typha-unavailable", text).state != "found"
+
+
+def test_what_a_person_says_of_agents_that_wait() -> None:
+    endpoints = "$ kubectl -n kube-system get ep calico-typha\nNAME   ENDPOINTS   AGE\ncalico-typha   <none>   411d\n"
+    told = 'Every calico-node is 0/1: "felix is not ready: readiness probe reporting 503". Our one typha is gone.\n\n'
+    assert finding("typha-unavailable", told + endpoints).strength >= 0.9
+    assert finding("typha-unavailable", endpoints).strength < 0.8

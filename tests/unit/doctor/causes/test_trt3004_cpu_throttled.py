@@ -104,3 +104,16 @@ def test_the_alert_of_prometheus() -> None:
     assert finding(ID, ALERT.format(share="1.2%", name="calico-node")).state != "found"
     quiet = ALERT.format(share="93.4%", name="calico-node").splitlines()[0]
     assert finding(ID, quiet).strength < 0.8  # nobody is harmed
+
+
+TOLD = """
+calico-node's readiness fails now and then, the machines are idle. kubectl top shows it {at}. On the one node where we
+removed the {what}limit it is gone.
+"""
+
+
+def test_all_of_the_limit_is_used_as_told() -> None:
+    answer = finding(ID, TOLD.format(at="exactly at the limit", what="cpu "))
+    assert (answer.rule, answer.strength >= 0.8) == ("told", True)
+    assert finding(ID, TOLD.format(at="at half of that", what="cpu ")).state != "found"
+    assert finding(ID, TOLD.format(at="at the memory limit", what="memory ")).state != "found"

@@ -213,3 +213,18 @@ def test_a_part_of_describe_and_the_row_that_was_restarted_as_often() -> None:
     assert (answer.state, answer.strength >= 0.9) == ("found", True)
     assert answer.value("workload") == "deploy/calico-kube-controllers"
     assert finding(ID, PART.format(row=row.format(name="grafana-6b8f6f78dc-dqp9w"))).state != "found"
+
+
+DOCKER = """
+# docker ps -a | grep {name}
+0d77a8e21c40   rancher/node:v3.19.2   "start_runit"   52 minutes ago   Exited (137) 8 minutes ago   k8s_{name}_x-8x2lz_5d_30
+# docker inspect 0d77a8e21c40 --format '{{{{json .State}}}}'
+{{"Status":"exited","Running":false,"OOMKilled":{killed},"Dead":false,"Pid":0,"ExitCode":137}}
+"""
+
+
+def test_a_container_that_docker_says_was_killed() -> None:
+    answer = finding(ID, DOCKER.format(name="calico-node", killed="true"))
+    assert (answer.state, answer.strength >= 0.8) == ("found", True)
+    assert finding(ID, DOCKER.format(name="calico-node", killed="false")).state != "found"
+    assert finding(ID, DOCKER.format(name="grafana", killed="true")).state != "found"

@@ -200,3 +200,25 @@ def test_probes_that_fail_long_after_the_last_restart_are_not_of_a_start(restart
     found = judge(picture(PODS.format(age="6d", restarts=restarts) + TWICE))
     assert any(symptom.current for symptom in found.symptoms) == current
     assert (found.verdict == "cause-found") == current
+
+
+PROXY = """
+Is this error of the reboot something to worry about? All works.
+
+$ kubectl get pods -n kube-system -o wide
+NAME                  READY   STATUS    RESTARTS     AGE   IP           NODE
+calico-node-x7k2p     1/1     Running   1 (6h ago)   90d   10.31.0.14   wren
+coredns-76f75df57-8   1/1     Running   1 (6h ago)   90d   10.244.12.9  wren
+kube-proxy-4vd9q      1/1     Running   1 (6h ago)   90d   10.31.0.14   wren
+$ kubectl get nodes
+NAME     STATUS   ROLES    AGE   VERSION
+wren     Ready    <none>   90d   v1.29.1
+$ kubectl -n kube-system logs kube-proxy-4vd9q
+E0903 05:00:31.340187       1 server.go:1051] "Failed to retrieve node info" err="Get \\"https://10.31.0.10:6443/api/v1/nodes/wren\\": dial tcp 10.31.0.10:6443: connect: connection refused"
+"""  # noqa: E501
+SYNCED = "I0903 05:00:35.871055       1 shared_informer.go:320] Caches are synced for service config\n"
+
+
+def test_a_kube_proxy_that_went_on_after_the_reboot() -> None:
+    assert judge(picture(PROXY + SYNCED)).verdict == "healthy"
+    assert judge(picture(PROXY)).verdict == "undetermined"

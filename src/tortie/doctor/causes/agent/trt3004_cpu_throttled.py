@@ -32,6 +32,7 @@ from tortie.doctor.causes.cause import (
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.kubelet.node_evidence import NODE_SIGNS, calm, overload
 from tortie.doctor.causes.surroundings import has_operator
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Container, Setting
 from tortie.doctor.picture.host_pods import is_agent
 from tortie.doctor.picture.picture import Picture
@@ -47,6 +48,9 @@ ALERT: Final = Sign("cpu-throttling-alert", "<share> throttling of CPU in namesp
 SMALL_M: Final = 500  # millicores; Felix alone passes this while it programs many rules
 OFTEN: Final = 0.05  # share of periods in which the agent had to wait
 ALL_OF_IT: Final = 0.9  # share of the limit from which it counts as used up
+
+
+_OF_MEMORY: Final = lazily(r"\bmem(?:ory)?\b|\boom|内存", re.IGNORECASE)
 
 
 class Limit(NamedTuple):
@@ -68,6 +72,8 @@ class Seen:
         alerts = [hit for hit in picture.hits(ALERT) if is_agent(hit.value("name")) or "felix" in hit.value("name")]
         self.alerts = [hit for hit in alerts if _percent(hit.value("share")) >= OFTEN]
         self.zeros = [hit for hit in counts if float(hit.value("n_count")) == 0]
+        self.at_limit_as_told = [said for said in picture.said("at-cpu-limit") if not _OF_MEMORY.search(said.text)]
+        self.well_without = [said for said in picture.said("without-limit-well") if not _OF_MEMORY.search(said.text)]
         self.suffering = probe_failures(picture)
         self.killed = kills(picture)
         self.used, self.used_at = _use(picture)
@@ -95,13 +101,14 @@ class Seen:
         """The counts are those of the agent: its pod was asked, or it is what has a limit."""
         return bool(self.limit) or any(is_ours(hit.command) for hit in self.counts)
 
-    def found(self, strength: float, count: str = "", share: str = "", used: str = "") -> Finding:
+    def found(self, strength: float, count: str = "", share: str = "", used: str = "", say: str = "") -> Finding:
         failures = [failure.hit for failure in self.suffering[:2]]
         evidence = (self.limit, *self.counts[:2], *self.alerts[:1], *self.used_at, *failures, *self.killed[:1])
+        told = (*self.at_limit_as_told[:1], *self.well_without[:1])
         limit = self.limit.text if self.limit else ""
         container = self.limit.container if self.limit else "calico-node"
         return found(
-            strength, self.culprits, evidence, say=_say(self), limit=limit,
+            strength, self.culprits, (*evidence, *told), say=say or _say(self), limit=limit,
             container=container, count=count, share=share, used=used,
         )  # fmt: skip
 
@@ -162,6 +169,13 @@ def small_limit(seen: Seen) -> Finding | None:
     return seen.limited(LIKELY if calm(seen.picture) and slow else POSSIBLE)
 
 
+def told(seen: Seen) -> Finding | None:
+    """All of its limit is used, and where the limit is gone nothing fails any more: as a person says it."""
+    if seen.limit or not any("calico" in exhibit.text.lower() for exhibit in seen.picture.exhibits if exhibit.prose):
+        return None
+    return seen.found(LIKELY, say="told") if seen.at_limit_as_told and seen.well_without else None
+
+
 def limit_alone(seen: Seen) -> Finding | None:
     return cannot_tell() if seen.limit else None
 
@@ -220,7 +234,7 @@ CAUSE = Cause(
     explains=("restarts", "killed-by-liveness", "not-ready", "felix-not-ready", "bird-not-ready"),
     signs=(THROTTLED, PERIODS, METRIC, ALERT, *START_SIGNS, *NODE_SIGNS),
     look=Seen,
-    rules=(no_limit, never_throttled, throttled, alerted, host_starved, at_limit, small_limit, limit_alone),
+    rules=(no_limit, never_throttled, throttled, alerted, host_starved, at_limit, small_limit, told, limit_alone),
     fix=fix,
     yields_to=("node-overloaded",),
 )

@@ -13,6 +13,7 @@ from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, 
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.ways import set_agent_limits
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Container, Pod, Probe
 from tortie.doctor.picture.host_pods import is_agent
 from tortie.doctor.picture.picture import Picture
@@ -31,6 +32,11 @@ AGENT_PROBE: Final = "[/bin/calico-node"
 DEPLOYMENTS: Final = ("calico-kube-controllers", "calico-typha")
 
 
+_DENIED: Final = lazily(r'"?OOMKilled"?[:=] ?"?false', re.IGNORECASE)  # how docker and podman print their state
+_NUMBER: Final = lazily(r"\b[0-9a-f]{12,64}\b")
+_ROWS: Final = 200  # of one listing
+
+
 class Seen:
     """Who was killed for memory, in the words of kubelet and of the kernel."""
 
@@ -43,7 +49,8 @@ class Seen:
         ]
         self.rows = [row for box in self.boxes if (row := _row_of(picture, box))]
         self.kernel = [hit for hit in picture.hits(CGROUP, GLOBAL, TASK, KILLED_PROCESS) if _our_program(hit)]
-        self.words = [hit for hit in picture.hits(OOM_KILLED) if _about_us(picture, hit)]
+        words = [hit for hit in picture.hits(OOM_KILLED) if not _DENIED.search(hit.line)]
+        self.words = [hit for hit in words if _about_us(picture, hit)]
         self.limit = _memory_limit(picture, self.boxes, bool(self.kernel))
 
     @cached_property
@@ -167,12 +174,21 @@ def _about_us(picture: Picture, hit: Hit) -> bool:
         return True
     if of_another(picture, hit):
         return False
+    if _container_of_ours(picture, hit.command):
+        return True
     exhibit = exhibit_at(picture, hit.place)
     if exhibit and not exhibit.prose and any(AGENT_PROBE in line for line in exhibit.lines):
         return True
     if any(box.state or box.last_state or box.image for box in picture.containers()) or hit.command:
         return False
     return bool(picture.agents()) and not hit.prose
+
+
+def _container_of_ours(picture: Picture, command: str) -> bool:
+    """The command asks about a container by the number that a listing shows beside a name of ours."""
+    numbers = [word[:12] for word in _NUMBER.findall(command)]
+    lines = (line.lower() for exhibit in picture.exhibits for line in exhibit.lines[:_ROWS] if numbers)
+    return any(line.startswith(tuple(numbers)) and any(word in line for word in OURS) for line in lines)
 
 
 def _memory_limit(picture: Picture, boxes: list[Container], killed: bool) -> str:

@@ -11,7 +11,7 @@ from typing import Final
 from tortie.doctor.causes.shared import API_DEADLINE, DIAL_FAILED
 from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.addresses import public
-from tortie.doctor.picture.facts import Number, Ping, Pod, PortTest, Setting, Unit
+from tortie.doctor.picture.facts import Number, Ping, Pod, PortTest, Setting
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.picture.places import exhibit_at
 from tortie.doctor.reading.exhibit import Exhibit, Place
@@ -25,6 +25,8 @@ IPVS_MISSING: Final = Sign("api-ipvs-missing", "Can't initialize ipvs: <rest>")
 IPVS_PROXIER: Final = Sign("api-ipvs-proxier", "Can't use the IPVS proxier<rest>")
 PROXY_LIST: Final = Sign("api-proxy-list", "failed to list *v1.(Service|Endpoints|EndpointSlice): <rest>")
 RESTORE_FAILED: Final = Sign("api-restore-failed", "Failed to execute iptables-restore")
+PROXY_ENDED: Final = Sign("api-proxy-ended", '(Error running ProxyServer|command failed)" err=<rest>')
+PROXY_UNFIT: Final = Sign("api-proxy-unfit", "(failed complete|invalid configuration|unable to create proxier): <rest>")
 CONNTRACK_DENIED: Final = Sign("api-conntrack-denied", "nf_conntrack_max: permission denied")
 BPF_ON: Final = Sign("api-bpf-on", 'bpfEnabled(")?:( )?(")?true')
 BPF_DATAPLANE: Final = Sign("api-bpf-dataplane", 'linuxDataplane(")?:( )?(")?BPF')
@@ -40,7 +42,7 @@ VIP_SIGNS: Final = (DIAL_FAILED, API_DEADLINE, KUBERNETES_SERVICE)
 # The mode was asked for, and Felix went back to iptables: kube-proxy was left out on purpose.
 BPF_REFUSED = Sign("trt7013-old-kernel", "BPF dataplane mode enabled but not supported by the kernel")
 RULE_SIGNS: Final = (VIP_RULE, NFT_RULE, IPVS_MISSING)
-KUBE_PROXY_SIGNS: Final = (IPVS_PROXIER, RESTORE_FAILED, CONNTRACK_DENIED, PROXY_LIST)
+KUBE_PROXY_SIGNS: Final = (IPVS_PROXIER, RESTORE_FAILED, CONNTRACK_DENIED, PROXY_LIST, PROXY_ENDED, PROXY_UNFIT)
 PROXY_OFF_SIGNS: Final = (PROXY_OFF, PROXY_SKIPPED)
 BPF_SIGNS: Final = (BPF_ON, BPF_DATAPLANE, BPF_ENV, BPF_INVENTORY)
 
@@ -49,7 +51,6 @@ TYPHA_PORT: Final = 5473
 API_PORTS: Final = (6443, 443, 8443, 16443, 7443, 9443, 6444, 5443)
 COMMON_PORTS: Final = (443, 8443, 9443, 5443)  # of those, where other servers listen, too
 ANSWERS: Final = ("open", "tls-error")
-UNIT_DEAD: Final = ("inactive", "failed", "activating", "deactivating")
 _SOCKET = lazily(r"(?<![\d.])((?:\d{1,3}\.){3}\d{1,3}):(\d{2,5})(?!\d)")
 # Of a test at a port that many servers share: what makes it one of the API server.
 _API_PATH = lazily(r"/(?:healthz|livez|readyz|version|apis?)(?![\w-])")
@@ -57,7 +58,6 @@ _API_NAME = lazily(
     r"(?<![a-z])(?:kube\w*|k8s|k3s|rke2?|eks|aks|gke|azmk8s|apiserver|master\d*|cluster|lb|vip)(?![a-z])", re.I
 )
 _API_SETTINGS: Final = ("server", "controlPlaneEndpoint", "KUBERNETES_SERVICE_HOST")
-_SERVER_WORDS: Final = ("server: http", "controlPlaneEndpoint", "control-plane-endpoint", " running at ")
 _OWN_NETWORK: Final = (".local", ".lan", ".internal", ".intra", ".corp", ".home", ".svc")
 _ADDRESS = lazily(r"(?:\d{1,3}\.){3}\d{1,3}")
 _ITEM = lazily(r"\s*+-?\s*+ip:\s*+((?:\d{1,3}\.){3}\d{1,3})")
@@ -65,12 +65,6 @@ _POD_PROGRAMS: Final = (
     "kube-controllers", "coredns", "metrics-server", "plugin/", "kube-dns", "provisioner",
     "failed to initialize datastore", "failed to verify datastore", "failed to reach apiserver",
 )  # fmt: skip
-_LOG_LINE: Final = lazily(r"[EWIF]\d{4} \d\d:|\d{4}-\d\d-\d\d[ T]|\w{3} +\d{1,2} \d\d:|[`~]{3}")
-_HEADING: Final = lazily(
-    r"kube-?proxy.{0,40}(?:\blogs?\b|日志|\bsays\b|\bprints\b|:$|：$)|(?:\blogs?\b|日志).{0,30}kube-?proxy", re.I
-)
-_WITHOUT_PROXY: Final = lazily(r"--disable-kube-proxy(?!=false)\b|--skip-phases[= ]\S{0,80}addon/kube-proxy")
-_CONTROL_PLANE: Final = ("kube-apiserver", "kube-controller-manager", "kube-scheduler")
 _RULE_WORDS: Final = ("KUBE-S", "KUBE-NODE", "default/kubernetes")
 _LINES_READ = 400  # of one exhibit that answers a question; such answers are short
 
@@ -331,89 +325,6 @@ def _endpoints_on(line: str, command: str, known: list[str]) -> list[str]:
         return [] if "ClusterIP" in line else [each for each in _ADDRESS.findall(line) if each not in known]
     item = _ITEM.match(line) if alone else None
     return [item[1]] if item else []
-
-
-def proxy_pods(picture: Picture) -> list[Pod]:
-    return picture.pods_now("kube-proxy")
-
-
-def proxy_without_api(picture: Picture) -> list[Hit]:
-    """kube-proxy's own complaint that it cannot read Services; kubelet and controllers say the same of themselves."""
-    return [
-        hit for hit in picture.hits(PROXY_LIST) if "kube-proxy" in f"{hit.line} {hit.command}" or _below(picture, hit)
-    ]
-
-
-def _below(picture: Picture, hit: Hit) -> bool:
-    """Right below a heading that says whose log it is, as people write who do not paste the command."""
-    if hit.command or hit.prose:
-        return False
-    heading = next((line for line in reversed(_above(picture, hit.place)) if not _LOG_LINE.match(line)), "")
-    return _HEADING.search(heading) is not None
-
-
-def _above(picture: Picture, place: Place, count: int = 6) -> list[str]:
-    return [
-        line.strip()
-        for exhibit in picture.exhibits
-        if exhibit.source == place.source and exhibit.number(0) < place.first
-        for index, line in enumerate(exhibit.lines)
-        if place.first - count <= exhibit.number(index) < place.first and line.strip()
-    ]
-
-
-def _named_servers(picture: Picture) -> list[str]:
-    """Lines that say where the API server is; kube-proxy's own configuration may be what is wrong."""
-    shown = [exhibit for exhibit in picture.exhibits if "kube-proxy" not in exhibit.command]
-    return [line for exhibit in shown for line in exhibit.lines if any(word in line for word in _SERVER_WORDS)]
-
-
-def foreign_servers(picture: Picture) -> list[Trouble]:
-    """What kube-proxy asks in vain, where the API servers are listed and run at other addresses.
-
-    A local balancer and an address that a setting names are the API server, too.
-    """
-    servers = {pod.ip for pod in picture.pods_now("kube-apiserver") if pod.all_ready and pod.ip}
-    told = _named_servers(picture)
-    lists = {hit.place for hit in proxy_without_api(picture)}
-    asked = [one for one in troubles(picture) if one.place in lists and not one.address.startswith("127.")]
-    return [one for one in asked if servers and one.address not in servers and not any(one.address in t for t in told)]
-
-
-def proxies_down(picture: Picture) -> list[Pod | Unit]:
-    """kube-proxy pods and units that do not run now; a unit counts where kube-proxy does not run as a pod."""
-    pods = [pod for pod in proxy_pods(picture) if pod.status not in ("", "Running") or pod.ready == 0]
-    in_pods = any(pod.all_ready for pod in proxy_pods(picture))
-    units = {unit.host: unit for unit in picture.of(Unit) if unit.name.removesuffix(".service") == "kube-proxy"}
-    dead = [unit for unit in units.values() if unit.active in UNIT_DEAD and not in_pods]
-    return [*pods, *dead]
-
-
-def proxy_switched_off(picture: Picture) -> list[Hit | Place]:
-    """In the settings of an installation, or on its command line."""
-    typed = [exhibit for exhibit in picture.exhibits if _WITHOUT_PROXY.search(exhibit.command)]
-    places = [Place(one.source, *one.command_lines[::-1][:1] * 2) for one in typed if one.command_lines]
-    return [*picture.hits(*PROXY_OFF_SIGNS), *places]
-
-
-def proxy_containers_down(picture: Picture) -> list[Setting]:
-    """kube-proxy as a container of its own, beside kubelet: as RKE runs it."""
-    shown = [setting for setting in picture.settings("kube-proxy") if setting.scope == "runtime-container"]
-    last = {setting.host: setting for setting in shown}
-    return [setting for setting in last.values() if setting.value.startswith(("Exited", "Restarting", "Dead"))]
-
-
-def nodes_without_proxy(picture: Picture) -> list[Pod]:
-    """Agents on nodes without kube-proxy, where a listing shows kube-proxy on other nodes, or a control plane."""
-    proxies = {pod.node for pod in proxy_pods(picture) if pod.node}
-    # Of a listing that somebody cut only some of the control plane is left.
-    static = all(any(pod.name.startswith(part) for pod in picture.of(Pod)) for part in _CONTROL_PLANE)
-    filtered = not any(
-        "grep" not in e.command and "-l " not in e.command for e in picture.commands("kubectl", "get", "po")
-    )
-    if filtered or not (proxies or (static and not proxy_pods(picture))):
-        return []
-    return [pod for pod in picture.agents_now() if pod.node not in proxies and (pod.node or not proxies)]
 
 
 def bpf_on(picture: Picture) -> Hit | Setting | None:

@@ -176,6 +176,18 @@ def configured_elsewhere(seen: Seen) -> Finding | None:
     return ruled_out(wrong) if wrong else None
 
 
+def balancer_gone(seen: Seen) -> Finding | None:
+    """One address is asked that no node has, and that is gone; the servers behind it answer."""
+    gone = [ping.address for ping in seen.dead if not seen.picture.owner_of(ping.address)]
+    apart = gone and seen.addresses == gone[:1] and gone[0] not in _masters(seen.picture)
+    alive = direct_answers(seen.picture) if apart and seen.api_only else []
+    if not alive or not seen.own:
+        return None
+    blamed = culprits(named("address", gone[0]), Culprit("program", "kube-apiserver"))
+    evidence = (*seen.dead[:1], *seen.real[:2], *alive[:1], *seen.own[:1])
+    return found(STRONG, blamed, evidence, address=gone[0], other=alive[0].address)
+
+
 def other_server_answers(seen: Seen) -> Finding | None:
     alive = direct_answers(seen.picture)
     return ruled_out(alive[:1], address=alive[0].address) if alive and seen.api_only else None
@@ -266,6 +278,10 @@ def _masters(picture: Picture) -> list[str]:
 
 
 def fix(picture: Picture, finding: Finding) -> Iterator[Do]:
+    if finding.rule == "balancer-gone":
+        yield do("balancer")
+        yield do("stuck")
+        return
     general = not finding.values
     etcd = _is_etcd(picture, finding)
     if finding.rule == "not-asked-directly":
@@ -301,8 +317,8 @@ CAUSE = Cause(
     ),
     look=Seen,
     rules=(
-        answers_directly, configured_elsewhere, other_server_answers, tls_fails, no_answer, service_address_only,
-        not_asked_directly, log_ends,
+        answers_directly, configured_elsewhere, balancer_gone, other_server_answers, tls_fails, no_answer,
+        service_address_only, not_asked_directly, log_ends,
     ),
     fix=fix,
     prevents={"members": _is_etcd},

@@ -16,8 +16,10 @@ from tortie.doctor.causes.datastore.api_evidence import (
     IPVS_MISSING,
     IPVS_PROXIER,
     KUBE_PROXY_SIGNS,
+    PROXY_ENDED,
     PROXY_LIST,
     PROXY_OFF_SIGNS,
+    PROXY_UNFIT,
     RESTORE_FAILED,
     RULE_SIGNS,
     VIP_SIGNS,
@@ -25,17 +27,20 @@ from tortie.doctor.causes.datastore.api_evidence import (
     bad_node,
     bpf_on,
     direct_answers,
-    foreign_servers,
     kubectl_answers,
-    nodes_without_proxy,
-    proxies_down,
-    proxy_containers_down,
-    proxy_pods,
-    proxy_switched_off,
-    proxy_without_api,
     troubles,
     vip_rules,
     vip_troubles,
+)
+from tortie.doctor.causes.datastore.proxy_evidence import (
+    foreign_servers,
+    nodes_without_proxy,
+    proxies_down,
+    proxy_containers_down,
+    proxy_ended,
+    proxy_pods,
+    proxy_switched_off,
+    proxy_without_api,
 )
 from tortie.doctor.causes.datastore.trt2011_http_proxy_intercepts import INTERCEPTED
 from tortie.doctor.causes.ipam.cluster_ranges import overlaps
@@ -46,6 +51,7 @@ from tortie.doctor.picture.facts import Pod, Setting, Statement, Unit, Workload
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Hit
 
+_QUOTED: Final = 120  # letters of its reason
 PROXY: Final = Culprit("program", "kube-proxy")
 _MODULES: Final = lazily(r"\[([a-z_][\w ]*)\]")
 # Rules that are missing because they are kept elsewhere, or were not expected.
@@ -101,6 +107,7 @@ class Seen:
         """kube-proxy's own words. With its rules there, or no API server at all, a failed list of Services is none."""
         hits = self.picture.hits(IPVS_PROXIER, RESTORE_FAILED, CONNTRACK_DENIED)
         hits = [hit for hit in hits if "xtables lock" not in hit.line]  # it lives, and waits for somebody else
+        hits = hits or proxy_ended(self.picture)
         present = self.rules is not None and self.rules.present
         if not present and (self.rules or self.told or self.astray or direct_answers(self.picture)):
             hits = hits + proxy_without_api(self.picture)
@@ -168,7 +175,11 @@ class Seen:
         return [pod.name for pod in self.pods] or spoke or there
 
 
-def _at_fault(seen: Seen, first: Culprit = PROXY, strength: float = 0.0, state: str = "") -> Finding:
+def _reason(hit: Hit) -> str:
+    return hit.value("rest").strip("\"' \\")[:_QUOTED]
+
+
+def _at_fault(seen: Seen, first: Culprit = PROXY, strength: float = 0.0, state: str = "", quote: str = "") -> Finding:
     """`state` is how the pod or the unit is shown."""
     blamed = culprits(
         first,
@@ -191,7 +202,7 @@ def _at_fault(seen: Seen, first: Culprit = PROXY, strength: float = 0.0, state: 
     pod = seen.own_pods[0] if seen.own_pods else ""
     return found(
         strength or seen.strength, blamed, evidence, vip=seen.vip, node=seen.node, proxy_pod=pod,
-        modules=seen.modules, state=state,
+        modules=seen.modules, state=state, quote=quote,
     )  # fmt: skip
 
 
@@ -230,6 +241,11 @@ def conntrack_denied(seen: Seen) -> Finding | None:
 
 def services_unread(seen: Seen) -> Finding | None:
     return _at_fault(seen) if seen.at_fault and _says_first(seen, PROXY_LIST.key) else None
+
+
+def ends_at_once(seen: Seen) -> Finding | None:
+    ended = seen.at_fault and seen.own and seen.own[0].sign in (PROXY_ENDED.key, PROXY_UNFIT.key)
+    return _at_fault(seen, quote=_reason(seen.own[0])) if ended else None
 
 
 def rules_unwritten(seen: Seen) -> Finding | None:
@@ -342,7 +358,8 @@ CAUSE = Cause(
     ),
     look=Seen,
     rules=(
-        ebpf, rules_present, ranges_overlap, ipvs_unusable, conntrack_denied, services_unread, rules_unwritten,
+        ebpf, rules_present, ranges_overlap, ipvs_unusable, conntrack_denied, services_unread, ends_at_once,
+        rules_unwritten,
         pod_down, unit_dead, container_down, switched_off, not_there, no_rules, not_running, runs, silent_address,
     ),
     fix=fix,

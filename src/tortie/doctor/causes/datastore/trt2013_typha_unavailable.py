@@ -27,6 +27,7 @@ NOT_FOUND: Final = Sign("trt2013-not-found", '(services|endpoints|endpointslices
 NO_READY: Final = Sign("trt2013-no-ready", "(Didn't|did not|couldn't) find any ready Typha instances")
 CONNECT: Final = Sign("trt2013-connect", "Failed to connect to Typha")
 CONNECTED: Final = Sign("trt2013-connected", "Connected to Typha.")
+WAITS: Final = Sign("trt2013-waits", "felix is not ready: readiness probe reporting 503")
 NAMES: Final = ("FELIX_TYPHAK8SNAMESPACE", "FELIX_TYPHAK8SSERVICENAME")
 _REFUSED: Final = ("Unauthorized", "is forbidden", "https://", "x509", "dial tcp: lookup")
 _TYPHAS_LOG: Final = lazily(r"\blogs\b.{0,200}typha")
@@ -126,7 +127,8 @@ class Seen:
         agents = self.picture.agents_now()
         if agents:
             return any(not pod.all_ready for pod in agents)
-        return any(_FELIX_WAITS in event.message for event in self.picture.of(Event))
+        told = any(hit.prose for hit in self.picture.hits(WAITS))
+        return told or any(_FELIX_WAITS in event.message for event in self.picture.of(Event))
 
     @property
     def strength(self) -> float:
@@ -253,7 +255,7 @@ CAUSE = Cause(
     code="TRT2013",
     severity="high",
     explains=("felix-not-ready", "typha-down", "not-ready", "crash-loop", "restarts"),
-    signs=(*VIP_SIGNS, DISCOVERY, NOT_FOUND, NO_READY, CONNECT, CONNECTED, AFTER, EXPIRED),
+    signs=(*VIP_SIGNS, DISCOVERY, NOT_FOUND, NO_READY, CONNECT, CONNECTED, WAITS, AFTER, EXPIRED),
     look=Seen,
     rules=(
         certificate_expired, is_ready, agents_well, service_missing, unschedulable, no_replicas, none_ready,

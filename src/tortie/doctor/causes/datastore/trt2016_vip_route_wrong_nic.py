@@ -20,10 +20,12 @@ from tortie.doctor.causes.datastore.api_evidence import (
     answered,
     direct_answers,
     kubernetes_endpoints,
-    proxies_down,
     vip_rules,
     vip_troubles,
     vips,
+)
+from tortie.doctor.causes.datastore.proxy_evidence import (
+    proxies_down,
 )
 from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.addresses import inside

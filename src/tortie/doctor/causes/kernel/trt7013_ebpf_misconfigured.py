@@ -29,10 +29,12 @@ from tortie.doctor.causes.datastore.api_evidence import (
     bpf_on,
     direct_answers,
     kubernetes_endpoints,
-    proxy_pods,
     vip_rules,
     vip_troubles,
     vips,
+)
+from tortie.doctor.causes.datastore.proxy_evidence import (
+    proxy_pods,
 )
 from tortie.doctor.causes.kernel.bpf_evidence import kernels_shown, too_old
 from tortie.doctor.causes.steps import Step

@@ -26,6 +26,22 @@ _PODS_SUFFER: Final = (
 )
 
 RULES: Final = (
+    Rule(  # of whatever has one
+        "at-cpu-limit",
+        "limit|限制|0m|5m|0 m|5 m",
+        r"(?:贴着|顶着|打满|用满|达到|卡在|跑满)~(?:limits?|cpu 限制|\d{2,4}m\b)|"
+        r"(?:at|hits?|reach(?:es|ed)?|exactly at|up to|uses all of) (?:its|the|their) (?:cpu )?limit|"
+        r"(?:pinned|stuck|constantly|always|exactly) (?:at )?\d{2,4} ?m\b",
+    ),
+    Rule(
+        "without-limit-well",
+        "limit|限制",
+        r"(?:去掉|取消|删掉|去除|删除|调大|放开)(?:了|掉)?~(?:limits?|限制)~(?:没有?再|不再|正常|好了|恢复|没问题)|"
+        r"(?:limits?|限制)~(?:去掉|取消|删掉|去除|删除|调大|放开)~(?:没有?再|不再|正常|好了|恢复|没问题)|"
+        r"(?:removing|removed|without|raising|raised|dropped|dropping) (?:the |that |its )?(?:cpu )?limits?≈"
+        r"(?:helps?|helped|fix(?:es|ed)|gone|fine|no more|solve[sd]|stopped|never)",
+        False,
+    ),
     Rule(
         "link-manager-hurts",
         "networkmanager|network manager|networkd|network.service|netplan",

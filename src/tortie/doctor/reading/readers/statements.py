@@ -9,6 +9,7 @@ negation is respected. The values of a statement are the hosts and addresses tha
 | internal-ip-told (what Kubernetes has as the addresses of nodes) | state of a machine |
 | image-not-pulled (an image is not there, for the registry did not give it) | state of a machine |
 | bird-busy, bird-answers-late | state of BIRD |
+| at-cpu-limit, without-limit-well (it is well where a limit is gone) | limits |
 | rebooted, power-cut, machine-off, ip-changed = address-changed, hostname-changed = host-renamed | what befell it |
 | cloned-vm = vm-cloned, host-reinstalled, nic-added, docker-network-created | how it was made or changed |
 | cross-node-dead, network-dead, same-node-ok, host-pod-dead, service-dead, nodeport-dead, network-lost-sometimes | which traffic |
