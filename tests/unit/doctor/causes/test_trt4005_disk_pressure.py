@@ -82,3 +82,14 @@ def test_an_eviction_of_another_day() -> None:
     room = "[root@c7 ~]# df -h\nFilesystem               Size  Used Avail Use% Mounted on\n/dev/mapper/centos-root  200G   61G  140G  31% /\n"
     assert finding(ID, low).strength >= 0.9
     assert finding(ID, low + room).strength < 0.8
+
+
+def test_the_scheduler_names_the_taint_that_kubelet_sets() -> None:
+    event = (
+        "Warning  FailedScheduling  88s  default-scheduler  0/1 nodes are available: 1 node(s) had {words} "
+        "{{node.kubernetes.io/disk-pressure: }}.\n"
+    )
+    for words in ("untolerated taint", "taint"):
+        assert finding("disk-pressure", event.format(words=words)).strength >= 0.9
+    tolerated = "Tolerations:  op=Exists\n   node.kubernetes.io/disk-pressure:NoSchedule op=Exists\n"
+    assert finding("disk-pressure", tolerated).state == "cannot-tell"

@@ -25,6 +25,8 @@ HAS_PRESSURE: Final = Sign("disk-has-pressure", "KubeletHasDiskPressure")
 NODE_HAS: Final = Sign("disk-node-has", "status is now: NodeHasDiskPressure")
 RECLAIM: Final = Sign("disk-reclaim", "eviction manager: attempting to reclaim <resource>")
 IMAGE_GC: Final = Sign("disk-image-gc", "failed to garbage collect required amount of images")
+# Of the scheduler; what pods tolerate is written without these brackets.
+REFUSED: Final = Sign("disk-taint-refused", "taint( |s ){node.kubernetes.io/disk-pressure")
 DISKS: Final = ("ephemeral-storage", "inodes", "nodefs", "imagefs", "disk", "diskpressure")
 FULL: Final = 95  # percent; kubelet's own limits are 85 (images) and 90 (eviction)
 TIGHT: Final = 85
@@ -46,7 +48,7 @@ class Seen:
         self.memory = [hit for hit in hits if hit.value("resource").lower().startswith("memory")]
         lines = [hit for hit in picture.hits(NO_SPACE) if not of_another(picture, hit)]
         self.written = [hit for hit in lines if _on_a_disk(hit.line)]
-        self.kubelet = picture.hits(HAS_PRESSURE, NODE_HAS, FREE_FAILED, IMAGE_GC)
+        self.kubelet = picture.hits(HAS_PRESSURE, NODE_HAS, FREE_FAILED, IMAGE_GC, REFUSED)
         conditions = [condition for condition in picture.of(Condition) if condition.kind == "DiskPressure"]
         self.pressed = [condition for condition in conditions if condition.status == "True"]
         self.fine = [condition for condition in conditions if condition.status == "False"]
@@ -187,7 +189,7 @@ CAUSE = Cause(
         "evicted", "image-pull", "not-ready", "pod-pending", "pod-not-created", "init-crash", "crash-loop",
         "node-not-ready",
     ),
-    signs=(LOW, LOW_LIST, NO_SPACE, FREE_FAILED, HAS_PRESSURE, NODE_HAS, RECLAIM, IMAGE_GC),
+    signs=(LOW, LOW_LIST, NO_SPACE, FREE_FAILED, HAS_PRESSURE, NODE_HAS, RECLAIM, IMAGE_GC, REFUSED),
     look=Seen,
     rules=(over, no_pressure, room_shown, full, seems_full, memory, room_left, agent_evicted),
     fix=fix,
