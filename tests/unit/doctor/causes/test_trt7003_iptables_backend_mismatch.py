@@ -231,3 +231,20 @@ def test_a_system_of_the_newer_kind_that_drops_what_nobody_accepts() -> None:
     assert finding("iptables-backend-mismatch", older).strength < 0.8
     itself = text.format(release="Calico v3.30.1\n", system="Debian GNU/Linux 12 (bookworm)")
     assert finding("iptables-backend-mismatch", itself).strength < 0.8
+
+
+NEWER = """
+Pods on heron cannot reach any service. calico-node and kube-proxy are Running there.
+[root@heron ~]# iptables -V
+iptables v1.8.5 (nf_tables)
+[root@heron ~]# iptables-save | grep -c cali
+0
+[root@heron ~]# lsmod | grep iptable
+{module}            16384  1
+"""
+
+
+def test_tables_of_the_older_kind_in_the_kernel() -> None:
+    loaded = finding("iptables-backend-mismatch", NEWER.format(module="iptable_nat"))
+    assert (loaded.rule, loaded.strength >= 0.9) == ("host-sees-none", True)
+    assert finding("iptables-backend-mismatch", NEWER.format(module="nf_tables")).strength < 0.8

@@ -10,7 +10,7 @@ from typing import Final
 from tortie.doctor.causes.kernel.whose_node import elsewhere
 from tortie.doctor.causes.underlay.traffic_evidence import agents_fine, counted
 from tortie.doctor.lazily import lazily
-from tortie.doctor.picture.facts import Node
+from tortie.doctor.picture.facts import Node, Setting
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.picture.places import exhibit_at
 from tortie.doctor.reading.exhibit import Exhibit, Place
@@ -131,6 +131,12 @@ def chosen(picture: Picture) -> list[tuple[str, str, Place]]:
                 found.append((host, match["backend"], exhibit.place(index)))
                 break
     return found
+
+
+def legacy_loaded(picture: Picture, host: str) -> Setting | None:
+    """A table of the older kind is in the kernel of that node: somebody has used it."""
+    modules = (one for one in picture.of(Setting) if one.scope == "module" and one.name.startswith("iptable_"))
+    return next((one for one in modules if one.value == "loaded" and one.host in ("", host)), None)
 
 
 def nft_by_system(picture: Picture) -> bool:
