@@ -93,3 +93,21 @@ def test_the_scheduler_names_the_taint_that_kubelet_sets() -> None:
         assert finding("disk-pressure", event.format(words=words)).strength >= 0.9
     tolerated = "Tolerations:  op=Exists\n   node.kubernetes.io/disk-pressure:NoSchedule op=Exists\n"
     assert finding("disk-pressure", tolerated).state == "cannot-tell"
+
+
+AGAIN_ROOM = """
+$ kubectl get events -A | grep -i disk
+default   {full}   Warning   FreeDiskSpaceFailed    node/sto-1   failed to garbage collect required amount of images. Wanted to free 6160261120 bytes, but freed 0 bytes
+default   {room}   Normal    NodeHasNoDiskPressure  node/sto-1   Node sto-1 status is now: NodeHasNoDiskPressure
+$ kubectl get nodes
+NAME    STATUS   ROLES    AGE    VERSION
+sto-1   {status}   <none>   100d   v1.25.3
+"""
+
+
+def test_kubelet_says_that_there_is_room_again() -> None:
+    over = finding("disk-pressure", AGAIN_ROOM.format(full="3h12m", room="3h2m", status="Ready"))
+    assert (over.state, over.rule) == ("ruled-out", "relieved")
+    before = finding("disk-pressure", AGAIN_ROOM.format(full="4m", room="3h2m", status="Ready"))
+    assert before.state == "found"
+    assert finding("disk-pressure", AGAIN_ROOM.format(full="3h12m", room="3h2m", status="NotReady")).state == "found"
