@@ -160,3 +160,16 @@ calico-node-gd2xp   1/1   Running   0   90d
 """
     assert finding(ID, text.format(status="NotReady")).strength >= 0.9
     assert finding(ID, text.format(status="Ready")).state == "ruled-out"
+
+
+LISTS = """
+agent-3:~# crictl {what}
+FATA[0002] {what}: rpc error: code = DeadlineExceeded desc = context deadline exceeded
+calico-system   calico-node-rx5cd   1/1   Terminating   0   40d   10.0.9.33   agent-3   <none>   <none>
+"""
+
+
+def test_a_list_that_takes_no_time_and_does_not_come() -> None:
+    answer = finding("runtime-unresponsive", LISTS.format(what="ps -a"))
+    assert (answer.strength >= 0.9, "agent-3" in answer.objects) == (True, True)
+    assert finding("runtime-unresponsive", LISTS.format(what="pull docker.io/calico/node:v3.25.0")).strength < 0.8

@@ -82,3 +82,32 @@ def test_an_eviction_of_another_day() -> None:
     room = "[root@c7 ~]# df -h\nFilesystem               Size  Used Avail Use% Mounted on\n/dev/mapper/centos-root  200G   61G  140G  31% /\n"
     assert finding(ID, low).strength >= 0.9
     assert finding(ID, low + room).strength < 0.8
+
+
+def test_the_scheduler_names_the_taint_that_kubelet_sets() -> None:
+    event = (
+        "Warning  FailedScheduling  88s  default-scheduler  0/1 nodes are available: 1 node(s) had {words} "
+        "{{node.kubernetes.io/disk-pressure: }}.\n"
+    )
+    for words in ("untolerated taint", "taint"):
+        assert finding("disk-pressure", event.format(words=words)).strength >= 0.9
+    tolerated = "Tolerations:  op=Exists\n   node.kubernetes.io/disk-pressure:NoSchedule op=Exists\n"
+    assert finding("disk-pressure", tolerated).state == "cannot-tell"
+
+
+AGAIN_ROOM = """
+$ kubectl get events -A | grep -i disk
+default   {full}   Warning   FreeDiskSpaceFailed    node/sto-1   failed to garbage collect required amount of images. Wanted to free 6160261120 bytes, but freed 0 bytes
+default   {room}   Normal    NodeHasNoDiskPressure  node/sto-1   Node sto-1 status is now: NodeHasNoDiskPressure
+$ kubectl get nodes
+NAME    STATUS   ROLES    AGE    VERSION
+sto-1   {status}   <none>   100d   v1.25.3
+"""
+
+
+def test_kubelet_says_that_there_is_room_again() -> None:
+    over = finding("disk-pressure", AGAIN_ROOM.format(full="3h12m", room="3h2m", status="Ready"))
+    assert (over.state, over.rule) == ("ruled-out", "relieved")
+    before = finding("disk-pressure", AGAIN_ROOM.format(full="4m", room="3h2m", status="Ready"))
+    assert before.state == "found"
+    assert finding("disk-pressure", AGAIN_ROOM.format(full="3h12m", room="3h2m", status="NotReady")).state == "found"

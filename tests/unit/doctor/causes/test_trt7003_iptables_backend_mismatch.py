@@ -250,3 +250,37 @@ def test_a_table_that_iptables_cannot_read() -> None:
 
 def test_rules_that_are_gone_from_another_table_have_another_reason() -> None:
     assert finding("iptables-backend-mismatch", UNREADABLE.format("filter")).strength < 0.8
+
+
+NEWER = """
+Pods on heron cannot reach any service. calico-node and kube-proxy are Running there.
+[root@heron ~]# iptables -V
+iptables v1.8.5 (nf_tables)
+[root@heron ~]# iptables-save | grep -c cali
+0
+[root@heron ~]# lsmod | grep iptable
+{module}            16384  1
+"""
+
+
+def test_tables_of_the_older_kind_in_the_kernel() -> None:
+    loaded = finding("iptables-backend-mismatch", NEWER.format(module="iptable_nat"))
+    assert (loaded.rule, loaded.strength >= 0.9) == ("host-sees-none", True)
+    assert finding("iptables-backend-mismatch", NEWER.format(module="nf_tables")).strength < 0.8
+
+
+def test_where_calico_has_its_rules_those_of_kube_proxy_are_missing_for_another_reason() -> None:
+    """eBPF needs no kube-proxy."""
+    with_calico = LISTING.format(last="-N cali-FORWARD\n-A FORWARD -j cali-FORWARD\n" + WARNING)
+    count = "\nroot@plover:~# iptables -t nat -S | grep -c KUBE\n0\n"
+    assert finding("iptables-backend-mismatch", AGENTS.format(restarts=0) + with_calico + count).strength < 0.8
+    assert finding("iptables-backend-mismatch", AGENTS.format(restarts=0) + WARNING + count).strength < 0.8
+
+
+def test_one_chain_of_both_is_no_view_without() -> None:
+    chain = (
+        "root@plover:~# iptables -L FORWARD\nChain FORWARD (policy DROP)\ntarget     prot opt source   destination\n"
+    )
+    rules = "cali-FORWARD  all  --  anywhere  anywhere\nKUBE-FORWARD  all  --  anywhere  anywhere\n"
+    answer = finding("iptables-backend-mismatch", AGENTS.format(restarts=0) + chain + rules + WARNING)
+    assert answer.rule != "host-sees-none"

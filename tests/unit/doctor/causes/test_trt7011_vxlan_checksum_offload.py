@@ -302,3 +302,11 @@ def test_a_name_that_is_made_of_an_address() -> None:
     own = finding("vxlan-checksum-offload", TESTS + SENT.format(sender="ip-10-3-3-7"))
     assert own.strength < 0.8
     assert finding("vxlan-checksum-offload", TESTS + SENT.format(sender="ip-10-3-3-8")).strength >= 0.9
+
+
+def test_sixty_three_seconds_that_are_asked_about_or_timed_otherwise() -> None:
+    asked = "Calico with VXLAN. The service on the other node takes 63 s? No, it is a minute, and then it fails.\n"
+    assert finding("vxlan-checksum-offload", asked).strength < 0.8
+    timed = "\n$ time curl -s http://10.96.7.1/\n504\n\nreal    1m0.041s\n"
+    told = "Calico with VXLAN. A ClusterIP service on another node takes 63 seconds to answer.\n"
+    assert finding("vxlan-checksum-offload", told + timed).strength < 0.8

@@ -109,3 +109,12 @@ def test_the_status_of_the_lock_where_the_words_were_left_out() -> None:
 def test_the_newer_iptables_has_that_status_for_other_reasons() -> None:
     refused = 'errorOutput="iptables-restore v1.8.4 (nf_tables): line 5: RULE_APPEND failed (Invalid argument)"\n'
     assert finding("xtables-lock-held", BY_STATUS.format(code=4) + refused).strength < 0.8
+
+
+def test_a_lock_of_last_week_and_another_reason_today() -> None:
+    past = "Last week 'Another app is currently holding the xtables lock' was gone after we ended the scanner.\n"
+    refused = (
+        "2022-09-12 10:10:20.900 [WARNING][70] felix/table.go 1321: Failed to execute ip(6)tables-restore command "
+        'error=exit status 4 errorOutput="iptables-nft-restore v1.8.4 (nf_tables): line 17: RULE_REPLACE failed"\n'
+    )
+    assert finding("xtables-lock-held", past + BY_STATUS.format(code=4) + refused).state == "ruled-out"

@@ -10,7 +10,7 @@ from typing import Final
 from tortie.doctor.causes.kernel.whose_node import elsewhere
 from tortie.doctor.causes.underlay.traffic_evidence import agents_fine, counted
 from tortie.doctor.lazily import lazily
-from tortie.doctor.picture.facts import Node
+from tortie.doctor.picture.facts import Node, Setting
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.picture.places import exhibit_at
 from tortie.doctor.reading.exhibit import Exhibit, Place
@@ -22,6 +22,8 @@ _LISTS: Final = lazily(r"\s-[nvxt46]*[LS][nvx]*(?!\w)|\s--list|iptables-save")
 # A chain that is asked for by name; both write into these three.
 _OF_CHAIN: Final = lazily(r"\s(?:-[nvx]*[LS][nvx]*|--list(?:-rules)?)\s{1,4}(?P<chain>[A-Z][\w-]+)")
 _CHAIN_SHOWN: Final = lazily(r"^(?:Chain |-P |:)(?:FORWARD|PREROUTING|POSTROUTING)\b")
+# kubelet has a few chains of its own, in the backend of the node's tool.
+_OF_KUBE_PROXY: Final = lazily(r"KUBE-(?:FORWARD|SERVICES|NODEPORTS?|SVC-|SEP-|EXTERNAL-|PROXY-|LOAD-)")
 _BOTH_USE: Final = ("FORWARD", "PREROUTING", "POSTROUTING", "OUTPUT")
 _ASKED: Final = lazily(r"\|\s{0,3}(?:sudo )?e?grep\s(?P<words>[^|;&]{1,80})")
 # `update-alternatives --display`, its `--query`, and the link itself.
@@ -70,7 +72,17 @@ def views_without(picture: Picture) -> list[View]:
         for command, number, exhibit in counted(picture, word)
         if number == 0 and "exec" not in exhibit.command and _PLAIN.search(command)
     ]
-    return [*views, *none]
+    of_kube_proxy = kube_proxy_runs(picture) or any(number for _, number, _ in counted(picture, "KUBE"))
+    shown = {exhibit.host for exhibit in picture.exhibits if _of_own_tool(exhibit) and "cali-" in exhibit.text}
+    # Where Calico's rules are, the tool reads its backend; those of kube-proxy are missing for another reason.
+    return [one for one in (*views, *none) if one.word == "cali" or (of_kube_proxy and one.host not in shown)]
+
+
+def kube_proxy_runs(picture: Picture) -> bool:
+    """It is shown, or told, to run: eBPF needs none, and whoever has removed it looks for its rules in vain."""
+    pods = picture.pods_now("kube-proxy")
+    told = any("kube-proxy" in said.text.lower() for said in picture.said("agents-well"))
+    return all(pod.all_ready for pod in pods) if pods else told
 
 
 def counts_elsewhere(picture: Picture, view: View) -> Place | None:
@@ -107,7 +119,8 @@ def _missing(exhibit: Exhibit) -> tuple[str, ...]:
         return ()
     if not any(_CHAIN_SHOWN.match(line.strip()) for line in exhibit.lines):
         return ()
-    return tuple(word for word in ("cali-", "KUBE-SERVICES") if word not in text)
+    none = () if "cali-" in text else ("cali",)
+    return none if _OF_KUBE_PROXY.search(text) else (*none, "KUBE")
 
 
 def _is_warning(line: str) -> bool:
@@ -131,6 +144,12 @@ def chosen(picture: Picture) -> list[tuple[str, str, Place]]:
                 found.append((host, match["backend"], exhibit.place(index)))
                 break
     return found
+
+
+def legacy_loaded(picture: Picture, host: str) -> Setting | None:
+    """A table of the older kind is in the kernel of that node: somebody has used it."""
+    modules = (one for one in picture.of(Setting) if one.scope == "module" and one.name.startswith("iptable_"))
+    return next((one for one in modules if one.value == "loaded" and one.host in ("", host)), None)
 
 
 def nft_by_system(picture: Picture) -> bool:

@@ -23,6 +23,7 @@ _SIXTH_TOLD: Final = lazily(
     r"(?<![\d.,:-])(?:63|64)(?:\.\d{1,3})?(?: |-)?(?:seconds?\b|secs?\b|s\b|秒)"
     r"|\b1 ?m(?:in(?:ute)?)? ?0?3(?:\.\d{1,3})? ?s"
 )
+_ASKED: Final = lazily(r"\W{0,3}[?？]")
 _OF_SERVICE: Final = lazily(r"service|cluster ?-?ip|node ?-?port|\bsvc\b|\bvip\b|服务")
 
 
@@ -39,13 +40,16 @@ def errors_of_udp(picture: Picture) -> list[Setting]:
 def sixth_repetition(picture: Picture) -> list[Setting | Place]:
     """Requests to a service that get their answer after a minute and three seconds, as timed or as told."""
     low, high = SIXTH
-    timed = [one for one in _timed(picture) if low <= float(one.value) <= high]
+    every = _timed(picture)
+    timed = [one for one in every if low <= float(one.value) <= high]
     told = [
         exhibit.place(index)
         for exhibit in picture.exhibits
         if exhibit.prose
         for index, line in enumerate(exhibit.lines)
-        if _SIXTH_TOLD.search(line.lower()) and _OF_SERVICE.search(exhibit.text.lower())
+        if not every  # a clock tells more than a person
+        if (match := _SIXTH_TOLD.search(line.lower())) and not _ASKED.match(line, match.end())
+        if _OF_SERVICE.search(exhibit.text.lower())
     ]
     spoken = any(_OF_SERVICE.search(exhibit.text.lower()) for exhibit in picture.exhibits if exhibit.prose)
     of_service = [one for one in timed if spoken or any(net in one.name for net in SERVICE_NETS)]

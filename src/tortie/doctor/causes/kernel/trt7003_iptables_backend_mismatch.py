@@ -25,6 +25,7 @@ from tortie.doctor.causes.kernel.backend_evidence import (
     counts_elsewhere,
     forward_drops,
     legacy_cured,
+    legacy_loaded,
     nft_by_system,
     views_without,
     writers_run,
@@ -176,10 +177,10 @@ def host_sees_none(seen: Seen) -> Finding | None:
     view = next((view for view in views if view.word.startswith("cali")), views[0])
     backend = _host_backend(seen.picture, view.host, seen.host)
     other_node = next((place for one in views if (place := counts_elsewhere(seen.picture, one))), None)
-    cured = legacy_cured(seen.picture)
+    cured, loaded = legacy_cured(seen.picture), legacy_loaded(seen.picture, view.host)
     suffers = seen.trouble or seen.picture.said("suffers") or seen.picture.said("service-dead", "network-dead")
     # Rules in the other backend are shown there, or were made to meet on another node.
-    shown = seen.picture.hits(LEGACY_PRESENT) or (backend == "nft" and (other_node or cured))
+    shown = seen.picture.hits(LEGACY_PRESENT) or (backend == "nft" and (other_node or cured or loaded))
     strength = (STRONG if suffers else LIKELY) if shown else POSSIBLE
     if strength == POSSIBLE and suffers and forward_drops(seen.picture, view) and nft_by_system(seen.picture):
         release = seen.picture.version("calico")
@@ -189,7 +190,7 @@ def host_sees_none(seen: Seen) -> Finding | None:
     node = node_of(seen.picture, view.host) if view.host else ""
     who = culprits(told.culprits, named("node", node))
     return told._replace(
-        evidence=places((view.place, *seen.warning[:1], other_node, cured, *told.evidence)), culprits=who,
+        evidence=places((view.place, *seen.warning[:1], other_node, cured, loaded, *told.evidence)), culprits=who,
         objects=objects(who), values=(*(pair for pair in told.values if pair[0] != "node"), ("node", node),
         ("whose", Text(__name__, "word calico" if view.word.startswith("cali") else "word kube-proxy"))),
     )  # fmt: skip

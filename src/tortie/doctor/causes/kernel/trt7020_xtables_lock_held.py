@@ -96,6 +96,18 @@ class Seen:
         return culprits(named("program", program), Culprit("file", "/run/xtables.lock"), written)
 
 
+def other_words(seen: Seen) -> Finding | None:
+    """iptables tells why it ended with the status of the lock, and it is not the lock."""
+    if any(not hit.prose for hit in seen.held) or not seen.gave_up:
+        return None
+    for exhibit in seen.picture.exhibits:
+        for index, line in enumerate(exhibit.lines):
+            told = "errorOutput=" in line and "exit status 4" in line
+            if told and not any(words in line for words in ("xtables lock", "temporarily unavailable")):
+                return ruled_out((exhibit.place(index),))
+    return None
+
+
 def free_now(seen: Seen) -> Finding | None:
     """Everybody waits for this lock at times; an agent that is ready has had it."""
     well = recovered(seen.picture, seen.held) if seen.held and not seen.holder else []
@@ -176,7 +188,7 @@ CAUSE = Cause(
     ),
     signs=(HELD, OLD_LOCK, NEW_LOCK, FELIX_LOCK, GAVE_UP),
     look=Seen,
-    rules=(free_now, holder_shown, for_minutes, again_and_again, felix_gives_up, by_status, at_times),
+    rules=(other_words, free_now, holder_shown, for_minutes, again_and_again, felix_gives_up, by_status, at_times),
     fix=fix,
     yields_to=("node-overloaded",),
 )  # fmt: skip

@@ -20,8 +20,10 @@ from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, 
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.kubelet.node_evidence import not_ready
 from tortie.doctor.causes.steps import Step
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Condition, Event, Pod, Setting, Unit
 from tortie.doctor.picture.picture import Picture
+from tortie.doctor.picture.places import exhibit_at
 from tortie.doctor.reading.exhibit import Place
 from tortie.doctor.signs import Hit, Sign
 from tortie.doctor.texts import Seconds
@@ -41,6 +43,7 @@ RETRYING: Final = Sign("runtime-ipam-retrying", "failed to migrate ipam, retryin
 CLEAR: Final = (PLEG, PLEG_LIST, NO_DOCKER, NO_CONTAINERD, DIAL_CONTAINERD, RUNTIME_DOWN)
 SLOW_S: Final = 90.0  # between steps that take a second; ages of events are rounded to minutes
 QUICK_S: Final = 2.0
+_LISTING: Final = lazily(r"\bcrictl\s(?:.{0,100}\s)?(?:ps|pods|info)(?!\S)")
 NO_DOCKERSHIM: Final = (1, 24)  # Kubernetes without its own way to docker
 
 
@@ -165,8 +168,19 @@ def _unexplained(picture: Picture, gaps: list[Gap]) -> list[Gap]:
 
 
 def _hanging(picture: Picture) -> list[tuple[str, Place]]:
-    """Host and place of calls that `timeout` ended, or a person did, though they end by themselves."""
-    return [(call.host, call.place) for call in picture.of(Setting) if (call.scope, call.value) == ("runtime", "hangs")]
+    """Host and place of calls that `timeout` ended, or a person did, though they end by themselves; or crictl, which
+    waits for two seconds for a list that takes none."""
+    calls = [call for call in picture.of(Setting) if call.scope == "runtime"]
+    over = [
+        call for call in calls if call.value == "hangs" or (call.value == "deadline exceeded" and _lists(picture, call))
+    ]
+    return list(dict.fromkeys((call.host, call.place) for call in over))
+
+
+def _lists(picture: Picture, call: Setting) -> bool:
+    """Whether only a list was asked for; pulling an image may take its time."""
+    exhibit = exhibit_at(picture, call.place)
+    return exhibit is not None and _LISTING.search(exhibit.command[:300]) is not None
 
 
 def _serving(picture: Picture) -> set[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Final
 
@@ -12,10 +12,10 @@ from tortie.doctor.causes.agent.start_evidence import hosts_of
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.lazily import lazily
-from tortie.doctor.picture.facts import Condition, Disk, Node, Pod
+from tortie.doctor.picture.facts import Condition, Disk, Event, Node, Pod
 from tortie.doctor.picture.host_pods import is_agent
 from tortie.doctor.picture.picture import Picture
-from tortie.doctor.signs import Sign
+from tortie.doctor.signs import Hit, Sign
 
 LOW: Final = Sign("disk-low-on", "node was low on resource: <resource>")
 LOW_LIST: Final = Sign("disk-low-on-list", "node was low on resource: [<resource>]")  # up to Kubernetes 1.15
@@ -25,6 +25,9 @@ HAS_PRESSURE: Final = Sign("disk-has-pressure", "KubeletHasDiskPressure")
 NODE_HAS: Final = Sign("disk-node-has", "status is now: NodeHasDiskPressure")
 RECLAIM: Final = Sign("disk-reclaim", "eviction manager: attempting to reclaim <resource>")
 IMAGE_GC: Final = Sign("disk-image-gc", "failed to garbage collect required amount of images")
+# Of the scheduler; what pods tolerate is written without these brackets.
+REFUSED: Final = Sign("disk-taint-refused", "taint( |s ){node.kubernetes.io/disk-pressure")
+RELIEVED: Final = Sign("disk-relieved", "status is now: NodeHasNoDiskPressure")
 DISKS: Final = ("ephemeral-storage", "inodes", "nodefs", "imagefs", "disk", "diskpressure")
 FULL: Final = 95  # percent; kubelet's own limits are 85 (images) and 90 (eviction)
 TIGHT: Final = 85
@@ -46,7 +49,7 @@ class Seen:
         self.memory = [hit for hit in hits if hit.value("resource").lower().startswith("memory")]
         lines = [hit for hit in picture.hits(NO_SPACE) if not of_another(picture, hit)]
         self.written = [hit for hit in lines if _on_a_disk(hit.line)]
-        self.kubelet = picture.hits(HAS_PRESSURE, NODE_HAS, FREE_FAILED, IMAGE_GC)
+        self.kubelet = picture.hits(HAS_PRESSURE, NODE_HAS, FREE_FAILED, IMAGE_GC, REFUSED)
         conditions = [condition for condition in picture.of(Condition) if condition.kind == "DiskPressure"]
         self.pressed = [condition for condition in conditions if condition.status == "True"]
         self.fine = [condition for condition in conditions if condition.status == "False"]
@@ -113,6 +116,15 @@ def over(seen: Seen) -> Finding | None:
     return None
 
 
+def relieved(seen: Seen) -> Finding | None:
+    """kubelet says last that there is room again, nothing speaks against it, and every node that is shown is well."""
+    said = [hit for hit in seen.picture.hits(RELIEVED) if _is_later(seen.picture, hit, (*seen.kubelet, *seen.low))]
+    nodes = seen.picture.nodes_now().values()
+    well = bool(nodes) and all(node.status.startswith("Ready") for node in nodes) and not seen.evicted
+    roomy = bool(seen.disks) and all(disk.used_percent < TIGHT for disk in seen.disks)
+    return ruled_out((said[-1], *seen.disks[:1])) if said and not seen.now and (well or roomy) else None
+
+
 def no_pressure(seen: Seen) -> Finding | None:
     return ruled_out(seen.fine[:1]) if seen.fine and not seen.now and not seen.evicted else None
 
@@ -151,6 +163,20 @@ def room_left(seen: Seen) -> Finding | None:
     return ruled_out(seen.disks[:1]) if _has_room(seen) else None
 
 
+def _is_later(picture: Picture, relief: Hit, others: Iterable[Hit]) -> bool:
+    """Every kubelet says that at its start, too: what came after it is not over by that."""
+    ages = {event.place: event.age_s for event in picture.of(Event)}
+    mine = ages.get(relief.place)
+    for other in others:
+        its = ages.get(other.place)
+        if mine is not None and its is not None:
+            if mine >= its:
+                return False
+        elif (relief.place.source, relief.place.first) <= (other.place.source, other.place.first):
+            return False
+    return True
+
+
 def _has_room(seen: Seen) -> bool:
     root = [disk for disk in seen.disks if disk.mount == "/" and not disk.inodes]
     return bool(root) and all(disk.used_percent < TIGHT for disk in seen.disks)
@@ -187,8 +213,8 @@ CAUSE = Cause(
         "evicted", "image-pull", "not-ready", "pod-pending", "pod-not-created", "init-crash", "crash-loop",
         "node-not-ready",
     ),
-    signs=(LOW, LOW_LIST, NO_SPACE, FREE_FAILED, HAS_PRESSURE, NODE_HAS, RECLAIM, IMAGE_GC),
+    signs=(LOW, LOW_LIST, NO_SPACE, FREE_FAILED, HAS_PRESSURE, NODE_HAS, RECLAIM, IMAGE_GC, REFUSED, RELIEVED),
     look=Seen,
-    rules=(over, no_pressure, room_shown, full, seems_full, memory, room_left, agent_evicted),
+    rules=(over, relieved, no_pressure, room_shown, full, seems_full, memory, room_left, agent_evicted),
     fix=fix,
 )  # fmt: skip

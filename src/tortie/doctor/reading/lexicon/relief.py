@@ -78,7 +78,8 @@ RULES: Final = (
     Rule(
         "agents-well",
         "calico|canal",
-        r"\b(?:calico|canal)(?:[-/ ]node)?(?:'s)?(?: pods?| agents?| daemonset| ds)?(?: \w+){0,2}? ?"
+        r"\b(?:calico|canal)(?:[-/ ]node)?(?:'s)?(?: pods?| agents?| daemonset| ds)?"
+        r"(?: ?(?:、|,|&|/|\band\b|和|与|及|以及) ?kube-?proxy)?(?: \w+){0,2}? ?"
         r"(?: ?(?:is|are|:|=|->|→|`|shows?|都|全部|均|也|的))*(?: all| both|都|全)? ?(?:是|为)? ?"
         r"(?:([1-9]\d*)(?:/| of | )\1(?!\d)|(?<!not )\brunning\b|(?<!not )\bready\b|\bhealthy|\bgreen|正常|就绪)",
     ),
