@@ -243,3 +243,12 @@ def test_a_setting_that_is_told() -> None:
     """
     assert finding("mtu-mismatch", told).rule == "too-large"
     assert finding("mtu-mismatch", told.replace("1430", "1380")).rule != "too-large"
+
+
+def test_a_capture_shows_that_a_router_would_have_to_cut_packets() -> None:
+    capture = """
+    [root@n2 ~]# tcpdump -nni any icmp
+    14:02:11.511223 IP 10.3.0.1 > 10.3.0.12: ICMP 10.3.0.13 unreachable - need to frag (mtu 1400), length 556
+    """
+    assert finding("mtu-mismatch", capture).strength >= 0.8
+    assert finding("mtu-mismatch", "From a pod large requests hang, small ones are fine.\n" + capture).strength >= 0.9
