@@ -26,6 +26,8 @@ _OVER: Final = lazily(
     r"|(?:节点|机器|主机|集群)[^。；]{0,30}(?:走|通过|经|基于)[^。；]{0,20}(?:vpn|wireguard|隧道|专线)",
     re.IGNORECASE,
 )
+_RESUME: Final = lazily(r"^\s*Resume: pmtu (\d{3,5})\b")
+_HOPS: Final = 60
 _VETH_MTU: Final = lazily(r"\bveth_?mtu\b[^\d.;]{0,40}(\d{4})\b", re.IGNORECASE)
 LARGE: Final = 1200  # a ping with at least so much payload tests the size of packets
 Links = dict[str, dict[str, tuple[int, object]]]  # host to link to MTU, and where that is shown
@@ -200,7 +202,19 @@ def _path(picture: Picture, hosts: Links) -> Limit | None:
             or [item for item in out if item.link == default.get(host)]
             or sorted(out, key=lambda item: -item.mtu)[:1]
         )
-    return min(best, key=lambda item: item.mtu, default=None)
+    return min((*best, *_traced(picture)), key=lambda item: item.mtu, default=None)
+
+
+def _traced(picture: Picture) -> Iterator[Limit]:
+    """What tracepath found on the way to another machine; the Internet is no way between nodes."""
+    for exhibit in picture.exhibits:
+        words = exhibit.command.split() if "tracepath" in exhibit.command else []
+        address = next((word for word in words if word[:1].isdigit()), "")
+        if not address or public(address):
+            continue
+        for index, line in enumerate(exhibit.lines[:_HOPS]):
+            if match := _RESUME.search(line):
+                yield Limit(f"path to {address}", int(match[1]), exhibit.place(index))
 
 
 def _told_towards(picture: Picture, hosts: Links) -> set[str]:

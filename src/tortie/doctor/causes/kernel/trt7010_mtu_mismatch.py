@@ -58,7 +58,7 @@ class Seen:
         logged = [hit for hit in (self.update, *self.refused[:1]) if hit]
         return culprits(
             Culprit("setting", "veth_mtu"),
-            named("interface", *links),
+            named("interface", *(link for link in links if " " not in link)),
             named("setting", str(self.conflict.sent) if self.conflict else ""),
             named("node", self.conflict.host if self.conflict else ""),
             Culprit("setting", "mtu"),
