@@ -142,7 +142,7 @@ def pod_borrowed(seen: Seen) -> Finding | None:
     felt = (*seen.lost[:1], *seen.suffered[:1])
     return found(
         strength, who, (*first.places, *(fact for fact in counted if fact), *seen.told[:1], *felt),
-        aside=False, address=first.address, node=first.node, block=first.block, owner=first.owner,
+        say="", aside=False, address=first.address, node=first.node, block=first.block, owner=first.owner,
         **_sizes(seen, few),
     )  # fmt: skip
 
@@ -154,7 +154,7 @@ def nodes_told(seen: Seen) -> Finding | None:
     nodes = seen.known.nodes
     few = bool(seen.capacity and nodes and nodes.value > seen.capacity)
     evidence = (*(fact for fact in (seen.known.pool, nodes) if few and fact), *seen.told[:2])
-    return found(STRONG if few else POSSIBLE, seen.culprits, evidence, **_sizes(seen, few))
+    return found(STRONG if few else POSSIBLE, seen.culprits, evidence, say="", aside=False, **_sizes(seen, few))
 
 
 def _sizes(seen: Seen, few: bool) -> dict[str, Value]:

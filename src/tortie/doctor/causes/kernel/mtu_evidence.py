@@ -172,11 +172,12 @@ def _overhead(kinds: set[str]) -> int:
 def _by_setting(picture: Picture, path: Limit | None, kinds: set[str]) -> Conflict | None:
     """A fixed pod MTU that the uplink cannot carry with this encapsulation."""
     setting = picture.setting("veth_mtu") or picture.setting("mtu", "cni") or picture.setting("mtu", "installation")
-    name, value, shown = ("", "", None) if setting is None else (setting.name, setting.value.strip("\"' "), setting)
-    if setting is None and (told := _told_setting(picture)):
-        name, value, shown = told
-    if not path or not value.isdecimal() or int(value) == 0:
+    given: tuple[str, str, object] | None = _told_setting(picture)
+    if setting is not None:
+        given = setting.name, setting.value.strip("\"' "), setting
+    if not path or given is None or not given[1].isdecimal() or int(given[1]) == 0:
         return None
+    name, value, shown = given
     room = path.mtu - _overhead(kinds)
     return Conflict(name, int(value), path.link, room, (shown, path.fact)) if int(value) > room else None
 
