@@ -268,3 +268,27 @@ def test_said_and_borne_out_by_the_numbers() -> None:
     assert (answer.rule, answer.strength >= 0.9) == ("nodes-told", True)
     assert finding("ippool-blocks-exhausted", told.replace("10.92.0.0/24", "10.92.0.0/16")).strength < 0.8
     assert finding("ippool-blocks-exhausted", "There is no free block left in the pool.").strength < 0.8
+
+
+def test_pods_that_ipam_lists_as_borrowers() -> None:
+    listed = """
+    Pods on w6 are reachable from their own node but not from others.
+    $ calicoctl ipam show --show-borrowed
+    +-------------+----------------+----------------+-------------+------+------------------------------+
+    |     IP      | BORROWING-NODE |     BLOCK      | BLOCK OWNER | TYPE |         ALLOCATED-TO         |
+    +-------------+----------------+----------------+-------------+------+------------------------------+
+    | 10.55.0.21  | w6             | 10.55.0.0/26   | w1          | pod  | default/web-58cc5bfd6b-2fxtr |
+    +-------------+----------------+----------------+-------------+------+------------------------------+
+    """
+    answer = finding("ippool-blocks-exhausted", listed)
+    assert (answer.state, answer.rule, answer.strength < 0.8) == ("found", "pod-borrowed", True)
+    pool = """
+    $ calicoctl get ippool -o wide
+    NAME                  CIDR            NAT     IPIPMODE   VXLANMODE   DISABLED   SELECTOR
+    default-ipv4-ippool   10.55.0.0/24    false   Never      Never       false      all()
+    $ kubectl get blockaffinities --no-headers | wc -l
+    4
+    """
+    assert finding("ippool-blocks-exhausted", listed + pool).strength >= 0.9
+    elsewhere = listed.replace("Pods on w6", "Pods on w4")
+    assert finding("ippool-blocks-exhausted", elsewhere + pool).strength < 0.8

@@ -356,9 +356,7 @@ def test_a_network_beside_nodes_that_are_elsewhere_matters_to_whoever_goes_there
 
 
 def test_a_range_that_is_said_to_be_in_use_elsewhere() -> None:
-    told = (
-        "\nOur pod cidr is in the same range as the NAT network of the provider; pods cannot connect to 192.168.3.50.\n"
-    )
+    told = "\nOur pod cidr is in the same range as the NAT network; pods cannot connect to 192.168.3.50.\n"
     answer = finding("cidr-overlap", told + POOL)
     assert (answer.state, answer.rule, answer.strength >= 0.8) == ("found", "overlap-told", True)
     assert finding("cidr-overlap", "\nThe pods of both nodes are in the same subnet.\n" + POOL).state != "found"

@@ -142,3 +142,16 @@ def test_a_plugin_that_nobody_misses_is_a_doubt() -> None:
 def test_an_invalid_file_alone_is_a_doubt() -> None:
     answer = finding("cni-binary-missing", INVALID)
     assert (answer.state, answer.strength < 0.8) == ("found", True)
+
+
+def test_what_calicos_own_list_chains_is_known_without_it() -> None:
+    files = """
+    [root@m2 ~]# ls /etc/cni/net.d
+    10-calico.conflist  calico-kubeconfig
+    """
+    answer = finding("cni-binary-missing", LISTED + files + INVALID)
+    assert (answer.rule, 0.9 <= answer.strength < 0.95) == ("chained-absent", True)
+    assert answer.culprits[0].name == "portmap"
+    assert finding("cni-binary-missing", LISTED + files).state == "cannot-tell"
+    whole = LISTED + "-rwxr-xr-x 1 root root 35676160 Jul 14 17:20 portmap\n"
+    assert finding("cni-binary-missing", whole + files + INVALID).rule != "chained-absent"

@@ -243,3 +243,30 @@ def test_a_setting_that_is_told() -> None:
     """
     assert finding("mtu-mismatch", told).rule == "too-large"
     assert finding("mtu-mismatch", told.replace("1430", "1380")).rule != "too-large"
+
+
+def test_a_capture_shows_that_a_router_would_have_to_cut_packets() -> None:
+    capture = """
+    [root@n2 ~]# tcpdump -nni any icmp
+    14:02:11.511223 IP 10.3.0.1 > 10.3.0.12: ICMP 10.3.0.13 unreachable - need to frag (mtu 1400), length 556
+    """
+    assert finding("mtu-mismatch", capture).strength >= 0.8
+    assert finding("mtu-mismatch", "From a pod large requests hang, small ones are fine.\n" + capture).strength >= 0.9
+
+
+TRACED = """
+[root@a1 ~]# tracepath -n 10.80.2.11
+ 1?: [LOCALHOST]                      pmtu 1500
+ 1:  10.80.1.1                                             0.412ms
+ 2:  10.80.1.1                                             0.390ms pmtu 1438
+     Resume: pmtu 1438 hops 2 back 2
+[root@a1 ~]# ip -o link show tunl0
+5: tunl0@NONE: <NOARP,UP,LOWER_UP> mtu 1480 qdisc noqueue state UNKNOWN mode DEFAULT group default qlen 1000
+"""
+
+
+def test_the_path_between_nodes_lets_less_through_than_the_tunnel_sends() -> None:
+    answer = finding("mtu-mismatch", TRACED)
+    assert (answer.rule, answer.value("fits")) == ("too-large", "1418")
+    assert finding("mtu-mismatch", TRACED.replace("1438", "1500")).state != "found"
+    assert finding("mtu-mismatch", TRACED.replace("10.80.2.11", "8.8.8.8")).state != "found"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tests.support.doctor import source
+from tests.support.doctor import picture, source
 
-from tortie.doctor.picture.facts import Clock, Disk, Fact, Load, Process, Setting
+from tortie.doctor.picture.facts import Clock, Disk, Fact, Load, Process, Route, Setting
 from tortie.doctor.reading.exhibit import Exhibit
 from tortie.doctor.reading.readers import host
 
@@ -132,3 +132,14 @@ def test_disks_that_are_busy() -> None:
     nvme0n1          0.10      1.20     0.40    3.00     40.00     0.60    0.01   0.40
     """
     assert settings(new, "iostat -dxk")["disk-busy", "nvme0n1"] == "0.4"
+
+
+def test_a_black_hole_of_the_old_tools_has_no_link() -> None:
+    table = """
+    [root@n2 ~]# route -n
+    Destination     Gateway         Genmask         Flags Metric Ref    Use Iface
+    172.20.8.64     0.0.0.0         255.255.255.192 U     0      0        0 *
+    172.20.8.128    172.30.5.13     255.255.255.192 UG    0      0        0 tunl0
+    """
+    kinds = {route.destination: route.kind for route in picture(table).of(Route)}
+    assert kinds == {"172.20.8.64/26": "blackhole", "172.20.8.128/26": ""}

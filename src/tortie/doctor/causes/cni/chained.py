@@ -12,6 +12,7 @@ from tortie.model.tuples import NamedTuple
 
 # What Calico's configuration calls, whoever wrote it. Flannel and others are chained by nobody.
 CHAINED: Final = ("calico", "calico-ipam", "portmap", "bandwidth", "tuning", "host-local")
+USUAL: Final = "portmap"
 _BINARIES: Final = ("calico", "calico-ipam")
 _PARTS: Final = ("|", "*", "?", ">", "head", "find")  # what shows some of the files only
 
@@ -23,17 +24,28 @@ class Absent(NamedTuple):
     folder: str
     host: str
     places: tuple[Place, ...]
+    shown: bool = True  # the configuration itself calls it
 
 
 def absent(picture: Picture) -> Absent | None:
     called = [one for one in _called(picture) if one.value in CHAINED]
     if not any(one.value == "calico" for one in called):
-        return None
+        return None if called else _usual(picture)
     for (host, folder), files in _listings(picture).items():
         names = {file.name.removesuffix(".exe") for file in files}
         missing = next((one for one in called if one.value not in names and _near(one.host, host)), None)
         if missing is not None:
             return Absent(missing.value, folder, host or missing.host, (missing.place, files[0].place))
+    return None
+
+
+def _usual(picture: Picture) -> Absent | None:
+    """Where the configuration is not shown: every list that Calico's manifests write chains portmap."""
+    lists = [file for file in picture.of(HostFile) if file.name.endswith("calico.conflist")]
+    for (host, folder), files in _listings(picture).items():
+        near = next((file for file in lists if _near(file.host, host)), None)
+        if near is not None and not any(file.name == USUAL for file in files):
+            return Absent(USUAL, folder, host or near.host, (near.place, files[0].place), False)
     return None
 
 

@@ -99,12 +99,15 @@ def chained_absent(seen: Seen) -> Finding | None:
         return None
     unready = seen.picture.hits(CONFIG_UNINITIALIZED)  # kubelet's own words, which looks for plugins when it loads
     failing = seen.invalid or unready
+    if not one.shown and not seen.invalid:
+        return None
     blamed = culprits(
         named("program", one.plugin), named("folder", one.folder), named("file", f"{one.folder}/{one.plugin}"),
         named("node", one.host),
     )  # fmt: skip
     return found(
-        PROVEN if seen.invalid else STRONG if unready else POSSIBLE, blamed, (*one.places, *failing[:2]),
+        (PROVEN if one.shown else STRONG) if seen.invalid else STRONG if unready else POSSIBLE, blamed,
+        (*one.places, *failing[:2]), say="chained-absent" if one.shown else "usual-absent",
         plugin=one.plugin, folders=[one.folder], looked=one.folder, where="", node=one.host,
     )  # fmt: skip
 

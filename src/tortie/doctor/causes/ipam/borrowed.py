@@ -74,17 +74,18 @@ def _greped(picture: Picture) -> Iterator[Tunnel]:
 
 def borrowed(picture: Picture, block_size: int) -> list[Borrowed]:
     known = tunnels(picture)
-    return [*_listed(picture), *_by_routes(picture, known), *_beside(known, block_size)]
+    return [*listed(picture), *_by_routes(picture, known), *_beside(known, block_size)]
 
 
-def _listed(picture: Picture) -> Iterator[Borrowed]:
-    """Rows of `calicoctl ipam show --show-borrowed` that are about tunnels."""
+def listed(picture: Picture, tunnels_only: bool = True) -> Iterator[Borrowed]:
+    """Rows of `calicoctl ipam show --show-borrowed`, of tunnels or of pods."""
     for exhibit in picture.exhibits:
         if "BORROWING" not in exhibit.text:
             continue
         for index, line in enumerate(exhibit.lines):
             row = _ROW.match(line.strip())
-            if row and "tunnel" in (row[5] + row[6]).lower() and row[2] != row[4]:
+            tunnel = row is not None and "tunnel" in (row[5] + row[6]).lower()
+            if row and tunnel == tunnels_only and row[2] != row[4]:
                 yield Borrowed(row[1], row[2], row[3], row[4], (exhibit.place(index),))
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from tortie.doctor.causes.ipam.borrowed import listed
 from tortie.doctor.picture.addresses import inside
 from tortie.doctor.picture.facts import Route
 from tortie.doctor.picture.machine_facts import OF_POD
@@ -30,9 +31,16 @@ class BorrowedPod(NamedTuple):
     owner: str
     homeless: bool
     places: tuple[Place, ...]
+    dropped: bool = True  # the owner is seen to have a black hole, and no route to the address
 
 
 def borrowed_pods(picture: Picture) -> list[BorrowedPod]:
+    """As the tables of two machines show them, or as IPAM lists them: with routes of their own these are well."""
+    rows = [BorrowedPod(r.address, r.node, r.block, r.owner, False, r.places, False) for r in listed(picture, False)]
+    return _routed(picture) or rows
+
+
+def _routed(picture: Picture) -> list[BorrowedPod]:
     routes = [route for route in picture.of(Route) if not route.host.startswith(OF_POD)]
     blocks = [route for route in routes if _is_block(route)]
     if not blocks or any(_ASKED_FOR in exhibit.text for exhibit in picture.exhibits):

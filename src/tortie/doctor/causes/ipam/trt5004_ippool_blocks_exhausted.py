@@ -47,7 +47,7 @@ class Seen:
         self.culprits = culprits(self.known.culprits, BLOCK_SIZE)
         self.alive = owners_alive(picture)
         self.borrowed = borrowed(picture, block_size(self.known.pool, self.known.cidr, picture))
-        self.pods = sorted(borrowed_pods(picture), key=lambda one: not one.homeless)
+        self.pods = sorted(borrowed_pods(picture), key=lambda one: (not one.dropped, not one.homeless))
         self.told = picture.said("blocks-used-up")
         self.capacity = capacity_of_all(picture)
         self.suffered = picture.said("suffers", "network-dead", "cross-node-dead", "service-dead", "one-node-only")
@@ -130,15 +130,19 @@ def pod_borrowed(seen: Seen) -> Finding | None:
         return None
     first, nodes = seen.pods[0], seen.known.nodes
     few = bool(seen.capacity and nodes and nodes.value > seen.capacity)
-    strength = PROVEN if few else STRONG if first.homeless or seen.told else POSSIBLE
+    full = bool(seen.known.capacity and seen.taken and seen.taken.value >= seen.known.capacity)
+    strength = PROVEN if few or full else STRONG if first.homeless or seen.told else POSSIBLE
+    if not first.dropped:  # only whoever suffers on that very node may suffer from it
+        named_there = any(first.node and first.node in one.text for one in seen.suffered)
+        strength = STRONG if named_there and (few or full) else POSSIBLE
     who = culprits(
         seen.culprits, named("address", first.address), named("node", first.node), named("block", first.block)
     )
-    counted = (seen.known.pool, nodes) if few else ()
+    counted = (seen.known.pool, nodes) if few else (seen.taken, seen.known.use) if full else ()
     felt = (*seen.lost[:1], *seen.suffered[:1])
     return found(
         strength, who, (*first.places, *(fact for fact in counted if fact), *seen.told[:1], *felt),
-        aside=False, address=first.address, node=first.node, block=first.block, owner=first.owner,
+        say="", aside=False, address=first.address, node=first.node, block=first.block, owner=first.owner,
         **_sizes(seen, few),
     )  # fmt: skip
 
@@ -150,7 +154,7 @@ def nodes_told(seen: Seen) -> Finding | None:
     nodes = seen.known.nodes
     few = bool(seen.capacity and nodes and nodes.value > seen.capacity)
     evidence = (*(fact for fact in (seen.known.pool, nodes) if few and fact), *seen.told[:2])
-    return found(STRONG if few else POSSIBLE, seen.culprits, evidence, **_sizes(seen, few))
+    return found(STRONG if few else POSSIBLE, seen.culprits, evidence, say="", aside=False, **_sizes(seen, few))
 
 
 def _sizes(seen: Seen, few: bool) -> dict[str, Value]:

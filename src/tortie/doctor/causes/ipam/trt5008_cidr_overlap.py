@@ -248,7 +248,8 @@ def network_in_block(seen: Seen) -> Finding | None:
 
 def network_told(seen: Seen) -> Finding | None:
     """Nothing shows the machines' addresses; a person says that their network, or a server, is where the pods are."""
-    if not seen.told or seen.clashes or not (seen.suffered or seen.tried or seen.unwell):
+    shown = any(clash.kind.startswith("pods") for clash in seen.clashes)
+    if not seen.told or shown or not (seen.suffered or seen.tried or seen.unwell):
         return None
     item, first, addresses = seen.told.range, seen.told.first, seen.told.addresses
     clash = Overlap("pods-lan", str(item.network), first.address, (item.place, first.place), item.name)

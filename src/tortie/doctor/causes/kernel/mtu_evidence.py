@@ -26,6 +26,8 @@ _OVER: Final = lazily(
     r"|(?:节点|机器|主机|集群)[^。；]{0,30}(?:走|通过|经|基于)[^。；]{0,20}(?:vpn|wireguard|隧道|专线)",
     re.IGNORECASE,
 )
+_RESUME: Final = lazily(r"^\s*Resume: pmtu (\d{3,5})\b")
+_HOPS: Final = 60
 _VETH_MTU: Final = lazily(r"\bveth_?mtu\b[^\d.;]{0,40}(\d{4})\b", re.IGNORECASE)
 LARGE: Final = 1200  # a ping with at least so much payload tests the size of packets
 Links = dict[str, dict[str, tuple[int, object]]]  # host to link to MTU, and where that is shown
@@ -170,11 +172,12 @@ def _overhead(kinds: set[str]) -> int:
 def _by_setting(picture: Picture, path: Limit | None, kinds: set[str]) -> Conflict | None:
     """A fixed pod MTU that the uplink cannot carry with this encapsulation."""
     setting = picture.setting("veth_mtu") or picture.setting("mtu", "cni") or picture.setting("mtu", "installation")
-    name, value, shown = ("", "", None) if setting is None else (setting.name, setting.value.strip("\"' "), setting)
-    if setting is None and (told := _told_setting(picture)):
-        name, value, shown = told
-    if not path or not value.isdecimal() or int(value) == 0:
+    given: tuple[str, str, object] | None = _told_setting(picture)
+    if setting is not None:
+        given = setting.name, setting.value.strip("\"' "), setting
+    if not path or given is None or not given[1].isdecimal() or int(given[1]) == 0:
         return None
+    name, value, shown = given
     room = path.mtu - _overhead(kinds)
     return Conflict(name, int(value), path.link, room, (shown, path.fact)) if int(value) > room else None
 
@@ -200,7 +203,19 @@ def _path(picture: Picture, hosts: Links) -> Limit | None:
             or [item for item in out if item.link == default.get(host)]
             or sorted(out, key=lambda item: -item.mtu)[:1]
         )
-    return min(best, key=lambda item: item.mtu, default=None)
+    return min((*best, *_traced(picture)), key=lambda item: item.mtu, default=None)
+
+
+def _traced(picture: Picture) -> Iterator[Limit]:
+    """What tracepath found on the way to another machine; the Internet is no way between nodes."""
+    for exhibit in picture.exhibits:
+        words = exhibit.command.split() if "tracepath" in exhibit.command else []
+        address = next((word for word in words if word[:1].isdigit()), "")
+        if not address or public(address):
+            continue
+        for index, line in enumerate(exhibit.lines[:_HOPS]):
+            if match := _RESUME.search(line):
+                yield Limit(f"path to {address}", int(match[1]), exhibit.place(index))
 
 
 def _told_towards(picture: Picture, hosts: Links) -> set[str]:

@@ -28,6 +28,7 @@ from tortie.doctor.signs import Hit, Sign
 NEEDS_UPDATE = Sign("mtu-needs-update", "device MTU needs to be updated…new=<n_new> old=<n_old>")
 NOT_SET = Sign("mtu-not-set", "Failed to set vxlan tunnel device MTU")
 FRAG_NEEDED = Sign("mtu-frag-needed", "Frag needed and DF set")
+NEED_TO_FRAG = Sign("mtu-need-to-frag", "unreachable - need to frag \\(mtu <n>\\)")  # as a capture shows it
 CLIENT_HELLO = Sign("mtu-client-hello", "TLS handshake, Client hello")
 SERVER_HELLO = Sign("mtu-server-hello", "TLS handshake, Server hello")
 AUTOMATIC: Final = (3, 17)  # from here on Calico finds the MTU by itself, by links of these names
@@ -45,7 +46,7 @@ class Seen:
         self.update = next(updates, None)
         self.setting = picture.setting("veth_mtu") or picture.setting("mtu")
         self.small, self.large = pings_by_size(picture)
-        self.frag = next((hit for hit in picture.hits(FRAG_NEEDED) if not _to_the_internet(hit)), None)
+        self.frag = next((hit for hit in picture.hits(FRAG_NEEDED, NEED_TO_FRAG) if not _to_the_internet(hit)), None)
 
     @property
     def stalled(self) -> tuple[object, ...]:
@@ -57,7 +58,7 @@ class Seen:
         logged = [hit for hit in (self.update, *self.refused[:1]) if hit]
         return culprits(
             Culprit("setting", "veth_mtu"),
-            named("interface", *links),
+            named("interface", *(link for link in links if " " not in link)),
             named("setting", str(self.conflict.sent) if self.conflict else ""),
             named("node", self.conflict.host if self.conflict else ""),
             Culprit("setting", "mtu"),
@@ -118,7 +119,8 @@ def large_lost(seen: Seen) -> Finding | None:
 def path_says_so(seen: Seen) -> Finding | None:
     if seen.frag is None:
         return None
-    return found(LIKELY, culprits(seen.culprits, named("node", seen.frag.host)), (seen.frag,))
+    strength = STRONG if seen.said and seen.frag.sign == NEED_TO_FRAG.key else LIKELY
+    return found(strength, culprits(seen.culprits, named("node", seen.frag.host)), (seen.frag, *seen.said[:1]))
 
 
 def large_stall(seen: Seen) -> Finding | None:
@@ -164,7 +166,7 @@ CAUSE = Cause(
     code="TRT7010",
     severity="medium",
     explains=("traffic-dead", "service-dead", "log-errors"),
-    signs=(NEEDS_UPDATE, NOT_SET, FRAG_NEEDED, TOO_LONG, CLIENT_HELLO, SERVER_HELLO),
+    signs=(NEEDS_UPDATE, NOT_SET, FRAG_NEEDED, NEED_TO_FRAG, TOO_LONG, CLIENT_HELLO, SERVER_HELLO),
     look=Seen,
     rules=(too_large, docker_in_a_pod, kernel_refuses, large_lost, path_says_so, large_stall, large_pass),
     fix=fix,

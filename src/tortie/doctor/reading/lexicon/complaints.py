@@ -32,7 +32,8 @@ RULES: Final = (
         r"was|has come|have come|came|comes?) "
         r"back\b(?! (?:to|up|on|in|after|again and works|and (?:everything|all|it works)))|"
         r"\b(?:happen|occur|appear)(?:s|ed)? again\b|\bre-?(?:occur|appear)(?:s|ed)\b|"
-        r"\bonly (?:works?|reachable|answers?|responds?)\b~\b(?:on|from|within|inside)\b",
+        r"\bonly (?:works?|reachable|answers?|responds?)\b~\b(?:on|from|within|inside)\b|"
+        r"\b(?:reachable|reached|works?|answers?|respond(?:s|ing)?)\b≈\bbut not (?:from|on|in|to|between)\b",
         False,
     ),
     Rule(

@@ -84,7 +84,8 @@ def _old_routes(exhibit: Exhibit) -> Iterator[Fact]:
         length = sum(bin(int(part)).count("1") for part in words[2].split(".") if part.isdecimal())
         destination = "default" if words[0] in ("0.0.0.0", "default") and not length else f"{words[0]}/{length}"
         via = "" if words[1] in ("0.0.0.0", "*", "-") else words[1]
-        kind = "unreachable" if "!" in words[3] else ""
+        # A black hole has no link, and no other mark: net-tools does not know the kinds of routes.
+        kind = "unreachable" if "!" in words[3] else "blackhole" if words[7] == "*" and not via else ""
         device = "" if words[7] in ("-", "*") else words[7]
         yield Route(exhibit.place(index), destination, exhibit.host, via, device, "", kind, "", line)
 
