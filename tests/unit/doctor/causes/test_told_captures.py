@@ -64,6 +64,14 @@ def test_without_a_cover_the_cloud_drops_pods_addresses() -> None:
     assert finding("cloud-src-dst-check", said.format("AWS", "it arrives on eth0")).strength < 0.8
 
 
+def test_a_node_that_answers_no_ping_itself() -> None:
+    said = DEAD + ROUTES.format("{}") + TOLD[0]
+    ping = "\n$ ping -c2 10.6.0.12\n2 packets transmitted, {} received, {}% packet loss\n"
+    for cause, device in (("ipip-blocked-by-cloud", "tunl0"), ("vxlan-port-blocked", "vxlan.calico")):
+        assert finding(cause, said.format(device) + ping.format(2, 0)).strength >= 0.8
+        assert finding(cause, said.format(device) + ping.format(0, 100)).strength < 0.8
+
+
 def test_of_packets_without_a_cover() -> None:
     said = DEAD + "- tcpdump on sending node: packets go out via eth0\n- tcpdump on receiving node: nothing"
     assert finding("ipip-blocked-by-cloud", said).strength < 0.8

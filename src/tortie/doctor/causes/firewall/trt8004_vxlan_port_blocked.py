@@ -21,6 +21,7 @@ from tortie.doctor.causes.underlay.traffic_evidence import (
     cross_node_dead,
     encapsulation,
     lost_on_the_way,
+    nodes_silent,
     pod_pings,
     remote_routes,
     rows,
@@ -189,6 +190,8 @@ def not_let_in(seen: Seen) -> Finding | None:
 def told(seen: Seen) -> Finding | None:
     """Somebody looked at the other end, and nothing came in."""
     used = seen.used or (seen.told and not seen.kinds)  # who names the port says that it is used
+    if nodes_silent(seen.picture):
+        return None
     if not (seen.told and used and (seen.dead or seen.counted or trouble(seen.picture))):
         return None
     return found(STRONG, seen.culprits, seen.evidence, port=seen.port)
