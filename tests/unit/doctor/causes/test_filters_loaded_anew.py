@@ -58,6 +58,7 @@ def test_people_say_what_a_reload_breaks(said: str) -> None:
         "We opened 179/tcp in firewalld and reloaded it, but BGP is still down.",
         "Pods are unreachable. We reloaded firewalld, nothing changed.",
         "After a reload of firewalld all pods work again.",
+        "Last week a firewall-cmd --reload wiped the iptables rules and pods were cut off for a minute.",
     ],
 )
 def test_a_reload_that_is_only_tried(said: str) -> None:

@@ -76,6 +76,8 @@ $ iptables -nvL cali-fh-eth0 | grep DROP
     ("said", "kind"),
     [
         ("Pods on different hypervisors cannot reach each other.", "cross-node-dead"),
+        ("All traffic between pods of different nodes is refused.", "cross-node-dead"),
+        ("I gave worker2 a new address with netplan.", "ip-changed"),
         ("Pods between the two data centers don't talk.", "cross-node-dead"),
         ("All pods of the host lose access to services for about a minute.", "network-lost-sometimes"),
         ("后来把三台机器的 firewalld 全部 systemctl stop 之后，马上就好了。", "firewalld-stop-helps"),

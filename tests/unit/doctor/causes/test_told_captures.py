@@ -44,6 +44,34 @@ def test_where_they_come_or_nobody_sends(said: str) -> None:
     assert finding("vxlan-port-blocked", DEAD + ROUTES.format("vxlan.calico") + said).strength < 0.8
 
 
+def test_ends_that_are_listed_by_their_names() -> None:
+    said = (
+        "Pods can't resolve names when coredns is on another node.\n\nWhat I found with tcpdump:\n"
+        " * worker-2 (client): sends UDP 4789 to worker-5\n * {}: no packets on UDP 4789 at all\n"
+    )
+    assert finding("vxlan-port-blocked", said.format("worker-5 (coredns)")).strength >= 0.8
+    assert finding("vxlan-port-blocked", said.format("worker-2 (client)")).strength < 0.8
+
+
+def test_without_a_cover_the_cloud_drops_pods_addresses() -> None:
+    said = (
+        "{} with calico, ipipMode: Never, vxlanMode: Never. Pods of other nodes do not answer.\n"
+        "- tcpdump on the sending node: the echo request leaves eth0\n- tcpdump on the receiving node: {}\n"
+    )
+    assert finding("cloud-src-dst-check", said.format("AWS", "nothing")).strength >= 0.9
+    assert finding("ipip-blocked-by-cloud", said.format("AWS", "nothing")).strength < 0.8
+    assert finding("cloud-src-dst-check", said.format("Bare metal", "nothing")).strength < 0.8
+    assert finding("cloud-src-dst-check", said.format("AWS", "it arrives on eth0")).strength < 0.8
+
+
+def test_a_node_that_answers_no_ping_itself() -> None:
+    said = DEAD + ROUTES.format("{}") + TOLD[0]
+    ping = "\n$ ping -c2 10.6.0.12\n2 packets transmitted, {} received, {}% packet loss\n"
+    for cause, device in (("ipip-blocked-by-cloud", "tunl0"), ("vxlan-port-blocked", "vxlan.calico")):
+        assert finding(cause, said.format(device) + ping.format(2, 0)).strength >= 0.8
+        assert finding(cause, said.format(device) + ping.format(0, 100)).strength < 0.8
+
+
 def test_of_packets_without_a_cover() -> None:
     said = DEAD + "- tcpdump on sending node: packets go out via eth0\n- tcpdump on receiving node: nothing"
     assert finding("ipip-blocked-by-cloud", said).strength < 0.8

@@ -86,6 +86,7 @@ def test_people_say_when_it_happens(said: str) -> None:
     "said",
     [
         "We restarted systemd-networkd and the pods work as before.",
+        "I gave worker2 a new address and ran netplan apply; since then pods on worker2 are unreachable.",
         "Pods are unreachable after calico-node restarts; systemd-networkd does not manage cali links.",
     ],
 )

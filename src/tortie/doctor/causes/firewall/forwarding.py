@@ -46,7 +46,7 @@ def of_pods(rule: FilterRule, pools: tuple[str, ...]) -> bool:
     if rule.policy or _LINK.fullmatch(matches):
         return not rule.policy
     match = _NETWORK.fullmatch(matches)
-    return bool(match) and any(_holds(match["network"], pool) for pool in pools)
+    return match is not None and any(_holds(match["network"], pool) for pool in pools)
 
 
 def _holds(network: str, pool: str) -> bool:

@@ -21,9 +21,11 @@ from tortie.doctor.causes.underlay.traffic_evidence import (
     cross_node_dead,
     encapsulation,
     lost_on_the_way,
+    nodes_silent,
     pod_pings,
     remote_routes,
     rows,
+    trouble,
 )
 from tortie.doctor.causes.underlay.tunnel_counters import one_way, told_silent
 from tortie.doctor.picture.addresses import inside, public
@@ -187,7 +189,10 @@ def not_let_in(seen: Seen) -> Finding | None:
 
 def told(seen: Seen) -> Finding | None:
     """Somebody looked at the other end, and nothing came in."""
-    if not (seen.told and seen.used and (seen.dead or seen.counted)):
+    used = seen.used or (seen.told and not seen.kinds)  # who names the port says that it is used
+    if nodes_silent(seen.picture):
+        return None
+    if not (seen.told and used and (seen.dead or seen.counted or trouble(seen.picture))):
         return None
     return found(STRONG, seen.culprits, seen.evidence, port=seen.port)
 

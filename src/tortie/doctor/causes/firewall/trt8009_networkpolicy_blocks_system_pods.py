@@ -9,8 +9,9 @@ from typing import Final
 from tortie.doctor.causes import ways
 from tortie.doctor.causes.cause import HINT, LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
+from tortie.doctor.causes.firewall.closed_inward import answered_inside, closed_inward, lookups_fail
 from tortie.doctor.causes.firewall.system_policies import ISOLATED, Policy, isolating
-from tortie.doctor.causes.shared import API_DEADLINE, DIAL_FAILED
+from tortie.doctor.causes.shared import API_DEADLINE, DIAL_FAILED, DNS_FAILED
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.underlay.traffic_evidence import agents_fine
 from tortie.doctor.picture.facts import Action, LogLine, Pod, PortTest
@@ -112,6 +113,21 @@ def isolated(seen: Seen) -> Finding | None:
     return _found(seen, policy, POSSIBLE if seen.sick and policy.lets == "nothing" else HINT, "policy-only")
 
 
+def dns_closed(seen: Seen) -> Finding | None:
+    """Pods of other namespaces ask DNS in vain, and a policy of its namespace lets none of them in."""
+    picture = seen.picture
+    closed = closed_inward(picture)
+    failing = lookups_fail(picture) if closed else []
+    if not failing:
+        return None
+    inside = answered_inside(picture)
+    dns = [pod for pod in picture.pods_now("coredns", "kube-dns") if pod.containers is not None]
+    well = bool(dns) and all(pod.all_ready for pod in dns)
+    who = culprits(named("resource", closed[0].name), Culprit("resource", "NetworkPolicy"))
+    return found(STRONG if inside else LIKELY if well else POSSIBLE, who, (closed[0], *failing[:2], *inside[:1]),
+                 policy=closed[0].name, policy_kind="NetworkPolicy", policy_namespace=closed[0].namespace)  # fmt: skip
+
+
 def _found(seen: Seen, policy: Policy, strength: float, say: str) -> Finding:
     kind = "NetworkPolicy" if policy.namespace else "GlobalNetworkPolicy"
     who = culprits(
@@ -125,7 +141,7 @@ def _found(seen: Seen, policy: Policy, strength: float, say: str) -> Finding:
 def fix(picture: Picture, finding: Finding) -> Iterator[Do | Step]:
     namespace = finding.value("policy_namespace")
     yield do("look") if namespace else do("look-global")
-    yield do("allow")
+    yield do("allow-dns" if finding.rule == "dns-closed" else "allow")
     yield from ways.remove_policy(picture, finding.value("policy"), namespace)
 
 
@@ -136,8 +152,8 @@ CAUSE = Cause(
     severity="high",
     explains=("api-unreachable", "service-dead", "others-failing", "controllers-failing", "crash-loop", "not-ready",
               "log-errors", "datastore-error", "traffic-dead"),
-    signs=(ISOLATED, DIAL_FAILED, API_DEADLINE),
+    signs=(ISOLATED, DIAL_FAILED, API_DEADLINE, DNS_FAILED),
     look=Seen,
-    rules=(taken_away, nodes_fail_too, pods_only, isolated),
+    rules=(taken_away, nodes_fail_too, pods_only, dns_closed, isolated),
     fix=fix,
 )  # fmt: skip

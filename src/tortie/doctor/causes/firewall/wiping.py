@@ -6,6 +6,7 @@ started (ports of the host) stays away until that pod starts again.
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from tortie.doctor.causes.underlay.traffic_evidence import compiled, counted
@@ -27,6 +28,10 @@ _BY_HAND: Final = {
 _UNITS: Final = ("firewalld", "nftables", "netfilter-persistent", "iptables", "ufw")
 _LOGGED: Final = lazily(r"\breload|(?:Started|Starting|Reloaded|Reloading|Finished) ", 0)
 _SETTING: Final = "FlushAllOnReload=yes"  # of firewalld, and its default since 0.8
+_KEPT: Final = "FlushAllOnReload=no"
+_LONG_AGO: Final = lazily(
+    r"\blast (?:week|month|year|time)\b|\b(?:weeks?|months?|years?) ago\b|上周|上星期|上个月|去年|之前", re.IGNORECASE
+)
 _FLUSH: Final = "flush ruleset"
 _RULES: Final = ("cali", "KUBE", "CNI-")
 _LISTS: Final = lazily(r"\bnft list|ip6?tables(?:-nft|-legacy)?(?:-save| )")
@@ -45,7 +50,8 @@ class Wiping(NamedTuple):
 
 
 def wiping(picture: Picture) -> Wiping | None:
-    told = picture.said("broken-by-reload")
+    kept = any(_KEPT in exhibit.text for exhibit in picture.exhibits if not exhibit.prose)
+    told = [] if kept else [one for one in picture.said("broken-by-reload") if not _LONG_AGO.search(one.text)]
     loads = [(name, place, host) for name, place, host in (*_typed(picture), *_logged(picture))]
     if not (told or loads):
         return None

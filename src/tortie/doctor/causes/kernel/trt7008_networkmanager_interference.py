@@ -160,7 +160,8 @@ def other_service(seen: Seen) -> Finding | None:
 def swept(seen: Seen) -> Finding | None:
     """When networkd starts, it deletes routes that it did not make, whoever manages the links."""
     gone = [*seen.deleted[:2], *routes_counted_away(seen.picture)]
-    told = [] if gone else seen.picture.said("lost-when-links-restart")
+    moved = seen.picture.said("ip-changed")  # then it is the new address that they lack
+    told = [] if gone or moved else seen.picture.said("lost-when-links-restart")
     if not (gone and seen.restarted) and not told:
         return None
     host = next((one.host for one in seen.restarted if one.host), "")

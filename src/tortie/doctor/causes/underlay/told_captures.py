@@ -43,7 +43,7 @@ _SILENT: Final = lazily(
 _LEAVES: Final = lazily(
     r"\b(?:go(?:es|ing)?|sen[dt]s?|sending|left|get(?:s|ting)?) (?:\w+ ){0,3}?"
     r"(?:out|eth\d|ens\w+|via|through|node|host|it|uplink)\b"
-    r"|\bleav(?:e|es|ing)\b|\bbeing sent\b|\bare sent\b|\boutgoing\b"
+    r"|\bleav(?:e|es|ing)\b|\bsends\b|\bbeing sent\b|\bare sent\b|\boutgoing\b"
     r"|\b(?:sees?|shows?) (?:\S+ ){0,4}?(?:packets?|traffic|requests?|them|it)\b"
     r"|\b(?:packets?|traffic|requests?) (?:is|are) (?:visible|seen|there)\b"
     r"|发出|出去|发送出|有(?:包|报文|流量)|(?:能|可以)(?:看到|抓到)|看到(?:了)?(?:包|报文)",
@@ -70,10 +70,16 @@ _OF: Final = {
 
 
 _CARD: Final = lazily(
-    rf"(?:eth|ens|enp|eno|bond|tunl|vxlan|cali|proto|tcpdump|(?:{_THING}|both|it|that|this|all|each|any)$)"
+    rf"(?:eth|ens|enp|eno|bond|tunl|vxlan|cali|proto|tcpdump|(?:{_THING}|both|it|that|this|all|each|any|private|public|port|ports|udp|tcp|icmp|ip|which|top)$)"
+)
+_NOT_USED: Final = lazily(
+    r"(?:\bipip|\bvxlan|\bencapsulation)(?:mode)? ?(?:is |are |=|:)? ?[\"'`]?(?:off|never|disabled|none|not used)\b"
+    r"|\b(?:no|without(?: any)?|disabled?|un) ?-?(?:ipip|ip-in-ip|vxlan|tunnel|encapsulat\w+)\b"
+    r"|(?:关闭|没有?|不用|禁用)了? ?(?:ipip|vxlan|封装|隧道)"
 )
 # People call the ends by names or letters: `on node2`, 在 B 虚机.
 _NAMED: Final = lazily(
+    r"^\W{0,6}(?P<label>[a-z][a-z.-]{0,30}\d[\w.-]{0,20})(?: \([^()]{1,40}\))? ?[:：]|"
     rf"\b(?:on|at|from) (?:the |an? |my |our |one )?(?:{_THING} )?(?P<on>[a-z0-9][\w.-]{{0,30}})"
     r"|(?:在|从|到|于)? ?(?P<zh>[a-z0-9][a-z0-9_.-]{0,30}) ?(?:虚机|虚拟机|机器|节点|主机|服务器|云主机|上)"
     r"|(?:虚机|虚拟机|机器|节点|主机|服务器) ?(?P<behind>[a-z0-9]{1,30})"
@@ -126,8 +132,17 @@ def _is_of(picture: Picture, text: str, kind: str) -> bool:
     """They name what was captured, or it can be nothing else, since packets of this cluster have no other cover."""
     if not _CAPTURED.search(text):
         return False
+    text = _NOT_USED.sub(" ", text)
     named = {name for name, pattern in _OF.items() if pattern.search(text)}
-    return named == {kind} if named else encapsulation(picture) == {kind}
+    if named or kind != "bare":
+        return named == {kind} if named else encapsulation(picture) == {kind}
+    kinds = encapsulation(picture)
+    return kinds == {"bare"} or (not kinds and says_plain(picture))
+
+
+def says_plain(picture: Picture) -> bool:
+    """Somebody says that packets between nodes have no cover."""
+    return any(exhibit.prose and _NOT_USED.search(exhibit.text.lower()) for exhibit in picture.exhibits)
 
 
 def _came_in(around: list[Part], far: Part) -> bool:

@@ -20,6 +20,7 @@ _INNER = (
     "cali", "tunl", "vxlan", "wireguard", "lo", "docker", "br-", "veth", "virbr", "cni", "flannel", "kube-",
     "nodelocal", "dummy", "lxc", "podman", "weave", "ip6tnl", "sit", "gre", "erspan", "bpf",
 )  # fmt: skip
+_TOLD_ROUTE = r"\bvia (?P<via>\d{1,3}(?:\.\d{1,3}){3}) dev "
 _SERVICE = r"\s(?:ClusterIP|NodePort|LoadBalancer)\s+(?P<ip>(?:\d{1,3}\.){3}\d{1,3})\s"
 HOST_PORTS = (22, 179, 2379, 2380, 5473, 6443, 9099, 10250, 10256)  # answered by nodes, not by pods
 _OFF = ("never", "", "off", "false")
@@ -273,7 +274,16 @@ def encapsulation(picture: Picture) -> set[str]:
 
 def node_addresses(picture: Picture) -> set[str]:
     known = set(picture.internal_ips().values()) | {session.peer for session in picture.of(Session)}
+    told = (exhibit.text for exhibit in picture.exhibits if exhibit.prose and " via " in exhibit.text)
+    known |= {match["via"] for text in told for match in compiled(_TOLD_ROUTE).finditer(text)}
     return known | {route.via for route in picture.of(Route) if route.via}
+
+
+def nodes_silent(picture: Picture) -> list[Ping]:
+    """Nodes that do not even answer a ping of their own address: what is sent to them ends there, in whatever cover."""
+    nodes = node_addresses(picture)
+    good = {ping.address for ping in picture.of(Ping) if ping.ok}
+    return [ping for ping in picture.of(Ping) if not ping.ok and ping.address in nodes - good and not ping.size]
 
 
 def pod_pings(picture: Picture, ok: bool) -> list[Ping]:

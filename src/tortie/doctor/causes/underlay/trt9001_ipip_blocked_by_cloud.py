@@ -16,6 +16,7 @@ from tortie.doctor.causes.underlay.traffic_evidence import (
     encapsulation,
     leads,
     lost_on_the_way,
+    nodes_silent,
     pod_pings,
     remote_routes,
     trouble,
@@ -119,6 +120,11 @@ def lost(seen: Seen) -> Finding | None:
     return seen.found(PROVEN if seen.routes or seen.closed or seen.dead else STRONG, "lost")
 
 
+def node_silent(seen: Seen) -> Finding | None:
+    silent = nodes_silent(seen.picture)
+    return ruled_out(silent[:1]) if silent and not seen.closed and not seen.misnumbered else None
+
+
 def filter_without_it(seen: Seen) -> Finding | None:
     """A person says which protocols the filter lets pass."""
     told = [] if seen.closed or seen.opened else seen.picture.said("only-tcp-udp-icmp")
@@ -212,8 +218,8 @@ CAUSE = Cause(
     signs=(AZURE, AZURE_WIRE),
     look=Seen,
     rules=(
-        arrives, pods_answer, no_ipip, bgp_down, lost, wrong_number, filter_without_it, told, group_without_it,
-        plain_passes, azure, group_and_tunnel, one_way_only, dead_through_tunnel,
+        arrives, pods_answer, no_ipip, bgp_down, lost, node_silent, wrong_number, filter_without_it, told,
+        group_without_it, plain_passes, azure, group_and_tunnel, one_way_only, dead_through_tunnel,
     ),
     fix=fix,
 )  # fmt: skip

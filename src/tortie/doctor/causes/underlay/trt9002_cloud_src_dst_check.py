@@ -8,6 +8,7 @@ from ipaddress import ip_network
 
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
+from tortie.doctor.causes.underlay.told_captures import says_plain, told_lost
 from tortie.doctor.causes.underlay.traffic_evidence import (
     Row,
     cross_node_dead,
@@ -41,11 +42,12 @@ class Seen:
         self.lost, self.dead = lost_on_the_way(picture, "plain"), cross_node_dead(picture)
         self.pools = unencapsulated(picture)
         self.cloud = picture.said("cloud")
+        self.told = told_lost(picture, "bare")
 
     @property
     def plain(self) -> bool:
         """Packets between nodes carry pods' addresses as they are."""
-        return bool(self.bare or self.pools)
+        return bool(self.bare or self.pools or (self.told and says_plain(self.picture)))
 
     @property
     def device(self) -> str:
@@ -70,7 +72,7 @@ class Seen:
     @property
     def evidence(self) -> tuple[object, ...]:
         shown = (*self.on[:1], *(self.lost or ()), *self.bare[:1], *self.pools[:1])
-        return (*shown, *self.dead[:2], *self.cloud[:1])
+        return (*shown, *self.told[:2], *self.dead[:2], *self.cloud[:1])
 
     def found(self, strength: float) -> Finding:
         pool = self.pools[0].name if self.pools else ""
@@ -95,6 +97,11 @@ def check_off(seen: Seen) -> Finding | None:
 
 def lost(seen: Seen) -> Finding | None:
     return seen.found(PROVEN) if seen.plain and seen.lost else None
+
+
+def told(seen: Seen) -> Finding | None:
+    """Somebody says that they leave one node, and do not come in at the other; in a cloud that is its check."""
+    return seen.found(STRONG if seen.cloud else POSSIBLE) if seen.plain and seen.told else None
 
 
 def check_on(seen: Seen) -> Finding | None:
@@ -186,6 +193,6 @@ CAUSE = Cause(
     explains=("traffic-dead", "service-dead"),
     signs=(),
     look=Seen,
-    rules=(encapsulated, bare_works, check_off, lost, check_on, check_on_and_dead, dead_without_tunnel),
+    rules=(encapsulated, bare_works, check_off, lost, check_on, told, check_on_and_dead, dead_without_tunnel),
     fix=fix,
 )

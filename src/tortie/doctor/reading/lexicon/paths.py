@@ -49,6 +49,16 @@ RULES: Final = (
         rf"(?:on|of|in) (?:another|the other|different|other) {_PLACES}",
         False,
     ),
+    Rule(
+        "cross-node-dead",
+        "different node|other node|different host|other host",
+        r"pods? (?:of|on) (?:different|other) (?:nodes|hosts)\b~(?:is|are|gets?) (?:refused|rejected|dropped|blocked)",
+    ),
+    Rule(
+        "ip-changed",
+        "new address|new ip",
+        r"(?:gave|given|giving|assigned) (?:the |this |that |a |my |our )?(?:\S+ )?(?:a |the )?new (?:ip|address)\b",
+    ),
     # Who takes the cover away and sees packets pass knows which of the two the path drops.
     Rule(
         "works-without-ipip",

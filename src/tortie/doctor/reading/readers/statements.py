@@ -120,7 +120,7 @@ _CERTAIN = ("asks-if-normal", "seeks-help", "complains", "firewalld-stop-helps",
 # States that a sentence may tell to be over: "last week swap was on, that is solved".
 _STATES = ("load-high", "swap-on", "disk-full", "clock-wrong", "runtime-broken", "kubelet-stopped", "network-dead",
            "cross-node-dead", "service-dead", "nodeport-dead", "pods-stuck", "network-lost-sometimes",
-           "suffers")  # fmt: skip
+           "broken-by-reload", "lost-when-links-restart", "suffers")  # fmt: skip
 _ASKING = ("asks-if-normal", "seeks-help", "complains")
 _FROM_TO = lazily(
     r"v?(\d+(?:\.\d+){1,2})\s*(?:to|->|→|=>|升(?:级)?到|升级为|到|至|更新到)\s*v?(\d+(?:\.\d+){0,2})", re.IGNORECASE
