@@ -160,6 +160,15 @@ def test_pods_gateway_is_silent_without_a_default_route() -> None:
     assert "ip route add default dev bond0" in str(fixes("no-default-route", GATEWAY.format("")))
 
 
+def test_a_pods_own_default_route_is_not_the_nodes() -> None:
+    inside = """
+        / # ip r
+        default via 169.254.1.1 dev eth0
+        169.254.1.1 dev eth0 scope link
+"""
+    assert finding("no-default-route", inside + GATEWAY.format("")).strength >= 0.95
+
+
 def test_with_a_default_route_the_silence_has_another_reason() -> None:
     text = GATEWAY.format("default via 192.168.56.1 dev bond0\n        ")
     assert finding("no-default-route", text).state != "found"

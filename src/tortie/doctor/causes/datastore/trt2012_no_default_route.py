@@ -85,12 +85,13 @@ class Seen:
 
 
 def _tables(picture: Picture) -> list[Exhibit]:
-    """Complete main tables, by their commands or by the head that only such a table has."""
+    """Complete main tables of hosts, by their commands or by the head that only such a table has."""
 
     def command(exhibit: Exhibit) -> str:
         return (exhibit.command or exhibit.form).split(";")[0].split("&&")[0].strip()
 
-    return [exhibit for exhibit in picture.exhibits if exhibit.lines and _TABLE.fullmatch(command(exhibit))]
+    shown = (exhibit for exhibit in picture.exhibits if exhibit.lines and _TABLE.fullmatch(command(exhibit)))
+    return [exhibit for exhibit in shown if GATEWAY not in exhibit.text]  # that way leads out of a pod
 
 
 def _leads(picture: Picture, exhibit: Exhibit, vip: str) -> bool:
