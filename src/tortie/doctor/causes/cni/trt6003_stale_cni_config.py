@@ -284,6 +284,8 @@ def _found(seen: Seen, strength: float, file: HostFile | None, evidence: tuple[o
     bridge = seen.bridge.name if seen.bridge else seen.plugin if seen.plugin in BRIDGES else ""
     blamed = culprits(
         Culprit("file", f"{folder}/{name}") if name else Culprit("folder", folder),
+        # Calico is called, and its file is not listed: it has the name that install-cni gives it.
+        named("file", f"{folder}/{OWN_FILE}" if not name and not seen.plugin else ""),
         named("interface" if seen.plugin in BRIDGES else "program", seen.plugin),
         named("interface", bridge),
         named("node", node),

@@ -274,7 +274,7 @@ def overlap_told(seen: Seen) -> Finding | None:
     pods = pod_ranges(seen.picture)
     if not said or not pods or seen.clashes or not (seen.suffered or seen.tried):
         return None
-    item = pods[0]
+    item = next((one for one in pods if any(str(one.network) in each.text for each in said)), pods[0])
     clash = Overlap("pods-told", str(item.network), "", (item.place, said[0].place), item.name)
     who = culprits(
         named("cidr", clash.range), named("pool", clash.pool) if clash.pool else named("setting", clash.name)
