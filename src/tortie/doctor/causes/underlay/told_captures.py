@@ -11,7 +11,7 @@ from typing import Final
 
 from tortie.doctor.causes.underlay.traffic_evidence import encapsulation
 from tortie.doctor.lazily import lazily
-from tortie.doctor.picture.picture import Picture
+from tortie.doctor.picture.picture import Picture, remembered
 from tortie.doctor.reading.exhibit import Place
 from tortie.model.tuples import NamedTuple
 
@@ -96,7 +96,7 @@ class Part(NamedTuple):
 
 def told_lost(picture: Picture, kind: str) -> list[Place]:
     """The lines that say it: where packets leave, and where none come."""
-    parts = list(_parts(picture))
+    parts = _parts(picture)
     for index, far in enumerate(parts):
         name = _end(far.text)
         if not (_SILENT.search(far.text) and (name or _FAR.search(far.text))) or _LOCAL.search(far.text):
@@ -150,7 +150,14 @@ def _came_in(around: list[Part], far: Part) -> bool:
     return any(_CAME.search(one.text) and not _SILENT.search(one.text) for one in later)
 
 
-def _parts(picture: Picture) -> Iterator[Part]:
+@remembered
+def _parts(picture: Picture) -> tuple[Part, ...]:
+    if not any(_CAPTURED.search(exhibit.text) for exhibit in picture.exhibits):
+        return ()
+    return tuple(_split(picture))
+
+
+def _split(picture: Picture) -> Iterator[Part]:
     for exhibit in picture.exhibits:
         for index, raw in enumerate(exhibit.lines):
             if not exhibit.prose and not _LABEL.match(raw):
