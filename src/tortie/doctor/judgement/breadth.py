@@ -11,11 +11,11 @@ from tortie.doctor.causes.underlay.traffic_evidence import pod_pings
 from tortie.doctor.diagnosis import Area
 from tortie.doctor.judgement.standing import Standing, live, ready, without_bgp
 from tortie.doctor.judgement.tallies import tally
+from tortie.doctor.judgement.wondering import tells, wonders
 from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Ping, PoolUse, PortTest, Setting, Workload
 from tortie.doctor.picture.host_pods import is_agent
 from tortie.doctor.picture.picture import Picture
-from tortie.doctor.reading.readers.statements import sentences
 from tortie.doctor.words import Words
 
 # Ready pods of one kind may all be cut off from each other: one area alone proves nothing.
@@ -24,7 +24,6 @@ WIDE: Final = 3
 _ON_THE_NETWORK: Final = ("calico-kube-controllers", "coredns")  # Deployments whose pods need it
 _THROUGHPUT: Final = lazily(r"\b(?!0\.?0* )\d+(?:\.\d+)? [KMG]?bits/sec")
 _IPERF: Final = lazily(r"\biperf3? .*?-c[ =]?(\S+)")
-_A_STORY: Final = 3  # sentences
 _API_PORTS: Final = (443, 6443, 16443, 8443)
 
 
@@ -156,14 +155,11 @@ def _passed(picture: Picture) -> set[str]:
 
 
 def calm(picture: Picture, covers: tuple[Area, ...]) -> bool:
-    """Who tells a story, and says neither that all is well nor asks whether it is, has a trouble, in whatever words.
+    """Who tells of something, and neither says that all is well nor asks whether it is, has a trouble.
 
-    There it takes traffic that passes, or much that is seen in order, to call a cluster healthy.
+    In whatever words: there it takes traffic that passes to call a cluster healthy.
     """
-    if len(covers) >= WIDE:
-        return True
-    told = sum(sum(1 for _ in sentences(exhibit.lines)) if exhibit.prose else 0 for exhibit in picture.exhibits)
-    if told < _A_STORY or picture.said("says-well", "asks-if-normal", "mended"):
+    if not tells(picture) or picture.said("says-well", "asks-if-normal", "mended") or wonders(picture):
         return True
     return any(area.key == "traffic" for area in covers)
 

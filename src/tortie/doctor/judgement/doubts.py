@@ -37,7 +37,8 @@ class Doubts:
         self._picture, self._candidates, self._seen, self._known = picture, candidates, seen, known
         self._quiet = not candidates and not any(s.current and s.kind != ELSEWHERE for s in seen)
         self._fits = any(finding.strength > HINT for _, finding in candidates)
-        shown = now.well_as_told and broad(picture, now, self._covers) and calm(picture, self._covers)
+        self._calm = calm(picture, self._covers)
+        shown = now.well_as_told and broad(picture, now, self._covers) and self._calm
         self.healthy = self._quiet and not self._left and (shown or carries(picture, now, self._covers))
 
     def added(self, diagnosis: Diagnosis, quotes: Quotes) -> Diagnosis:
@@ -59,6 +60,11 @@ class Doubts:
 
     def _remark(self) -> Words | None:
         if self._quiet and not self._left and not self.healthy and about_a_cluster(self._picture):
+            if not self._calm:
+                return Words(
+                    "what is shown is well, but not what is told: say what does not work, and show a trial of it",
+                    "所示部分均正常，但不足以说明文字所述的情况：请写明具体哪里不通，并附上测试结果",
+                )
             return Words(
                 "what is shown is well, but it is too little to call the cluster healthy",
                 "所示部分均正常，但覆盖面太小，不足以判定集群健康",

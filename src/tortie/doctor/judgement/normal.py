@@ -89,7 +89,8 @@ _ENTRIES: Final = (
         needles=(_GATEWAY,),
         seen=lazily(r"\b169\.254\.1\.1\b"),
         about=lazily(
-            r"169\.254\.1\.1|gateway|网关|^\W*也 ?ping 不通\W*$|ee:ee|\bmac\b|/32|mask|掩码|ping it|placeholder"
+            r"(?<!response for )169\.254\.1\.1|gateway|网关|^\W*也 ?ping 不通\W*$|ee:ee|\bmac\b|/32|mask|掩码|"
+            r"ping it|placeholder"
             r"|looks? (?:broken|wrong|odd)",
             re.IGNORECASE,
         ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from tests.support.doctor import picture
-from tests.unit.doctor.judgement.sentences import COMPLAINTS, NO_COMPLAINTS
+from tests.unit.doctor.judgement.sentences import COMPLAINTS, NO_COMPLAINTS, REMARKS, TROUBLES
 
 from tortie.doctor.diagnosis import Diagnosis
 from tortie.doctor.judgement.judge import judge
@@ -109,9 +109,28 @@ def test_a_question_or_what_is_over_is_no_complaint(words: str) -> None:
     assert judged(f"{words}\n{WELL}").verdict == "healthy"
 
 
+@pytest.mark.parametrize("words", TROUBLES)
+def test_nor_who_asks_whether_that_is_expected(words: str) -> None:
+    assert judged(f"{words}\n\nIs this expected?\n{WELL}").verdict == "undetermined"
+
+
+@pytest.mark.parametrize("words", REMARKS)
+def test_a_remark_is_no_complaint_and_no_question(words: str) -> None:
+    """Nobody can list all words for trouble: who only tells of something is not told that it is healthy."""
+    assert judged(f"{words}\n{WELL}").verdict == "undetermined"
+    assert judged(f"{words}\n\nIs all well?\n{WELL}").verdict == "healthy"
+
+
+def test_a_title_is_the_words_of_a_person() -> None:
+    answer = judged(f"Nightly batch halts since Calico arrived\n\n{WELL}")
+    assert answer.verdict == "undetermined"
+    assert answer.remark is not None
+    assert "not what is told" in answer.remark.en
+
+
 def test_trouble_of_an_application_is_no_complaint_about_the_network() -> None:
     pending = "$ kubectl get po -A\nNAMESPACE NAME READY STATUS RESTARTS AGE\nstorage minio-0 0/1 Pending 0 2d\n"
-    assert judged(f"minio cannot start, is it the network or not.\n{WELL}{pending}").verdict == "healthy"
+    assert judged(f"minio cannot start, is it the network or not?\n{WELL}{pending}").verdict == "healthy"
 
 
 def test_a_pod_of_the_system_that_restarts_all_the_time_is_not_well() -> None:
@@ -150,7 +169,6 @@ def test_agents_whose_restarts_grow_are_not_well_however_ready() -> None:
         "Is the IPAM broken, must I make the pool anew?",
         "Is something wrong, should we be worried, should we hold the upgrade?",
         'Our auditor says "addressing is broken". Everything works fine.',
-        "avahi runs on these hosts, on the other clusters it isn't.",
         "业务侧目前无投诉。",
     ],
 )
@@ -240,7 +258,7 @@ def test_a_person_who_names_a_level_quotes_no_error() -> None:
 
 def test_a_harmless_message_in_a_sentence_is_no_complaint() -> None:
     message = "bird: Unable to open configuration file /etc/calico/confd/config/bird.cfg: No such file or directory"
-    said = f"日志里有 {message} 两行。"
+    said = f"日志里有 {message} 两行，要紧吗？"
     assert judged(f"{said}\n{WELL}").verdict == "healthy"
 
 
@@ -301,7 +319,7 @@ def test_who_tells_a_story_and_neither_asks_nor_says_that_it_is_well_has_a_troub
         == "healthy"
     )
     assert judged(STORY + "Is that normal?\n" + NODES).verdict == "healthy"
-    assert judged(STORY + WELL).verdict == "healthy"
+    assert judged(STORY + WELL).verdict == "undetermined"
 
 
 def test_sessions_that_are_counted_are_an_area() -> None:

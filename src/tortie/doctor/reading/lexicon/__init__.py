@@ -13,6 +13,7 @@ from tortie.doctor.reading.lexicon import (
     plain_words,
     relief,
     traffic,
+    troubles,
 )
 from tortie.doctor.reading.lexicon.rule import ANY_CHINESE, Rule, lowered, simple
 
@@ -24,6 +25,7 @@ RULES: Final[tuple[Rule, ...]] = (
     *complaints.RULES,
     *performance.RULES,
     *plain_words.RULES,
+    *troubles.RULES,
     *relief.RULES,
 )
 

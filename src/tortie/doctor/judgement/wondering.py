@@ -1,0 +1,84 @@
+"""Does the person only want to know whether all is well? Who tells a story without such a question has a trouble.
+
+Nobody can list all words for trouble. Those for a question are few: "is that a problem?", "please confirm", 要不要管.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from tortie.doctor.lazily import lazily
+from tortie.doctor.picture.picture import Picture
+from tortie.doctor.reading.hearsay import asks_inside, meant_to_fail, was_meant, without_intentions
+from tortie.doctor.reading.prose import far_east
+from tortie.doctor.reading.readers.statements import sentences
+
+_YES_OR_NO: Final = lazily(
+    r"(?:^|[,;:.)(—–-] ?|\b(?:and|or|so|but|then) )(?:is|are|am|was|were|do|does|did|should|shall|can|could|may|must|"
+    r"will|would|has|have|had|isn't|aren't|doesn't|don't|shouldn't) (?:the|this|that|these|those|it|there|they|my|our|"
+    r"your|i|we|all|any|anything|everything|something|each|every|both|a|an|calico|felix|bird|bgp|traffic|pods?|"
+    r"nodes?)\b",
+    re.IGNORECASE,
+)
+_LEFT: Final = lazily(
+    r"\b(?:anything|something|any \w+) (?:else )?(?:left|missing|remain|to (?:do|check|fix|worry))", re.IGNORECASE
+)
+_YES_OR_NO_ZH: Final = lazily(r"[吗么](?:[?？。！!，,）)]|$)(?<!什么[?？。！!，,）)])(?<!怎么[?？。！!，,）)])")
+_PLEASE: Final = lazily(
+    r"\b(?:please|pls|kindly|could (?:you|somebody|someone|anybody)|can (?:you|somebody|someone|anybody)) (?:\w+ )?"
+    r"(?:check|review|confirm|verify|have a (?:\w+ )?look|tell (?:me|us))\b"
+    r"|\b(?:just|only|merely) (?:checking|asking|curious|wondering|to be (?:sure|safe))\b|\bto be (?:sure|safe)\b"
+    r"|\b(?:worried|curious|wonder(?:ing)?|nervous|not sure|unsure|scares?|scary|afraid|concerned)\b"
+    r"|\bi(?:'d| would) (?:like|love|want) to (?:know|understand|be sure|make sure)\b|\bwants? to (?:be|make) sure\b"
+    r"|\b(?:check|tell|know|say|confirm|verify|ask|see|understand|reviewing) (?:me |us |you )?(?:whether|if)\b"
+    r"|\breview(?:ing|ed)?\b|\broutine\b|\bfyi\b|\bfor the record\b|\bchecklist\b|\bhealth ?check\b|\b(?:pre|"
+    r"post)-?\w+ check\b|\bthis check\b"
+    r"|(?:请|帮忙|帮我|麻烦)[^，。；]{0,12}(?:确认|看看|看一?下|复核|核对|把关|检查)|确认(?:一下|下)?|巡检|例行|复查|"
+    r"验收"
+    r"|(?:担心|好奇|不放心|心里没底|想(?:问|知道|了解|请教)|请教|请问|误报|提问)",
+    re.IGNORECASE,
+)
+# Questions of people who look for a way out, not for a yes or no about what they see.
+_WAY_OUT: Final = lazily(
+    r"\b(?:any|is there an?|are there any) (?:\w+ )?(?:ideas?|help|suggestions?|hints?|way|workaround|fix|solution|"
+    r"pointers?|advice)\b|\b(?:can|could|would|will) (?:you|anyone|anybody|someone|somebody) (?:\w+ )?(?:help|fix|"
+    r"assist)"
+    r"|\b(?:has|have|did|does) any(?:one|body)\b|\bhow (?:can|do|could|should|to)\b|怎么(?:解决|办|处理|修)|求助|求解",
+    re.IGNORECASE,
+)
+_MARKS: Final = ("?", "？", "吗", "么", "呢", " or not", " or not.")
+_CAPTIONS: Final = (":", "：")
+_WORDS, _LETTERS = 3, 6  # fewer are a name, or a heading
+_HEADINGS: Final = ("#", "=", "--", "**", "【")
+
+
+def wonders(picture: Picture) -> bool:
+    """Somebody asks whether it is as it should be, or asks for a look at it."""
+    return any(_asks(text) for text in _told(picture))
+
+
+def tells(picture: Picture) -> int:
+    """Sentences that say something: headings and what announces output do not."""
+    return sum(1 for text in _told(picture) if _says_something(text))
+
+
+def _says_something(text: str) -> bool:
+    if text.endswith(_CAPTIONS) or text.startswith(_HEADINGS):
+        return False
+    return len(text.split()) >= _WORDS or (far_east(text) and len(text) > _LETTERS)
+
+
+def _asks(text: str) -> bool:
+    if _WAY_OUT.search(text):
+        return False
+    if without_intentions(text) != text or meant_to_fail(text) or was_meant(text):
+        return True  # who tests, and gets what was wanted
+    marked = text.endswith(_MARKS) and (_YES_OR_NO.search(text) is not None or _LEFT.search(text) is not None)
+    return marked or _YES_OR_NO_ZH.search(text) is not None or asks_inside(text) or _PLEASE.search(text) is not None
+
+
+def _told(picture: Picture) -> list[str]:
+    return [
+        sentence.text.strip() for exhibit in picture.exhibits if exhibit.prose for sentence in sentences(exhibit.lines)
+    ]
