@@ -133,13 +133,27 @@ def seen(picture: Picture, now: Standing) -> tuple[tuple[Area, ...], tuple[Area,
     return covers, tuple(area for area in missing if not (area.key == "sessions" and no_sessions))
 
 
-def carries(picture: Picture, now: Standing, covers: tuple[Area, ...]) -> bool:
+def carries(picture: Picture, now: Standing, covers: tuple[Area, ...], asked_about: bool) -> bool:
     """Nobody looked at the agents, but what they make was tried and works, other areas are in order, and the person
     only asks whether something is as it should be.
     """
     passed = _passed(picture)
-    asks = bool(picture.said("asks-if-normal"))
+    asks = bool(picture.said("asks-if-normal")) or (asked_about and wonders(picture))
     return bool(passed and covers) and asks and now.in_order and (len(covers) >= WIDE or len(passed) >= LEAST)
+
+
+def explained(picture: Picture, now: Standing, covers: tuple[Area, ...], asked_about: bool) -> bool:
+    """The person asks about something that is as it should be, and what is shown is in order, however little it is.
+
+    Pods or sessions have to be among it: nodes alone say nothing of the network.
+    """
+    enough = len(covers) >= LEAST or _both_ends(picture, now)
+    served = any(area.key in ("agents", "sessions", "pods", "traffic") for area in covers)
+    return asked_about and enough and served and now.in_order and _asks(picture)
+
+
+def _asks(picture: Picture) -> bool:
+    return bool(picture.said("asks-if-normal")) or wonders(picture)
 
 
 def _passed(picture: Picture) -> set[str]:
@@ -159,7 +173,7 @@ def calm(picture: Picture, covers: tuple[Area, ...]) -> bool:
 
     In whatever words: there it takes traffic that passes to call a cluster healthy.
     """
-    if not tells(picture) or picture.said("says-well", "asks-if-normal", "mended") or wonders(picture):
+    if not tells(picture) or picture.said("says-well", "mended") or _asks(picture):
         return True
     return any(area.key == "traffic" for area in covers)
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from tortie.doctor.causes.cause import HINT
 from tortie.doctor.diagnosis import Diagnosis, Question, Symptom
-from tortie.doctor.judgement.breadth import WIDE, broad, calm, carries
+from tortie.doctor.judgement.breadth import WIDE, broad, calm, carries, explained
 from tortie.doctor.judgement.breadth import seen as looked_at
 from tortie.doctor.judgement.evidence import Quotes
 from tortie.doctor.judgement.normal import Normals
@@ -39,7 +39,9 @@ class Doubts:
         self._fits = any(finding.strength > HINT for _, finding in candidates)
         self._calm = calm(picture, self._covers)
         shown = now.well_as_told and broad(picture, now, self._covers) and self._calm
-        self.healthy = self._quiet and not self._left and (shown or carries(picture, now, self._covers))
+        about = normals.asked_about()
+        shown = shown or carries(picture, now, self._covers, about) or explained(picture, now, self._covers, about)
+        self.healthy = self._quiet and not self._left and shown
 
     def added(self, diagnosis: Diagnosis, quotes: Quotes) -> Diagnosis:
         for place in (*(line.place for line in self._left), *(one.evidence[0] for one in self._normal)):

@@ -44,7 +44,8 @@ _WAY_OUT: Final = lazily(
     r"\b(?:any|is there an?|are there any) (?:\w+ )?(?:ideas?|help|suggestions?|hints?|way|workaround|fix|solution|"
     r"pointers?|advice)\b|\b(?:can|could|would|will) (?:you|anyone|anybody|someone|somebody) (?:\w+ )?(?:help|fix|"
     r"assist)"
-    r"|\b(?:has|have|did|does) any(?:one|body)\b|\bhow (?:can|do|could|should|to)\b|怎么(?:解决|办|处理|修)|求助|求解",
+    r"|\b(?:has|have|did|does) any(?:one|body)\b|\bhow (?:can|do|could|should|to)\b(?! (?:i |we )?(?:\w+ )?(?:prove|"
+    r"verify|know|tell|see|check|understand|read))|怎么(?:解决|办|处理|修)|求助|求解",
     re.IGNORECASE,
 )
 _MARKS: Final = ("?", "？", "吗", "么", "呢", " or not", " or not.")
@@ -56,6 +57,12 @@ _HEADINGS: Final = ("#", "=", "--", "**", "【")
 def wonders(picture: Picture) -> bool:
     """Somebody asks whether it is as it should be, or asks for a look at it."""
     return any(_asks(text) for text in _told(picture))
+
+
+def questions(picture: Picture) -> list[str]:
+    """What is asked, and the first sentence of all: that is what a ticket is about."""
+    told = _told(picture)
+    return [text for text in told if _asks(text) or text.endswith(_MARKS[:2])] + told[:1]
 
 
 def tells(picture: Picture) -> int:

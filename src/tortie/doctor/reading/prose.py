@@ -170,8 +170,13 @@ def titled(line: str) -> bool:
     if not line[:1].isalpha() or len(line) > _LONGEST_HEADING or line.count(" ") < _TITLE_BLANKS or typed_bare(line):
         return False
     words = line.split()
-    plain = sum(word.strip(",.:;?!()\"'").replace("-", "").isalpha() for word in words)
-    return plain * 4 >= len(words) * 3 and not machine(line) and not _PRINTED.match(line)
+    plain = sum(word.strip(",.:;?!()\"'").replace("-", "").replace("'", "").isalpha() for word in words)
+    if plain * 4 < len(words) * 3 or _PRINTED.match(line):
+        return False
+    if _MESSAGE.match(line):  # or a sentence that begins with the same word as some message
+        small = sum(word.lower().strip(",?!") in _SMALL for word in words)
+        return ": " not in line and (line.endswith("?") or small >= _TITLE_BLANKS)
+    return not machine(line)
 
 
 # Programs whose output is rows and fields: a sentence among them is the person's, who went on to write.

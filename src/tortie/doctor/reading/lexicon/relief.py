@@ -57,12 +57,17 @@ RULES: Final = (
     ),
     Rule(
         "says-well",
-        "nothing|no |n't |not |nobody|none|close|没|无|关单|关工单|影响|报错|异常|感知|障",
+        "nothing|no |n't |not |never |nobody|none|close|没|无|关单|关工单|影响|报错|异常|感知|障",
         r"\b(?:not|n't) (?:\w+ )?(?:experiencing|seeing|having|noticing|noticed|seen|had|facing|observed?|observing|"
         r"have|see|notice) (?:any|a single) (?:\w+ ){0,2}(?:issues?|problems?|impact|troubles?|symptoms?|outages?|"
         r"complaints?)\b(?! (?:until|before|with the (?:old|other)))|"
         r"\b(?:as far as (?:i|we) can (?:tell|see|judge)|so far|actually|otherwise|apparently|visibly),? "
         r"nothing (?:is|seems|looks|appears) (?:\w+ )?(?:broken|wrong|affected|down)\b|"
+        r"(?:does not|doesn't|did not|didn't|do not|don't|not|never) (?:\w+ )?(?:affect|impact|influence|disturb|hurt)"
+        r"(?:s|ed|ing)? (?:\w+ )?(?:us|usage|users?|traffic|workloads?|anything|anyone|production|services?|"
+        r"applications?|apps|operation|functionality)\b|\bno (?:functional|visible|user|noticeable|operational|"
+        r"practical|"
+        r"real) (?:impact|effect)\b|"
         r"(?:观察|运行|跑)了?[^，。；]{0,10}(?:没有?|无|未见)(?:任何|发现)?异常|没(?:有)?(?:人)?报过?障|无(?:人)?报障|"
         r"(?:i|we) (?:see|find|think|believe|found)~(?:nothing (?:is )?(?:wrong|broken|strange)|no (?:problem|trouble|"
         r"fault)s?)\b|"
