@@ -74,8 +74,8 @@ NORMAL = {
     "$ kubectl describe pod job-7x2lq | tail -5\nEvents:\n  Type     Reason                  Age   From     Message\n"
     "  Warning  FailedCreatePodSandBox  4m    kubelet  Failed to create pod sandbox: rpc error: code = Unknown desc "
     "= failed "
-    'to setup network for sandbox "0d2b": plugin type="calico" failed (add): stat /var/lib/calico/nodename: no such file '
-    "or directory: check that the calico/node container is running and has mounted /var/lib/calico/\n"
+    'to setup network for sandbox "0d2b": plugin type="calico" failed (add): stat /var/lib/calico/nodename: no such '
+    "file or directory: check that the calico/node container is running and has mounted /var/lib/calico/\n"
     "  Normal   Started                 3m29s kubelet  Started container job\n",
     "firewall-tool-off": "ufw 是关闭的，需要打开吗？\n\n[root@hm-1 ~]# ufw status\nStatus: inactive\n",
     "other-tunnel": "Should Felix look for vxlan.calico at all in IPIP mode?\n\n"
