@@ -11,7 +11,7 @@ from tortie.doctor.causes.underlay.traffic_evidence import pod_pings
 from tortie.doctor.diagnosis import Area
 from tortie.doctor.judgement.standing import Standing, live, ready, without_bgp
 from tortie.doctor.judgement.tallies import tally
-from tortie.doctor.judgement.wondering import tells, wonders
+from tortie.doctor.judgement.wondering import points_at_nothing, tells, wonders
 from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Ping, PoolUse, PortTest, Setting, Workload
 from tortie.doctor.picture.host_pods import is_agent
@@ -168,12 +168,15 @@ def _passed(picture: Picture) -> set[str]:
     return ways | {"dns" for one in names if one.value[:1].isdigit() or ":" in one.value}
 
 
-def calm(picture: Picture, covers: tuple[Area, ...]) -> bool:
+def calm(picture: Picture, covers: tuple[Area, ...], asked_about: bool) -> bool:
     """Who tells of something, and neither says that all is well nor asks whether it is, has a trouble.
 
-    In whatever words: there it takes traffic that passes to call a cluster healthy.
+    In whatever words: there it takes traffic that passes to call a cluster healthy. The same holds where it is asked
+    whether "this" is normal, and only what is told can be meant.
     """
-    if not tells(picture) or picture.said("says-well", "mended") or _asks(picture):
+    if not tells(picture) or picture.said("says-well", "mended") or asked_about:
+        return True
+    if _asks(picture) and not points_at_nothing(picture):
         return True
     return any(area.key == "traffic" for area in covers)
 

@@ -64,7 +64,7 @@ _WORDS: Final = lazily(
 def standing_complaints(picture: Picture) -> list[Statement]:
     """What people say to be broken, without what its author has taken back; or that they look for a cause at all."""
     complaints = picture.said("suffers")
-    if not complaints and not picture.said("says-well", "mended", "asks-if-normal"):
+    if not complaints and not picture.said("mended", "asks-if-normal"):
         complaints = picture.said("seeks-help")
     return [one for one in complaints if not _repaired(one, picture) and not _denied(one, picture)]
 

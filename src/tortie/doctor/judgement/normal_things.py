@@ -20,6 +20,8 @@ from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Route
 from tortie.doctor.picture.picture import Picture
 
+_TRACED: Final = lazily(r"^traceroute to (\d[\d.]+|\S+(?= \())")
+_HOP: Final = lazily(r"\s*\d+ +\S")
 _GATEWAY: Final = "169.254.1.1"
 
 
@@ -42,6 +44,20 @@ def _reflected(picture: Picture) -> bool:
     marks = ("routeReflectorClusterID", "route-reflector", "route reflector", "反射")
     told = (line for one in picture.exhibits for line in (one.command, *one.lines))
     return not picture.sessions_down() and any(mark in line for line in told for mark in marks)
+
+
+def _canal(picture: Picture) -> bool:
+    """Flannel carries the packets there, Calico only the policies."""
+    return any("canal" in pod.name for pod in picture.agents_now())
+
+
+def _arrived(picture: Picture) -> bool:
+    """Every trace ends at the address that it was for."""
+    ends = [_TRACED.search(line) for one in picture.exhibits for line in one.lines if line.startswith("traceroute to ")]
+    lines = [line for one in picture.exhibits for line in one.lines]
+    return bool(ends) and all(
+        end is not None and any(_HOP.match(line) and f" {end[1]} " in line for line in lines) for end in ends
+    )
 
 
 MADE_SO: Final = (
@@ -112,9 +128,19 @@ MADE_SO: Final = (
     ),
     Normal(
         "tunnel-addresses",
-        needles=("node tunnel IPs",),
-        seen=lazily(r"Found [1-9]\d* node tunnel IPs"),
-        about=lazily(r"leak|泄漏|泄露|in use|don't match|more ips|对不上|多出", re.IGNORECASE),
+        needles=("node tunnel IPs", "TunnelAddress"),
+        seen=lazily(r"Found [1-9]\d* node tunnel IPs|type: (?:ipip|vxlan|vxlanV6|wireguard)TunnelAddress"),
+        about=lazily(
+            r"leak|泄漏|泄露|in use|don't match|more ips|对不上|多出|no pod|duplicate|released?\b|vxlan\.calico|tunl0",
+            re.IGNORECASE,
+        ),
+    ),
+    Normal(
+        "tunnel-hop",
+        needles=("traceroute to ",),
+        seen=lazily(r"^traceroute to \d"),
+        about=lazily(r"trace ?route|\bhops?\b|tunnel|路由跟踪|跳", re.IGNORECASE),
+        applies=_arrived,
     ),
     Normal(
         "own-blackhole",
@@ -135,7 +161,7 @@ MADE_SO: Final = (
             r"None of the BGP backend processes|BIRD is not running|no need to run a BGP daemon|bird.{0,20}not running"
         ),
         about=lazily(r"\bbird|\bbgp|peers?\b", re.IGNORECASE),
-        applies=lambda picture: without_bgp(picture) or _policy_only(picture),
+        applies=lambda picture: without_bgp(picture) or _policy_only(picture) or _canal(picture),
     ),
     Normal(
         "policy-only",

@@ -9,10 +9,12 @@ import re
 from typing import Final
 
 from tortie.doctor.lazily import lazily
+from tortie.doctor.picture.facts import LogLine
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.hearsay import asks_inside, meant_to_fail, was_meant, without_intentions
 from tortie.doctor.reading.prose import far_east
-from tortie.doctor.reading.readers.statements import sentences
+from tortie.doctor.reading.readers.statements import Sentence, sentences
+from tortie.doctor.reading.readers.statements import said as stated
 
 _YES_OR_NO: Final = lazily(
     r"(?:^|[,;:.)(—–-] ?|\b(?:and|or|so|but|then) )(?:is|are|am|was|were|do|does|did|should|shall|can|could|may|must|"
@@ -48,6 +50,17 @@ _WAY_OUT: Final = lazily(
     r"verify|know|tell|see|check|understand|read))|怎么(?:解决|办|处理|修)|求助|求解",
     re.IGNORECASE,
 )
+_THIS: Final = lazily(
+    r"\W*(?:so |and |but |or )?(?:is|are|would|should|could) (?:this|that|it|these|those|they)\b.{0,60}\?$"
+    r"|\W*(?:请问)?(?:这|这样|这个|这种情况|这是|这些)?(?:算|是|属于)?不?(?:是)?(?:正常|有问题|预期|"
+    r"合理)[^，。]{0,6}[吗么][?？]?$",
+    re.IGNORECASE,
+)
+_ODD: Final = lazily(
+    r"\b(?:warn|error|fail|unable|missing|refused|denied|unhealthy|inactive|degraded|not (?!ready))|\bno such\b|"
+    r"% packet loss",
+    re.IGNORECASE,
+)
 _MARKS: Final = ("?", "？", "吗", "么", "呢", " or not", " or not.")
 _CAPTIONS: Final = (":", "：")
 _WORDS, _LETTERS = 3, 6  # fewer are a name, or a heading
@@ -57,6 +70,21 @@ _HEADINGS: Final = ("#", "=", "--", "**", "【")
 def wonders(picture: Picture) -> bool:
     """Somebody asks whether it is as it should be, or asks for a look at it."""
     return any(_asks(text) for text in _told(picture))
+
+
+def points_at_nothing(picture: Picture) -> bool:
+    """All that is asked is whether "this" is normal, and nothing is shown that looks odd: it is what is told."""
+    told = _told(picture)
+    asked = [text for text in told if _asks(text)]
+    if not asked or not all(_THIS.match(text) for text in asked):
+        return False
+    if all(
+        text in asked or text.endswith(_MARKS[:2]) or _says_well(text) or not _says_something(text) for text in told
+    ):
+        return False
+    if picture.of(LogLine) or picture.events() or any(pod.restarts for pod in picture.pods_now()):
+        return False
+    return not any(_ODD.search(line) for one in picture.exhibits if not one.prose for line in one.lines)
 
 
 def questions(picture: Picture) -> list[str]:
@@ -74,6 +102,10 @@ def _says_something(text: str) -> bool:
     if text.endswith(_CAPTIONS) or text.startswith(_HEADINGS):
         return False
     return len(text.split()) >= _WORDS or (far_east(text) and len(text) > _LETTERS)
+
+
+def _says_well(text: str) -> bool:
+    return any(kind.endswith("-well") for kind, _ in stated(Sentence(text, 0, 0)))
 
 
 def _asks(text: str) -> bool:

@@ -121,6 +121,34 @@ def test_a_remark_is_no_complaint_and_no_question(words: str) -> None:
     assert judged(f"{words}\n\nIs all well?\n{WELL}").verdict == "healthy"
 
 
+UNHEARD = (  # in words that no list has
+    "Pods with two interfaces only get one address.",
+    "Typha connections are imbalanced, one typha has 180 clients and the other two have 5.",
+    "The etcd traffic has tripled since we upgraded.",
+    "同一个 pod 一会儿能通一会儿不能通",
+)
+
+
+@pytest.mark.parametrize("words", UNHEARD)
+@pytest.mark.parametrize("asked", ["Is this expected?", "这正常吗？"])
+def test_that_this_is_normal_is_said_of_nothing_that_is_only_told(words: str, asked: str) -> None:
+    assert judged(f"{words}\n\n{asked}\n{WELL}").verdict == "undetermined"
+
+
+def test_this_may_be_a_line_that_is_shown() -> None:
+    line = (
+        "$ kubectl logs -n kube-system calico-node-6fjt4 | tail -1\n"
+        "2024-05-01 09:30:12.220 [INFO][8] felix/wireguard.go 578: Wireguard is not enabled\n"
+    )
+    assert judged(f"Each node prints that all day. Is this expected?\n{WELL}{line}").verdict == "healthy"
+    assert judged(f"Why does each node have a host prefix? Is this expected?\n{WELL}").verdict == "healthy"
+
+
+def test_who_sees_all_green_and_looks_further_has_a_reason() -> None:
+    told = "Teams say their apps feel different since the maintenance. All is green, what else could I check?"
+    assert judged(f"{told}\n{WELL}").verdict == "undetermined"
+
+
 def test_a_title_is_the_words_of_a_person() -> None:
     answer = judged(f"Nightly batch halts since Calico arrived\n\n{WELL}")
     assert answer.verdict == "undetermined"
@@ -318,7 +346,8 @@ def test_who_tells_a_story_and_neither_asks_nor_says_that_it_is_well_has_a_troub
         judged(STORY + NODES + "$ ping -c2 10.42.9.1\n2 packets transmitted, 2 received, 0% packet loss\n").verdict
         == "healthy"
     )
-    assert judged(STORY + "Is that normal?\n" + NODES).verdict == "healthy"
+    assert judged(STORY + "Is all well here?\n" + NODES).verdict == "healthy"
+    assert judged(STORY + "Is that normal?\n" + NODES).verdict == "undetermined"
     assert judged(STORY + WELL).verdict == "undetermined"
 
 

@@ -61,6 +61,14 @@ NORMAL = {
     "E0429 23:58:42.340803       1 customresource_handler.go:652] error building openapi models for "
     "networkpolicies.crd.projectcalico.org: ERROR $root.definitions.org.projectcalico.crd.v1.NetworkPolicy has invalid "
     "property: anyOf\n",
+    "tunnel-addresses": "kubectl shows no pod with that address, should it be released?\n\n"
+    "$ calicoctl ipam show --ip=10.42.17.64\nIP 10.42.17.64 is in use\nAttributes:\n  node: hm-1\n"
+    "  type: vxlanTunnelAddress\n",
+    "tunnel-hop": "The traceroute shows the tunnel's address as a hop, is that how it should look?\n\n"
+    "root@web-5d7c:/# traceroute -n 10.42.90.14\ntraceroute to 10.42.90.14 (10.42.90.14), 30 hops max, 60 byte "
+    "packets\n"
+    " 1  10.3.9.11  0.062 ms  0.016 ms  0.013 ms\n 2  10.42.90.0  0.598 ms  0.541 ms  0.487 ms\n"
+    " 3  10.42.90.14  0.622 ms  0.579 ms  0.561 ms\n",
     "reflected-routes": "I expected traffic to go through the reflector now. Is the peering right?\n\n"
     "$ calicoctl patch node c -p '{\"spec\": {\"bgp\": {\"routeReflectorClusterID\": \"244.0.0.1\"}}}'\n"
     "$ calicoctl node status\n| 10.3.9.13    | node specific | up    | 03:29:50 | Established |\n",
@@ -154,6 +162,7 @@ def test_a_trial_may_be_told_to_have_been_meant_below_it() -> None:
         ("reflected-routes", "| up    | 03:29:50 | Established |", "| start | 03:29:50 | Connect     |"),
         ("reflected-routes", "routeReflectorClusterID", "asNumber"),
         ("before-the-agent", "  Normal   Started                 3m29s kubelet  Started container job\n", ""),
+        ("tunnel-hop", " 3  10.42.90.14  0.622 ms  0.579 ms  0.561 ms\n", " 3  * * *\n"),
         ("other-tunnel", "[INFO][85]", "[ERROR][85]"),
         (
             "no-reverse-name",
@@ -167,6 +176,15 @@ def test_what_only_looks_like_it_is_not_told_to_be_normal(key: str, sound: str, 
     answer = judged(f"{NORMAL[key].replace(sound, sick)}\n{WELL}")
     told = sections("tortie.doctor.judgement.normal")[key].words
     assert told not in [one.text for one in answer.normal]
+
+
+def test_canal_has_no_bird() -> None:
+    asked = "calicoctl says BIRD is not running, do I have to start it?\n\n$ calicoctl node status\n"
+    asked += "\nNone of the BGP backend processes (BIRD or GoBGP) are running.\n"
+    canal = "$ kubectl get pods -n kube-system\nNAME   READY   STATUS   RESTARTS   AGE\n{}   2/2   Running   0   19d\n"
+    told = sections("tortie.doctor.judgement.normal")["no-bird"].words
+    assert told in [one.text for one in judged(asked + canal.format("rke2-canal-6lqz4")).normal]
+    assert told not in [one.text for one in judged(asked + canal.format("calico-node-6lqz4")).normal]
 
 
 LITTLE = """

@@ -19,7 +19,8 @@ RULES: Final = (
         r"recovered|cured)\b|after (?:the|that|our|this) (?:fix|repair|recovery)\b|(?:problem|issue|trouble|error|"
         r"alert|alarm|"
         r"symptom|timeout|warning|message|50\d|outage|loss)s? (?:went away|(?:is|are|was|were) (?:now )?gone)\b|"
-        r"back to normal|(?:service|traffic|connectivity|access|network|everything|all|was|were|been|fully) restored\b|"
+        r"back to normal|\b(?:we|i|they|he|she) (?:have |then |finally )?restored\b|(?:service|traffic|connectivity|"
+        r"access|network|everything|all|was|were|been|fully) restored\b|"
         r"(?:incident|outage|alert|alarm) (?:is |was |has been )?(?:now )?(?:closed|over)\b|(?:已经?|都|"
         r"全部)\w{0,6}(?:解决|处理|修复|修好|恢复)|"
         r"(?:解决|处理|修复|修好|恢复)(?:好|完)?(?:了|后|完毕|完成|之后|以后)|(?:确认|均|全部|陆续)恢复|"
@@ -48,6 +49,9 @@ RULES: Final = (
         rf"apart))|(?:i|we) (?:think|believe|find|"
         r"would say|consider)~(?:fine|well|ok|good|harmless|healthy)\b|looks? (?:fine|good|ok|healthy) to (?:me|us)|"
         r"\beverything (?:else )?(?:is )?work(?:s|ing)\b(?! (?:except|but|apart|when|if|until|only|on|in|for|with))|"
+        r"\b(?:pods|they|nodes|services|all) (?:\w+ )?(?:talk|communicate|reach|ping|see) (?:to |"
+        r"with )?(?:each other|one another) "
+        r"(?:just |perfectly |all )?(?:fine|well|ok)\b|"
         r"\b(?:cluster|network|traffic|everything|all) seems to (?:work|be (?:fine|ok|working|healthy))\b|"
         r"false alarm|我(?:个人)?(?:觉得|认为|看|感觉|判断|查了|看了)[^。；]{0,20}?正常|虚惊一场|误报|"
         r"(?:现在|目前|当前)[^，。；]{0,10}(?:正常|好了|恢复)(?!吗)|(?:业务|应用|服务|网络|集群|功能|访问|通信|"
@@ -158,9 +162,11 @@ RULES: Final = (
     # A person who looks for a cause has a trouble, in whatever words it is told.
     Rule(
         "seeks-help",
-        "reason|cause|fix|solve|debug|wrong|ideas|help|suggest|hint|troubleshoot|原因|解决|排查|求助|怎么办|求解|指点",
+        "reason|cause|fix|solve|debug|wrong|what else|ideas|help|suggest|hint|troubleshoot|原因|解决|排查|求助|"
+        "怎么办|求解|指点",
         r"\bwhat (?:\w+ )?(?:can|could|might|may|would|is) (?:be )?(?:the |a )?"
         r"(?:reason|cause|culprit|problem|issue|wrong)|"
+        r"\bwhat else (?:can|could|should|may|might) (?:i|we)\b|"
         r"\bhow (?:can|do|could|should|to) (?:i |we )?(?:\w+ )?(?:fix|solve|debug|resolve|troubleshoot|repair)|"
         r"\bany (?:ideas?|help|suggestions?|hints?|pointers?)\b|\bplease help\b|"
         r"\bhelp (?:is |would be )?(?:appreciated|needed)\b|"

@@ -62,8 +62,10 @@ RULES: Final = (
     Rule(
         "suffers",
         "no data|nothing|minutes|dropped|not used|spikes",
-        r"\b(?:reports?|shows?|returns?|gives?|delivers?) (?:no data|nothing)\b(?! (?:wrong|strange|unusual|"
-        r"suspicious))|"
+        r"\b(?:reports?|shows?|returns?|gives?|delivers?) no data\b|"
+        r"\b(?:quer(?:y|ies)|lookups?|requests?|calls?|browsers?|services?|apps?|api) (?:\w+ )?(?:returns?|gets?|"
+        r"gives?|"
+        r"receives?) nothing\b|"
         r"\bafter (?:about |some |a few |several |\d+ )+(?:minutes|hours)\b~\b(?:start|began)\w* (?:to work|working)\b|"
         r"\b(?:is|are|being|get|gets) dropped\b|\b(?:ip|address|gateway|policy|pool|route)s? (?:is|are) not (?:being )?"
         r"used\b",
