@@ -175,6 +175,8 @@ NO_COMPLAINTS = (
     "13:22 two nodes are unreachable, 13:52 ACL changed. The alert has not fired again. May I close?",
     "- 14:11 calico-node 起不来\n- 14:50 业务确认恢复，共影响 35 分钟\n\n以下是复查：",
     "Yesterday's outage has been recovered: pods could not resolve names from 10:00 to 10:20. Is it fine now?",
+    "ufw is active with default deny routed, firewalld is not installed. Are these rules sufficient for Calico?",
+    "节点上 firewalld 没有启用，swap 也未开启，需要处理吗？",
     "11:02 alert: ingress returns 503 for all hosts.\n11:31 ACL rolled back. Peers came up. The 503 is gone.",
     "Incident closed, traffic restored at 12:40. Before that services timed out. Is anything left?",
     "昨天的 503 已经没有了，还需要做什么吗？",
