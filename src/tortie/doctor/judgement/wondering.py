@@ -51,7 +51,9 @@ _WAY_OUT: Final = lazily(
     re.IGNORECASE,
 )
 _THIS: Final = lazily(
-    r"\W*(?:so |and |but |or )?(?:is|are|would|should|could) (?:this|that|it|these|those|they)\b.{0,60}\?$"
+    r"\W*(?:so |and |but |or )?(?:is|are|would|should|could) (?:this|that|it|these|those|they)\b"
+    r"(?! (?:\w+ )?(?:rules?|settings?|nodes?|pods?|peers?|lines?|ports?|values?|routes?|warnings?|messages?|states?|"
+    r"clusters?|setup|configuration|output|left|missing)\b).{0,60}\?$"
     r"|\W*(?:请问)?(?:这|这样|这个|这种情况|这是|这些)?(?:算|是|属于)?不?(?:是)?(?:正常|有问题|预期|"
     r"合理)[^，。]{0,6}[吗么][?？]?$",
     re.IGNORECASE,

@@ -65,7 +65,8 @@ _CONDITION = lazily(
     r"如果|假如|是否|请(?:检查|确认)|建议|要是",
 )
 _NEGATED_BEFORE = lazily(
-    r"(?:\b(?:no|not|never|without|neither|nor|cannot|nothing|none|nobody)|n't|没有?|未|并未|不是?|无|并非|并不)\s*(?:\w+\s+)?$",
+    r"(?:\b(?:no|not|never|without|neither|nor|cannot|nothing|none|nobody)|n't|没有?|未|并未|不是?|无|并非|"
+    r"并不)\s*(?:\w+\s+)?$",
 )
 _NEGATION = lazily(
     r"\b(?:not|never|no|without|isn't|wasn't|aren't|weren't|didn't|hasn't)\b|没(?!问题|事)|未|不(?!到|断|久|仅|"
@@ -97,7 +98,8 @@ _NONE_COUNTED = lazily(
 _NOT_NEEDED = lazily(
     r"\b(?:firewalld?|ufw|selinux|apparmor|networkmanager|docker|swap|ipvs|iptables service|wireguard|ipv6|avahi)\b"
     r"(?: service| daemon)? (?:is|are|was) (?:\w+ )?not (?:\w+ )?(?:installed|running|active|used|enabled|in use)\b"
-    r"|(?:firewalld?|防火墙|ufw|selinux|networkmanager|swap|ipv6)(?: ?服务)?(?:都|均)?(?:没有?|未)(?:安?装|启用|启动|开启|开|使用)"
+    r"|(?:firewalld?|防火墙|ufw|selinux|networkmanager|swap|ipv6)(?: ?服务)?(?:都|均|也| )*(?:没有?|未)(?:安?装|启用|"
+    r"启动|开启|开|使用)"
 )
 # Traffic inside of one machine says nothing of that between them.
 _PARTIAL = lazily(
