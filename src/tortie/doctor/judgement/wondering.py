@@ -58,6 +58,21 @@ _THIS: Final = lazily(
     r"合理)[^，。]{0,6}[吗么][?？]?$",
     re.IGNORECASE,
 )
+_NONE: Final = lazily(
+    r"\b(?:0|no|zero) (?:problems|errors|issues|failures|leaks)\b"
+    r"|\b(?:looked|seemed|was|were)\b.{0,40}\b(?:after|during|at) (?:the |a )?(?:start|re-?boot|boot|install|upgrade|"
+    r"roll)",
+    re.IGNORECASE,
+)
+# Whoever is at a loss says these, too.
+_VAGUE: Final = lazily(
+    r"\bhave a (?:\w+ )?look\b(?! (?:whether|if|that)\b)|\b(?:not sure|unsure|wonder(?:ing)?|curious|worried|afraid|"
+    r"nervous|concerned)\b"
+    r"|\b(?:need|have|want) to (?:\w+ )?(?:something|anything|this|that)\b|\bshould (?:i|we) (?:\w+ )?(?:something|"
+    r"anything|it|this|that|worry|care)\b|(?:请|帮忙|帮我|麻烦)[^，。；]{0,8}(?:看看|看一?下|分析)"
+    r"|(?:是不是|有没有)[^，。；]{0,10}(?:有问题|问题|不对|故障|异常|配错)|请教|请问|想问|提问",
+    re.IGNORECASE,
+)
 _ODD: Final = lazily(
     r"\b(?:warn|error|fail|unable|missing|refused|denied|unhealthy|inactive|degraded|not (?!ready))|\bno such\b|"
     r"% packet loss",
@@ -78,7 +93,7 @@ def points_at_nothing(picture: Picture) -> bool:
     """All that is asked is whether "this" is normal, and nothing is shown that looks odd: it is what is told."""
     told = _told(picture)
     asked = [text for text in told if _asks(text)]
-    if not asked or not all(_THIS.match(text) for text in asked):
+    if not asked or not all(_THIS.match(text) or _VAGUE.search(text) for text in asked):
         return False
     if all(
         text in asked or text.endswith(_MARKS[:2]) or _says_well(text) or not _says_something(text) for text in told
@@ -107,7 +122,8 @@ def _says_something(text: str) -> bool:
 
 
 def _says_well(text: str) -> bool:
-    return any(kind.endswith("-well") for kind, _ in stated(Sentence(text, 0, 0)))
+    """Of agents, nodes, sessions, traffic; that nothing was counted; or what was so while something started."""
+    return _NONE.search(text) is not None or any(kind.endswith("-well") for kind, _ in stated(Sentence(text, 0, 0)))
 
 
 def _asks(text: str) -> bool:

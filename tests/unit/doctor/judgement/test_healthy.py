@@ -130,7 +130,10 @@ UNHEARD = (  # in words that no list has
 
 
 @pytest.mark.parametrize("words", UNHEARD)
-@pytest.mark.parametrize("asked", ["Is this expected?", "这正常吗？"])
+@pytest.mark.parametrize(
+    "asked",
+    ["Is this expected?", "这正常吗？", "Could you please have a look?", "Should I change something?", "请帮忙看看"],
+)
 def test_that_this_is_normal_is_said_of_nothing_that_is_only_told(words: str, asked: str) -> None:
     assert judged(f"{words}\n\n{asked}\n{WELL}").verdict == "undetermined"
 
