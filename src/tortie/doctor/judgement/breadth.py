@@ -168,17 +168,15 @@ def _passed(picture: Picture) -> set[str]:
     return ways | {"dns" for one in names if one.value[:1].isdigit() or ":" in one.value}
 
 
-def calm(picture: Picture, covers: tuple[Area, ...], asked_about: bool) -> bool:
+def calm(picture: Picture, asked_about: bool) -> bool:
     """Who tells of something, and neither says that all is well nor asks whether it is, has a trouble.
 
-    In whatever words: there it takes traffic that passes to call a cluster healthy. The same holds where it is asked
-    whether "this" is normal, and only what is told can be meant.
+    In whatever words, and whichever traffic passes. The same holds where it is asked whether "this" is normal, and
+    only what is told can be meant.
     """
-    if not tells(picture) or picture.said("says-well", "mended") or asked_about:
+    if not tells(picture) or picture.said("says-well", "mended", "traffic-well") or asked_about:
         return True
-    if _asks(picture) and not points_at_nothing(picture):
-        return True
-    return any(area.key == "traffic" for area in covers)
+    return _asks(picture) and not points_at_nothing(picture)
 
 
 def broad(picture: Picture, now: Standing, covers: tuple[Area, ...]) -> bool:

@@ -38,7 +38,7 @@ class Doubts:
         self._quiet = not candidates and not any(s.current and s.kind != ELSEWHERE for s in seen)
         self._fits = any(finding.strength > HINT for _, finding in candidates)
         about = normals.asked_about()
-        self._calm = calm(picture, self._covers, about)
+        self._calm = calm(picture, about)
         shown = now.well_as_told and broad(picture, now, self._covers) and self._calm
         shown = shown or carries(picture, now, self._covers, about) or explained(picture, now, self._covers, about)
         self.healthy = self._quiet and not self._left and shown

@@ -343,12 +343,11 @@ terraform as prod, and prod is all right. calico pods all 1/1 Running.
 
 
 def test_who_tells_a_story_and_neither_asks_nor_says_that_it_is_well_has_a_trouble() -> None:
-    """In words that nobody has used before. Traffic that passes, or a question, takes it back."""
+    """In words that nobody has used before. A question takes it back; traffic that passes may be other traffic."""
+    ping = "$ ping -c2 10.42.9.1\n2 packets transmitted, 2 received, 0% packet loss\n"
     assert judged(STORY + NODES).verdict == "undetermined"
-    assert (
-        judged(STORY + NODES + "$ ping -c2 10.42.9.1\n2 packets transmitted, 2 received, 0% packet loss\n").verdict
-        == "healthy"
-    )
+    assert judged(STORY + NODES + ping).verdict == "undetermined"
+    assert judged(STORY + "Is all well here?\n" + NODES + ping).verdict == "healthy"
     assert judged(STORY + "Is all well here?\n" + NODES).verdict == "healthy"
     assert judged(STORY + "Is that normal?\n" + NODES).verdict == "undetermined"
     assert judged(STORY + WELL).verdict == "undetermined"
