@@ -48,7 +48,10 @@ WORDS: Final = (
     Normal(
         "other-tunnel",
         needles=('ifaceName="vxlan.calico"', "ifaceName=vxlan.calico"),
-        seen=lazily(r"\[(?:INFO|DEBUG)\].*(?:doesn't exist|it's down/gone|Interface missing).*vxlan\.calico"),
+        seen=lazily(
+            r"^[^\[]{0,60}\[(?:INFO|DEBUG)\][^\"]{0,120}?(?:doesn't exist|down/gone|"
+            r"Interface missing)[^\"]{0,120}\"?vxlan\.calico"
+        ),
         about=lazily(r"vxlan|interface|ipip|misconfig|logs?\b|日志|网卡|接口", re.IGNORECASE),
         applies=_no_vxlan,
     ),
