@@ -11,11 +11,11 @@ from tortie.doctor.causes.underlay.traffic_evidence import pod_pings
 from tortie.doctor.diagnosis import Area
 from tortie.doctor.judgement.standing import Standing, live, ready, without_bgp
 from tortie.doctor.judgement.tallies import tally
+from tortie.doctor.judgement.wondering import points_at_nothing, tells, wonders
 from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Ping, PoolUse, PortTest, Setting, Workload
 from tortie.doctor.picture.host_pods import is_agent
 from tortie.doctor.picture.picture import Picture
-from tortie.doctor.reading.readers.statements import sentences
 from tortie.doctor.words import Words
 
 # Ready pods of one kind may all be cut off from each other: one area alone proves nothing.
@@ -24,7 +24,6 @@ WIDE: Final = 3
 _ON_THE_NETWORK: Final = ("calico-kube-controllers", "coredns")  # Deployments whose pods need it
 _THROUGHPUT: Final = lazily(r"\b(?!0\.?0* )\d+(?:\.\d+)? [KMG]?bits/sec")
 _IPERF: Final = lazily(r"\biperf3? .*?-c[ =]?(\S+)")
-_A_STORY: Final = 3  # sentences
 _API_PORTS: Final = (443, 6443, 16443, 8443)
 
 
@@ -134,13 +133,27 @@ def seen(picture: Picture, now: Standing) -> tuple[tuple[Area, ...], tuple[Area,
     return covers, tuple(area for area in missing if not (area.key == "sessions" and no_sessions))
 
 
-def carries(picture: Picture, now: Standing, covers: tuple[Area, ...]) -> bool:
+def carries(picture: Picture, now: Standing, covers: tuple[Area, ...], asked_about: bool) -> bool:
     """Nobody looked at the agents, but what they make was tried and works, other areas are in order, and the person
     only asks whether something is as it should be.
     """
     passed = _passed(picture)
-    asks = bool(picture.said("asks-if-normal"))
+    asks = bool(picture.said("asks-if-normal")) or (asked_about and wonders(picture))
     return bool(passed and covers) and asks and now.in_order and (len(covers) >= WIDE or len(passed) >= LEAST)
+
+
+def explained(picture: Picture, now: Standing, covers: tuple[Area, ...], asked_about: bool) -> bool:
+    """The person asks about something that is as it should be, and what is shown is in order, however little it is.
+
+    Pods or sessions have to be among it: nodes alone say nothing of the network.
+    """
+    enough = len(covers) >= LEAST or _both_ends(picture, now)
+    served = any(area.key in ("agents", "sessions", "pods", "traffic") for area in covers)
+    return asked_about and enough and served and now.in_order and _asks(picture)
+
+
+def _asks(picture: Picture) -> bool:
+    return bool(picture.said("asks-if-normal")) or wonders(picture)
 
 
 def _passed(picture: Picture) -> set[str]:
@@ -155,17 +168,15 @@ def _passed(picture: Picture) -> set[str]:
     return ways | {"dns" for one in names if one.value[:1].isdigit() or ":" in one.value}
 
 
-def calm(picture: Picture, covers: tuple[Area, ...]) -> bool:
-    """Who tells a story, and says neither that all is well nor asks whether it is, has a trouble, in whatever words.
+def calm(picture: Picture, asked_about: bool) -> bool:
+    """Who tells of something, and neither says that all is well nor asks whether it is, has a trouble.
 
-    There it takes traffic that passes, or much that is seen in order, to call a cluster healthy.
+    In whatever words, and whichever traffic passes. The same holds where it is asked whether "this" is normal, and
+    only what is told can be meant.
     """
-    if len(covers) >= WIDE:
+    if not tells(picture) or picture.said("says-well", "mended", "traffic-well") or asked_about:
         return True
-    told = sum(sum(1 for _ in sentences(exhibit.lines)) if exhibit.prose else 0 for exhibit in picture.exhibits)
-    if told < _A_STORY or picture.said("says-well", "asks-if-normal", "mended"):
-        return True
-    return any(area.key == "traffic" for area in covers)
+    return _asks(picture) and not points_at_nothing(picture)
 
 
 def broad(picture: Picture, now: Standing, covers: tuple[Area, ...]) -> bool:

@@ -34,14 +34,16 @@ _OTHERS: Final = lazily(
     r"audit(?:ors?)?|scanner|tickets?|monitoring|alerts?|alarms?|dashboards?|checks?)"
     r"\b[^.;]{0,60}?(?:\bsa(?:ys?|id)\b|\bclaim|\breport|\bwr(?:ote|ites?)\b|\bask|\bcomplain|\bthinks?\b|\bbelieve|:)"
     r"|\b(?:words?|strings?|patterns?|keywords?|terms?)(?= [\"“])"
-    r"|(?:有人|同事|客户|用户|领导|老板|群里|业务方|运维|开发|测试|别人|他|她|值班|审计|监控|巡检|安全)[^。；]{0,40}?(?:说|反馈|报|喊|称|认为|觉得|问|告警|@)"
+    r"|(?:有人|同事|客户|用户|领导|老板|群里|业务方|运维|开发|测试|别人|他|她|值班|审计|监控|巡检|"
+    r"安全)[^。；]{0,40}?(?:说|反馈|报|喊|称|认为|觉得|问|告警|@)"
     r"|关键[字词](?=[：: ]?[\"“「])",
     re.IGNORECASE,
 )
 _QUOTED: Final = lazily(r"[\"“「『][^\"”」』]{2,200}[\"”」』]")
 
 _CLOCKED: Final = lazily(
-    r"\W{0,4}\d{1,2}:\d\d(?::\d\d)?(?: ?[-–—~至到] ?\d{1,2}:\d\d)?(?! ?[AP]M\b)[ ，,]{1,4}(?!@?\w{1,24}[:：])"
+    r"\W{0,4}\d{1,2}:\d\d(?::\d\d)?(?: ?[-–—~至到] ?\d{1,2}:\d\d)?(?! ?[AP]M\b)[ ，,]{1,4}"
+    r"(?!@?(?!alert|alarm|page[rd]?\b|monitoring|incident|symptom|impact)\w{1,24}[:：])"
 )
 _AFTERWARDS: Final = lazily(
     r"\b(?:at|from|during|after|since|before) (?:the time of )?(?:the|that|this|our) (?:\w+ )?"
@@ -50,9 +52,11 @@ _AFTERWARDS: Final = lazily(
 )
 _CLAUSE: Final = lazily(r"(?<=[,，;；:：。])|\b(?:and|but|while)\b")
 _WORDS: Final = lazily(
-    r"\b(?:logs|logged|logging|log (?:lines?|files?|messages?|is|was)|messages?|warnings?|alerts?|alarms?|"
+    r"\b(?<!exec and )(?<!kubectl )(?:logs|logged|logging|log (?:lines?|files?|messages?|is|was)|messages?|warnings?|"
+    r"alerts?|alarms?|"
     r"monitoring|dashboards?|prints?|printed|events?|scripts?|audit\w*|"
-    r"kibana|grafana|prometheus|spam\w*|flood\w*)\b|日志|告警|报警|监控|大盘|打印|刷屏|刷下面|提示|脚本|巡检|事件",
+    r"kibana|grafana(?! shows)|prometheus(?! shows)|spam\w*|flood\w*)\b|日志|告警|报警|监控|大盘|打印|刷屏|刷下面|"
+    r"提示|脚本|巡检|事件",
     re.IGNORECASE,
 )
 
@@ -60,7 +64,7 @@ _WORDS: Final = lazily(
 def standing_complaints(picture: Picture) -> list[Statement]:
     """What people say to be broken, without what its author has taken back; or that they look for a cause at all."""
     complaints = picture.said("suffers")
-    if not complaints and not picture.said("says-well", "mended", "asks-if-normal"):
+    if not complaints and not picture.said("mended", "asks-if-normal"):
         complaints = picture.said("seeks-help")
     return [one for one in complaints if not _repaired(one, picture) and not _denied(one, picture)]
 

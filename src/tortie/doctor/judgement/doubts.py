@@ -6,7 +6,7 @@ from typing import Final
 
 from tortie.doctor.causes.cause import HINT
 from tortie.doctor.diagnosis import Diagnosis, Question, Symptom
-from tortie.doctor.judgement.breadth import WIDE, broad, calm, carries
+from tortie.doctor.judgement.breadth import WIDE, broad, calm, carries, explained
 from tortie.doctor.judgement.breadth import seen as looked_at
 from tortie.doctor.judgement.evidence import Quotes
 from tortie.doctor.judgement.normal import Normals
@@ -38,8 +38,11 @@ class Doubts:
         open_ones = [one for one in seen if one.current and one.kind != ELSEWHERE and not normals.are_all_of(one)]
         self._quiet = not candidates and not open_ones
         self._fits = any(finding.strength > HINT for _, finding in candidates)
-        shown = now.well_as_told and broad(picture, now, self._covers) and calm(picture, self._covers)
-        self.healthy = self._quiet and not self._left and (shown or carries(picture, now, self._covers))
+        about = normals.asked_about()
+        self._calm = calm(picture, about)
+        shown = now.well_as_told and broad(picture, now, self._covers) and self._calm
+        shown = shown or carries(picture, now, self._covers, about) or explained(picture, now, self._covers, about)
+        self.healthy = self._quiet and not self._left and shown
 
     def added(self, diagnosis: Diagnosis, quotes: Quotes) -> Diagnosis:
         for place in (*(line.place for line in self._left), *(one.evidence[0] for one in self._normal)):
@@ -60,6 +63,11 @@ class Doubts:
 
     def _remark(self) -> Words | None:
         if self._quiet and not self._left and not self.healthy and about_a_cluster(self._picture):
+            if not self._calm:
+                return Words(
+                    "what is shown is well, but not what is told: say what does not work, and show a trial of it",
+                    "所示部分均正常，但不足以说明文字所述的情况：请写明具体哪里不通，并附上测试结果",
+                )
             return Words(
                 "what is shown is well, but it is too little to call the cluster healthy",
                 "所示部分均正常，但覆盖面太小，不足以判定集群健康",

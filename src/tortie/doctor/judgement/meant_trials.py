@@ -11,8 +11,12 @@ from tortie.doctor.picture.facts import PortTest, Setting
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Exhibit, Place
 from tortie.doctor.reading.hearsay import meant_to_fail, was_meant
+from tortie.doctor.reading.readers.statements import Sentence
+from tortie.doctor.reading.readers.statements import said as stated
 
 _DENY: Final = lazily(r"\bdeny\b|\bdenied\b|default-deny|deny-all|polic(?:y|ies)|策略|隔离|拒绝|只放行", re.IGNORECASE)
+_PING: Final = lazily(r"\bping|(?<![a-z])ping|\bicmp", re.IGNORECASE)
+_CLAUSE: Final = lazily(r"(?<=[,，;；:：。、()（）])|\band\b|\bbut\b")
 _NOTHING: Final = Exhibit("", 1, ())
 _NEAR: Final = 12  # lines below the words that announce a test
 _HEALTH: Final = 9099
@@ -27,6 +31,15 @@ def service_addresses(picture: Picture) -> set[str]:
     known = {one.value for one in picture.of(Setting) if one.scope == "service" and one.value not in ("", "None")}
     answered = {test.address for test in picture.of(PortTest) if test.result == "open" or test.result[:6] == "http-2"}
     return known & answered if answered & known else set()
+
+
+def only_pinged(complaint: str, picture: Picture) -> bool:
+    """That a service does not answer is said of pings alone, and its port answers."""
+    if not _PING.search(complaint) or not service_addresses(picture):
+        return False
+    rest = (clause for clause in _CLAUSE.split(complaint) if not _PING.search(clause))
+    kinds = {kind for clause in rest for kind, _ in stated(Sentence(clause.strip(), 0, 0))}
+    return not kinds & {"service-dead", "suffers"}
 
 
 def denied_by_policy(picture: Picture) -> list[Place]:
@@ -83,3 +96,11 @@ def without_endpoint(picture: Picture) -> list[Place]:
     tests = [test for test in picture.of(PortTest) if _NODE_PORTS[0] <= (test.port or 0) <= _NODE_PORTS[1]]
     passed = {test.port for test in tests if test.result == "open" or test.result[:6] == "http-2"}
     return [test.place for test in tests if local and test.port in passed and test.result in ("timeout", "closed")]
+
+
+def names_resolve(picture: Picture) -> bool:
+    """A name was looked up in vain by nobody, not by CoreDNS either, and found by somebody."""
+    if any("plugin/errors: 2 " in line and " HINFO: " not in line for one in picture.exhibits for line in one.lines):
+        return False
+    answers = [one.value for one in picture.of(Setting) if one.scope == "dns"]
+    return bool(answers) and not any(one in ("timeout", "SERVFAIL", "unresolved") for one in answers)

@@ -11,6 +11,7 @@ from tortie.doctor.causes.shared import DIAL_FAILED, SYMPTOMS, TERMINATING
 from tortie.doctor.diagnosis import Symptom
 from tortie.doctor.judgement.complaints import is_over
 from tortie.doctor.judgement.grave_lines import HARMLESS
+from tortie.doctor.judgement.meant_trials import only_pinged
 from tortie.doctor.judgement.passing import OWN, Passing, is_settled, went_past
 from tortie.doctor.judgement.pods import ELSEWHERE, containers, elsewhere, few, kind_of, pod_symptoms, trouble_of
 from tortie.doctor.judgement.quoting import condensed
@@ -276,6 +277,8 @@ def _said(picture: Picture, standing: Standing) -> Iterator[Symptom]:
     for kind, (symptom, text) in SAID.items():
         statements = picture.said(kind)
         still = [one for one in statements if not (standing.well_as_told and is_over(one, picture))]
+        if kind == "service-dead":
+            still = [one for one in still if not only_pinged(one.text, picture)]
         if statements:
             yield Symptom(symptom, text, few(still or statements), current=bool(still))
 

@@ -23,6 +23,7 @@ from tortie.doctor.reading.prose import (
     machine,
     remark,
     speaks,
+    titled,
 )
 from tortie.doctor.reading.several_hosts import apart, banner_host
 from tortie.doctor.reading.wrapped import clean, joined, width_of
@@ -230,7 +231,7 @@ class _Cutter:
             return False
         if speaks(line):
             return paragraph or not self._rest_of_line(index)
-        return paragraph and (bool(command_named(line)) or self._heading(line, index))
+        return paragraph and (bool(command_named(line)) or self._heading(line, index) or self._title(line, index))
 
     def _rest_of_line(self, index: int) -> bool:
         """Does the line above end where the screen of its own block of lines ended? Other blocks may be wider."""
@@ -246,6 +247,12 @@ class _Cutter:
         stamped = next((i for i, line in enumerate(block) if STAMPED.match(line)), 0)
         width = width_of(block[stamped:])
         return bool(width) and len(self.lines[index - 1]) >= width - 1
+
+    def _title(self, line: str, index: int) -> bool:
+        """The first line of all, alone: what a ticket is about, however short of small words."""
+        if any(self.lines[:index]) or not any(self.lines[index + 1 :]) or self.lines[index + 1]:
+            return False
+        return titled(line)
 
     def _heading(self, line: str, index: int) -> bool:
         """A short line alone between blanks, above output: a person's heading."""

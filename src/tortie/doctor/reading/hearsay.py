@@ -214,6 +214,8 @@ def long_mended(sentence: str) -> int:
     if past is None or not _mended(sentence[past.end() :]):
         return 0
     mended = _MENDED.search(sentence, past.end())
+    if mended and sentence[mended.end() :].lstrip().startswith((":", "：", "(", "（")):
+        return len(sentence)  # what it was is told behind that it is over
     return mended.end() if mended else 0
 
 

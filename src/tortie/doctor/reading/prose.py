@@ -9,6 +9,8 @@ from tortie.doctor.lazily import lazily
 from tortie.doctor.reading.commands import OWN_LINE, plausible, typed_bare, word_set
 
 _LOOKED_AT: Final = 2000  # characters of a line that tell who speaks
+_LONGEST_HEADING: Final = 120
+_TITLE_BLANKS: Final = 3  # a title has four words at least
 _FAR_EAST = lazily(r"[\u3040-\u30ff\u3400-\u9fff]")
 _FAR_EAST_MARK = lazily(r"[，。？！；、]")
 # How lines of logs, tables and documents begin or look.
@@ -164,6 +166,20 @@ def speaks(line: str) -> bool:
     )
 
 
+def titled(line: str) -> bool:
+    """Words alone, as on top of a ticket: no message of a program, no command, nothing in columns."""
+    if not line[:1].isalpha() or len(line) > _LONGEST_HEADING or line.count(" ") < _TITLE_BLANKS or typed_bare(line):
+        return False
+    words = line.split()
+    plain = sum(word.strip(",.:;?!()\"'").replace("-", "").replace("'", "").isalpha() for word in words)
+    if plain * 4 < len(words) * 3 or _PRINTED.match(line):
+        return False
+    if _MESSAGE.match(line):  # or a sentence that begins with the same word as some message
+        small = sum(word.lower().strip(",?!") in _SMALL for word in words)
+        return ": " not in line and (line.endswith("?") or small >= _TITLE_BLANKS)
+    return not machine(line)
+
+
 # Programs whose output is rows and fields: a sentence among them is the person's, who went on to write.
 _ROWS = lazily(
     r"(?:^|[\s/;&|])(?:(?:kubectl|k|kc|oc|calicoctl|kubectl-calico)\s(?:-\S+ \S+ ){0,3}(?:get|top|node|ipam)"
@@ -198,7 +214,6 @@ def _speaks_chinese(line: str) -> bool:
     return not (_SETTING.match(line) or '="' in line or "level=" in line)
 
 
-_LONGEST_HEADING: Final = 120
 _TICKED = lazily(r"`([^`]{2,300})`")
 _HEADING = lazily(r"^(?:[#*\s>-]{0,6}(?:\d{1,2}[、.] ?)?)(?P<text>.{1,80}?)(?P<colon>[:：])?\**\s*$")
 _HOST = lazily(r"(?<![A-Za-z0-9_./@-])[A-Za-z][A-Za-z0-9.-]{0,62}(?![A-Za-z0-9_/@])")

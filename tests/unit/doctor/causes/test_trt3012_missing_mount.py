@@ -107,3 +107,10 @@ def test_a_complaint_between_two_looks_is_of_the_first_one() -> None:
     assert finding("missing-mount", text).state == "ruled-out"
     one_look = text.replace("0/1     Init:1/2   0          48s", "1/1     Running    0          13m")
     assert finding("missing-mount", one_look).state == "found"
+
+
+def test_the_very_pod_that_complained_runs_now() -> None:
+    pods = "$ kubectl get pods\nNAME    READY   STATUS    RESTARTS   AGE\nweb-0   {ready}   Running   0          4m\n"
+    text = "$ kubectl describe pod web-0\nName: web-0\nNamespace: default\nEvents:\n" + NODENAME + "\n"
+    assert finding(ID, text + pods.format(ready="1/1")).state == "ruled-out"
+    assert finding(ID, text + pods.format(ready="0/1")).state == "found"

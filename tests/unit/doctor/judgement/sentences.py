@@ -2,6 +2,43 @@
 
 from __future__ import annotations
 
+# Told like a title, a comparison or a way around it: stands against a question, too.
+TROUBLES = (
+    # What works elsewhere, and what is done to go on.
+    "In any other pod, it works fine.",
+    "I have another cluster on x64 and it works perfectly.",
+    "But it works when I change to use flannel as cni.",
+    "Rebooting node fixes the issue.",
+    "New pods often require restart of calico-node for them to have any sort of connectivity.",
+    "The only solution is to delete the pod and let kubernetes bring it back.",
+    "换成 flannel 就没问题",
+    "只要重启 calico-node 就恢复",
+    "重启节点之后就好了，过两天又这样",
+    # Titles of tickets.
+    "Hairpin NAT not working with load balancer",
+    "Memory leak in calico-kube-controllers - v3.20",
+    "Duplicate pod IPs after uninstall / reinstall of Calico",
+    "Assigned ipBlocks are not released",
+    "Strange network behavior with routing issues on ubuntu 20.04",
+    "Huge network connections latencies after installing Calico in an EKS cluster",
+    "calico-kube-controller 3.26 high cpu usage frequent ipam syncs",
+    # What passes and should not, what is dropped, late or not seen.
+    "Traffic is being allowed although a deny policy is there.",
+    "I can reach the pod of another tenant, which should be blocked.",
+    "Packets from pods of one node end up with the node IP as source.",
+    "The container gets a reply only after a minute.",
+    "The pod doesn't get an ARP response for 169.254.1.1 for 1 minute then succeeds.",
+    "Jenkins agents get disconnected at random.",
+    "Our policy seems to be ignored.",
+    "x/a is not able to reach y/b on ports 79, 81, 82.",
+    "After the upgrade our metrics-server reports no data for one node.",
+    "Grafana shows gaps since the migration to calico.",
+    "网络策略好像没起作用，别的命名空间也能访问",
+    "pod 访问外部数据库源 IP 变成了节点 IP，数据库白名单不认",
+    "DNS 解析要 5 秒才返回",
+    "IP 地址不释放，快用完了",
+    "mysql 连接总是掉",
+)
 COMPLAINTS = (
     "web on s1, redis on s2 -> web cannot get to redis.",
     "Pods on hm-1 cannot be reached from outside since this morning.",
@@ -94,6 +131,7 @@ COMPLAINTS = (
     # In no words that are known, but the cause of something is looked for.
     "The agents go up and down like an elevator. What can be the reason?",
     "网络像坐过山车一样，这是什么原因？",
+    *TROUBLES,
     # Of another cluster than the one that is shown.
     "生产集群 pod 之间访问不通，下面是测试环境的输出，测试环境是好的，供对比：",
 )
@@ -121,17 +159,13 @@ NO_COMPLAINTS = (
     "巡检脚本报“kubelet 存在启动失败风险”，请确认现在有没有问题，需不需要整改",
     "One of the nodes was rebooted for patching; it came back and everything is working now.",
     "Could someone explain why there are blackhole routes on every node? They look scary.",
-    "I did not join the workers yet because I want the master to be right first.",
     "Three things look odd to me, tell me if I have to worry.",
     "The logs are full of these lines, but the cluster seems to work.",
-    "I can't find any documentation on this message.",
     "Everything looked broken right after the start. Do I have to do anything about that?",
-    "昨晚割接期间有几分钟的 NotReady，割接完成后恢复，今天观察了一天没有异常。",
     "业务没有任何投诉，跨节点、DNS、NodePort 都正常。",
     "跨节点 ping、访问 service 都测过了没问题，就是看文档没看懂。",
     "We were worried that node objects flap, is felix resyncing because of a connection problem?",
     "From web I get 200, from a busybox in default I get a timeout, which is what the NetworkPolicy there says.",
-    "tigerastatus all Available=True, Degraded=False.",
     "Post-outage checklist, UPS failure in room 2 on 3 May.",
     "同事说是 calico 的 list 把 apiserver 拖慢了，要不要给 calico 加 Typha？业务没有任何报错。",
     # What is meant to fail.
@@ -140,7 +174,21 @@ NO_COMPLAINTS = (
     # Timelines that are over, and counts of nothing.
     "13:22 two nodes are unreachable, 13:52 ACL changed. The alert has not fired again. May I close?",
     "- 14:11 calico-node 起不来\n- 14:50 业务确认恢复，共影响 35 分钟\n\n以下是复查：",
+    "Yesterday's outage has been recovered: pods could not resolve names from 10:00 to 10:20. Is it fine now?",
+    "ufw is active with default deny routed, firewalld is not installed. Are these rules sufficient for Calico?",
+    "节点上 firewalld 没有启用，swap 也未开启，需要处理吗？",
+    "11:02 alert: ingress returns 503 for all hosts.\n11:31 ACL rolled back. Peers came up. The 503 is gone.",
+    "Incident closed, traffic restored at 12:40. Before that services timed out. Is anything left?",
+    "昨天的 503 已经没有了，还需要做什么吗？",
     "Follow-up to yesterday's outage: is Calico to blame? Everything has been normal since then.",
+)
+# Neither a complaint nor a question: by itself it is no reason to call a cluster healthy.
+REMARKS = (
+    "I did not join the workers yet because I want the master to be right first.",
+    "I can't find any documentation on this message.",
+    "昨晚割接期间有几分钟的 NotReady，割接完成后恢复，今天观察了一天没有异常。",
+    "tigerastatus all Available=True, Degraded=False.",
     "1000 个包 0% 丢包。",
     "交换机上也查不到。",
+    "avahi runs on these hosts, on the other clusters it isn't.",
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from tests.support.doctor import picture
-from tests.unit.doctor.judgement.sentences import COMPLAINTS, NO_COMPLAINTS
+from tests.unit.doctor.judgement.sentences import COMPLAINTS, NO_COMPLAINTS, REMARKS, TROUBLES
 
 from tortie.doctor.diagnosis import Diagnosis
 from tortie.doctor.judgement.judge import judge
@@ -109,9 +109,59 @@ def test_a_question_or_what_is_over_is_no_complaint(words: str) -> None:
     assert judged(f"{words}\n{WELL}").verdict == "healthy"
 
 
+@pytest.mark.parametrize("words", TROUBLES)
+def test_nor_who_asks_whether_that_is_expected(words: str) -> None:
+    assert judged(f"{words}\n\nIs this expected?\n{WELL}").verdict == "undetermined"
+
+
+@pytest.mark.parametrize("words", REMARKS)
+def test_a_remark_is_no_complaint_and_no_question(words: str) -> None:
+    """Nobody can list all words for trouble: who only tells of something is not told that it is healthy."""
+    assert judged(f"{words}\n{WELL}").verdict == "undetermined"
+    assert judged(f"{words}\n\nIs all well?\n{WELL}").verdict == "healthy"
+
+
+UNHEARD = (  # in words that no list has
+    "Pods with two interfaces only get one address.",
+    "Typha connections are imbalanced, one typha has 180 clients and the other two have 5.",
+    "The etcd traffic has tripled since we upgraded.",
+    "同一个 pod 一会儿能通一会儿不能通",
+)
+
+
+@pytest.mark.parametrize("words", UNHEARD)
+@pytest.mark.parametrize(
+    "asked",
+    ["Is this expected?", "这正常吗？", "Could you please have a look?", "Should I change something?", "请帮忙看看"],
+)
+def test_that_this_is_normal_is_said_of_nothing_that_is_only_told(words: str, asked: str) -> None:
+    assert judged(f"{words}\n\n{asked}\n{WELL}").verdict == "undetermined"
+
+
+def test_this_may_be_a_line_that_is_shown() -> None:
+    line = (
+        "$ kubectl logs -n kube-system calico-node-6fjt4 | tail -1\n"
+        "2024-05-01 09:30:12.220 [INFO][8] felix/wireguard.go 578: Wireguard is not enabled\n"
+    )
+    assert judged(f"Each node prints that all day. Is this expected?\n{WELL}{line}").verdict == "healthy"
+    assert judged(f"Why does each node have a host prefix? Is this expected?\n{WELL}").verdict == "healthy"
+
+
+def test_who_sees_all_green_and_looks_further_has_a_reason() -> None:
+    told = "Teams say their apps feel different since the maintenance. All is green, what else could I check?"
+    assert judged(f"{told}\n{WELL}").verdict == "undetermined"
+
+
+def test_a_title_is_the_words_of_a_person() -> None:
+    answer = judged(f"Nightly batch halts since Calico arrived\n\n{WELL}")
+    assert answer.verdict == "undetermined"
+    assert answer.remark is not None
+    assert "not what is told" in answer.remark.en
+
+
 def test_trouble_of_an_application_is_no_complaint_about_the_network() -> None:
     pending = "$ kubectl get po -A\nNAMESPACE NAME READY STATUS RESTARTS AGE\nstorage minio-0 0/1 Pending 0 2d\n"
-    assert judged(f"minio cannot start, is it the network or not.\n{WELL}{pending}").verdict == "healthy"
+    assert judged(f"minio cannot start, is it the network or not?\n{WELL}{pending}").verdict == "healthy"
 
 
 def test_a_pod_of_the_system_that_restarts_all_the_time_is_not_well() -> None:
@@ -150,7 +200,6 @@ def test_agents_whose_restarts_grow_are_not_well_however_ready() -> None:
         "Is the IPAM broken, must I make the pool anew?",
         "Is something wrong, should we be worried, should we hold the upgrade?",
         'Our auditor says "addressing is broken". Everything works fine.',
-        "avahi runs on these hosts, on the other clusters it isn't.",
         "业务侧目前无投诉。",
     ],
 )
@@ -240,7 +289,7 @@ def test_a_person_who_names_a_level_quotes_no_error() -> None:
 
 def test_a_harmless_message_in_a_sentence_is_no_complaint() -> None:
     message = "bird: Unable to open configuration file /etc/calico/confd/config/bird.cfg: No such file or directory"
-    said = f"日志里有 {message} 两行。"
+    said = f"日志里有 {message} 两行，要紧吗？"
     assert judged(f"{said}\n{WELL}").verdict == "healthy"
 
 
@@ -294,14 +343,14 @@ terraform as prod, and prod is all right. calico pods all 1/1 Running.
 
 
 def test_who_tells_a_story_and_neither_asks_nor_says_that_it_is_well_has_a_trouble() -> None:
-    """In words that nobody has used before. Traffic that passes, or a question, takes it back."""
+    """In words that nobody has used before. A question takes it back; traffic that passes may be other traffic."""
+    ping = "$ ping -c2 10.42.9.1\n2 packets transmitted, 2 received, 0% packet loss\n"
     assert judged(STORY + NODES).verdict == "undetermined"
-    assert (
-        judged(STORY + NODES + "$ ping -c2 10.42.9.1\n2 packets transmitted, 2 received, 0% packet loss\n").verdict
-        == "healthy"
-    )
-    assert judged(STORY + "Is that normal?\n" + NODES).verdict == "healthy"
-    assert judged(STORY + WELL).verdict == "healthy"
+    assert judged(STORY + NODES + ping).verdict == "undetermined"
+    assert judged(STORY + "Is all well here?\n" + NODES + ping).verdict == "healthy"
+    assert judged(STORY + "Is all well here?\n" + NODES).verdict == "healthy"
+    assert judged(STORY + "Is that normal?\n" + NODES).verdict == "undetermined"
+    assert judged(STORY + WELL).verdict == "undetermined"
 
 
 def test_sessions_that_are_counted_are_an_area() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.doctor.judgement.test_healthy import WELL, judged
+from tests.unit.doctor.judgement.test_healthy import NODES, WELL, judged
 
 from tortie.doctor.texts import sections
 
@@ -69,6 +69,41 @@ NORMAL = {
     "strangers-blocked": "In the ufw log I can see that some requests are being blocked:\n\n"
     "Jun  1 08:14:40 hm-1 kernel: [UFW BLOCK] IN=eth0 OUT= SRC=162.142.125.9 DST=95.217.10.20 LEN=60 PROTO=TCP "
     "SPT=41022 DPT=23 WINDOW=42340 RES=0x00 SYN URGP=0\n",
+    "tunnel-addresses": "kubectl shows no pod with that address, should it be released?\n\n"
+    "$ calicoctl ipam show --ip=10.42.17.64\nIP 10.42.17.64 is in use\nAttributes:\n  node: hm-1\n"
+    "  type: vxlanTunnelAddress\n",
+    "tunnel-hop": "The traceroute shows the tunnel's address as a hop, is that how it should look?\n\n"
+    "root@web-5d7c:/# traceroute -n 10.42.90.14\ntraceroute to 10.42.90.14 (10.42.90.14), 30 hops max, 60 byte "
+    "packets\n"
+    " 1  10.3.9.11  0.062 ms  0.016 ms  0.013 ms\n 2  10.42.90.0  0.598 ms  0.541 ms  0.487 ms\n"
+    " 3  10.42.90.14  0.622 ms  0.579 ms  0.561 ms\n",
+    "reflected-routes": "I expected traffic to go through the reflector now. Is the peering right?\n\n"
+    "$ calicoctl patch node c -p '{\"spec\": {\"bgp\": {\"routeReflectorClusterID\": \"244.0.0.1\"}}}'\n"
+    "$ calicoctl node status\n| 10.3.9.13    | node specific | up    | 03:29:50 | Established |\n",
+    "no-reverse-name": "dig -x of a pod's address returns nothing, is that normal?\n\n"
+    "$ kubectl exec bb -- dig -x 10.42.17.66\n;; ->>HEADER<<- opcode: QUERY, status: NXDOMAIN, id: 13809\n"
+    ";; QUESTION SECTION:\n;66.17.42.10.in-addr.arpa.   IN      PTR\n"
+    "$ kubectl exec bb -- nslookup kubernetes.default\nServer:    10.96.0.10\n"
+    "Address 1: 10.96.0.10 kube-dns.kube-system.svc.cluster.local\n\n"
+    "Name:      kubernetes.default\nAddress 1: 10.96.0.1 kubernetes.default.svc.cluster.local\n",
+    "before-the-agent": "A warning on a new node, do I need to do something?\n\n"
+    "$ kubectl describe pod job-7x2lq | tail -5\nEvents:\n  Type     Reason                  Age   From     Message\n"
+    "  Warning  FailedCreatePodSandBox  4m    kubelet  Failed to create pod sandbox: rpc error: code = Unknown desc "
+    "= failed "
+    'to setup network for sandbox "0d2b": plugin type="calico" failed (add): stat /var/lib/calico/nodename: no such '
+    "file or directory: check that the calico/node container is running and has mounted /var/lib/calico/\n"
+    "  Normal   Started                 3m29s kubelet  Started container job\n",
+    "firewall-tool-off": "ufw 是关闭的，需要打开吗？\n\n[root@hm-1 ~]# ufw status\nStatus: inactive\n",
+    "other-tunnel": "Should Felix look for vxlan.calico at all in IPIP mode?\n\n"
+    "2021-07-20 23:09:44.846 [INFO][85] route_table.go 780: Failed to access interface because it doesn't exist. "
+    "error=Link "
+    'not found ifaceName="vxlan.calico" ipVersion=0x4\n',
+    "bridge-neighbours": "The journal is full of this line, is it harmless?\n\n"
+    "hm-1 systemd-networkd[1021]: vxlan.calico: rtnl: received neighbor message with invalid family, ignoring.\n",
+    "multicast-neighbours": "These warnings name public addresses, are they harmless?\n\n"
+    "2024-04-02 21:56:17.029 [WARNING][75] felix/route_table.go 1053: Failed to delete neighbor FDB entry "
+    "{LinkIndex:26 "
+    "Family:7 IP:91.189.91.48 HardwareAddr: LLIPAddr:<nil>} error=invalid argument ifaceName=\"vxlan.calico\"\n",
     "late-packets": "In the ufw log I can see that packets of pods are being blocked:\n\n"
     "Jun  1 08:14:40 hm-1 kernel: [UFW BLOCK] IN=cali8a1d65c9f02 OUT=eno1 SRC=10.42.17.65 DST=10.3.9.9 LEN=40 "
     "PROTO=TCP SPT=8080 DPT=52318 WINDOW=0 RES=0x00 RST URGP=0\n",
@@ -135,6 +170,69 @@ def test_a_trial_may_be_told_to_have_been_meant_below_it() -> None:
     tried = TRIED.format("http://example.com")
     assert judged(f"{tried}\n(the last one is what we want, no internet for it.)\n{WELL}").verdict == "healthy"
     assert judged(f"{tried}\n(the last one is what we see all the time.)\n{WELL}").verdict == "undetermined"
+
+
+@pytest.mark.parametrize(
+    ("key", "sound", "sick"),
+    [
+        ("reflected-routes", "| up    | 03:29:50 | Established |", "| start | 03:29:50 | Connect     |"),
+        ("reflected-routes", "routeReflectorClusterID", "asNumber"),
+        ("before-the-agent", "  Normal   Started                 3m29s kubelet  Started container job\n", ""),
+        ("tunnel-hop", " 3  10.42.90.14  0.622 ms  0.579 ms  0.561 ms\n", " 3  * * *\n"),
+        ("other-tunnel", "[INFO][85]", "[ERROR][85]"),
+        (
+            "no-reverse-name",
+            "Address 1: 10.96.0.1 kubernetes.default",
+            ";; connection timed out; no servers could be reached",
+        ),
+    ],
+)
+def test_what_only_looks_like_it_is_not_told_to_be_normal(key: str, sound: str, sick: str) -> None:
+    assert sound in NORMAL[key]
+    answer = judged(f"{NORMAL[key].replace(sound, sick)}\n{WELL}")
+    told = sections("tortie.doctor.judgement.normal")[key].words
+    assert told not in [one.text for one in answer.normal]
+
+
+def test_canal_has_no_bird() -> None:
+    asked = "calicoctl says BIRD is not running, do I have to start it?\n\n$ calicoctl node status\n"
+    asked += "\nNone of the BGP backend processes (BIRD or GoBGP) are running.\n"
+    canal = "$ kubectl get pods -n kube-system\nNAME   READY   STATUS   RESTARTS   AGE\n{}   2/2   Running   0   19d\n"
+    told = sections("tortie.doctor.judgement.normal")["no-bird"].words
+    assert told in [one.text for one in judged(asked + canal.format("rke2-canal-6lqz4")).normal]
+    assert told not in [one.text for one in judged(asked + canal.format("calico-node-6lqz4")).normal]
+
+
+LITTLE = """
+$ kubectl get pod -o wide
+NAME                     READY   STATUS    RESTARTS   AGE   IP              NODE
+nginx-7854ff8877-b6kz8   1/1     Running   0          18m   10.42.42.131    hm-1
+"""
+
+
+def test_who_asks_about_what_is_normal_need_not_show_the_agents() -> None:
+    """Enough that pods are served, and that nothing speaks against it; nodes alone are not enough."""
+    assert judged(f"{NORMAL['service-ping']}\n{LITTLE}").verdict == "healthy"
+    runs = LITTLE.replace("nginx-7854ff8877-b6kz8", "job-7x2lq             ")
+    assert judged(f"{NORMAL['before-the-agent']}\n{NODES}\n{runs}").verdict == "healthy"
+    assert judged(NORMAL["before-the-agent"]).verdict == "undetermined"
+    assert judged(f"Pods cannot reach each other.\n\n{NORMAL['service-ping']}\n{LITTLE}").verdict == "undetermined"
+    waits = runs.replace("1/1     Running", "0/1     Pending")
+    assert judged(f"{NORMAL['before-the-agent']}\n{NODES}\n{waits}").verdict == "undetermined"
+
+
+def test_what_is_normal_and_nobody_asks_about_proves_nothing() -> None:
+    asked = NORMAL["firewall-tool-off"].replace("ufw 是关闭的，需要打开吗？", "请问需要升级内核吗？")
+    assert judged(f"{asked}\n{LITTLE}").verdict == "undetermined"
+
+
+def test_that_a_service_answers_no_ping_is_no_dead_service() -> None:
+    said = "service 的 ClusterIP ping 不通，但是 curl 是可以的，这正常吗？\n\n"
+    shown = NORMAL["service-ping"].removeprefix("我 ping 不通 service 的 ClusterIP，是不是没装好？")
+    answer = judged(f"{said}{shown}\n{LITTLE}")
+    assert [symptom.current for symptom in answer.symptoms] == [False]
+    deaf = NORMAL["service-ping"].replace("我 ping 不通 service 的 ClusterIP", "访问 service 的 ClusterIP 超时")
+    assert judged(f"{deaf}\n{LITTLE}").verdict == "undetermined"
 
 
 SOCKET = """

@@ -89,6 +89,9 @@ def agent_not_shown(seen: Seen) -> Finding | None:
     """The file is missing for kubelet's plugin: a consequence, unless the agent there has long been ready."""
     if not seen.nodename or seen.agents:
         return None
+    served = served_since(seen.picture, seen.nodename)
+    if served:
+        return ruled_out((*seen.nodename[:1], *served[:1]), say="before-the-start")
     return found(POSSIBLE / 2, seen.plugins, seen.nodename[:2], path=SHARED)
 
 

@@ -14,6 +14,7 @@ from tortie.doctor.reading.lexicon import (
     plain_words,
     relief,
     traffic,
+    troubles,
 )
 from tortie.doctor.reading.lexicon.rule import ANY_CHINESE, Rule, lowered, simple
 
@@ -26,6 +27,7 @@ RULES: Final[tuple[Rule, ...]] = (
     *complaints.RULES,
     *performance.RULES,
     *plain_words.RULES,
+    *troubles.RULES,
     *relief.RULES,
 )
 

@@ -11,12 +11,18 @@ _NO = r"(?!not\b|never\b|no\b|hardly\b|far\b|only\b)"
 RULES: Final = (
     Rule(
         "mended",
-        "fix|solv|repair|mend|recover|went away|gone|back to normal|修|恢复|解决|处理|好了|正常了",
-        r"(?:it|that|this|which|problem|issue|trouble|outage|alert|alarm|incident|all|everything|we|i|they|he|she|has|have|had|is|was|are|"
+        "fix|solv|repair|mend|recover|went away|gone|back to normal|restored|closed|修|恢复|解决|处理|好了|正常了",
+        r"(?:it|that|this|which|problem|issue|trouble|outage|alert|alarm|incident|all|everything|we|i|they|he|she|"
+        r"has|have|had|is|was|are|"
         r"were|been|got|since|now) (?:\w+ly |already |now |since |been |all |"
         r"then )?(?:fixed|solved|resolved|repaired|mended|"
-        r"recovered|cured)\b|after (?:the|that|our|this) (?:fix|repair|recovery)\b|(?:problem|issue|trouble|error)s? "
-        r"(?:went away|(?:is|are|was|were) gone)\b|back to normal|(?:已经?|都|全部)\w{0,6}(?:解决|处理|修复|修好|恢复)|"
+        r"recovered|cured)\b|after (?:the|that|our|this) (?:fix|repair|recovery)\b|(?:problem|issue|trouble|error|"
+        r"alert|alarm|"
+        r"symptom|timeout|warning|message|50\d|outage|loss)s? (?:went away|(?:is|are|was|were) (?:now )?gone)\b|"
+        r"back to normal|\b(?:we|i|they|he|she) (?:have |then |finally )?restored\b|(?:service|traffic|connectivity|"
+        r"access|network|everything|all|was|were|been|fully) restored\b|"
+        r"(?:incident|outage|alert|alarm) (?:is |was |has been )?(?:now )?(?:closed|over)\b|(?:已经?|都|"
+        r"全部)\w{0,6}(?:解决|处理|修复|修好|恢复)|"
         r"(?:解决|处理|修复|修好|恢复)(?:好|完)?(?:了|后|完毕|完成|之后|以后)|(?:确认|均|全部|陆续)恢复|"
         r"(?:之后|后来|随后|重启后)[^，。；]{0,6}(?:好了|正常了|恢复正常)",
     ),
@@ -31,7 +37,7 @@ RULES: Final = (
     ),
     Rule(
         "says-well",
-        "fine|well|ok|good|green|normal|healthy|works|expected|perfect|flawless|without|false alarm|正常|误报|"
+        "fine|well|ok|good|green|normal|healthy|work|expected|perfect|flawless|without|false alarm|正常|误报|"
         "虚惊|恢复|好了|通|成功|200",
         r"(?:all|everything|it|cluster|things|network|traffic|communication|connectivity|networking|services?|dns|pods|"
         r"workloads?|applications?|apps)(?: else| itself)? (?:is|are|looks?|seems?|runs?|works?|is working|are working|"
@@ -42,6 +48,11 @@ RULES: Final = (
         rf"(?:all|everything) (?:works|is up|fine|good|green)\b(?! (?:except|but|"
         rf"apart))|(?:i|we) (?:think|believe|find|"
         r"would say|consider)~(?:fine|well|ok|good|harmless|healthy)\b|looks? (?:fine|good|ok|healthy) to (?:me|us)|"
+        r"\beverything (?:else )?(?:is )?work(?:s|ing)\b(?! (?:except|but|apart|when|if|until|only|on|in|for|with))|"
+        r"\b(?:pods|they|nodes|services|all) (?:\w+ )?(?:talk|communicate|reach|ping|see) (?:to |"
+        r"with )?(?:each other|one another) "
+        r"(?:just |perfectly |all )?(?:fine|well|ok)\b|"
+        r"\b(?:cluster|network|traffic|everything|all) seems to (?:work|be (?:fine|ok|working|healthy))\b|"
         r"false alarm|我(?:个人)?(?:觉得|认为|看|感觉|判断|查了|看了)[^。；]{0,20}?正常|虚惊一场|误报|"
         r"(?:现在|目前|当前)[^，。；]{0,10}(?:正常|好了|恢复)(?!吗)|(?:业务|应用|服务|网络|集群|功能|访问|通信|"
         r"pod)(?:也|都|均|全部|一切|目前|一直|使用)?"
@@ -50,13 +61,18 @@ RULES: Final = (
     ),
     Rule(
         "says-well",
-        "nothing|no |n't |not |nobody|none|close|没|无|关单|关工单|影响|报错|异常|感知|障",
+        "nothing|no |n't |not |never |nobody|none|close|没|无|关单|关工单|影响|报错|异常|感知|障",
         r"\b(?:not|n't) (?:\w+ )?(?:experiencing|seeing|having|noticing|noticed|seen|had|facing|observed?|observing|"
         r"have|see|notice) (?:any|a single) (?:\w+ ){0,2}(?:issues?|problems?|impact|troubles?|symptoms?|outages?|"
         r"complaints?)\b(?! (?:until|before|with the (?:old|other)))|"
         r"\b(?:as far as (?:i|we) can (?:tell|see|judge)|so far|actually|otherwise|apparently|visibly),? "
         r"nothing (?:is|seems|looks|appears) (?:\w+ )?(?:broken|wrong|affected|down)\b|"
-        r"没(?:有)?(?:人)?报过?障|无(?:人)?报障|"
+        r"(?:does not|doesn't|did not|didn't|do not|don't|not|never) (?:\w+ )?(?:affect|impact|influence|disturb|hurt)"
+        r"(?:s|ed|ing)? (?:\w+ )?(?:us|usage|users?|traffic|workloads?|anything|anyone|production|services?|"
+        r"applications?|apps|operation|functionality)\b|\bno (?:functional|visible|user|noticeable|operational|"
+        r"practical|"
+        r"real) (?:impact|effect)\b|"
+        r"(?:观察|运行|跑)了?[^，。；]{0,10}(?:没有?|无|未见)(?:任何|发现)?异常|没(?:有)?(?:人)?报过?障|无(?:人)?报障|"
         r"(?:i|we) (?:see|find|think|believe|found)~(?:nothing (?:is )?(?:wrong|broken|strange)|no (?:problem|trouble|"
         r"fault)s?)\b|"
         r"(?:nobody|no one|none of (?:the |our )?(?:users?|teams?|customers?))(?: has| have)? (?:complain(?:s|ed)|"
@@ -114,7 +130,8 @@ RULES: Final = (
     ),
     Rule(
         "traffic-well",
-        "pod|ping|curl|cross|dns|polic|test|traffic|100|pass|iperf|smoke|fetched|asked|http|success|lost|loss|fail|error|verified|丢|失败|超时|跨节点|解析|互通|拨测|压测",
+        "pod|ping|curl|cross|dns|polic|test|traffic|100|pass|iperf|smoke|fetched|asked|http|success|lost|loss|fail|"
+        "error|verified|丢|失败|超时|跨节点|解析|互通|拨测|压测",
         r"\bpods? (?:\w+ ){0,5}?(?:talk|reach|ping|see)s? (?:to |with )?(?:each other|one another|pods)\b|"
         r"\bping(?:s|ed)?\b~(?:without loss|0% (?:packet )?loss|works|is fine|ok)\b|\bcurls?\b~(?:->|→|gives?|returns?|"
         r"answers?|is)? ?200\b|\b(?:cross[- ]node|pod[- ]to[- ]pod|east-west|dns|policies)\b~(?:works?|ok|fine|"
@@ -132,7 +149,8 @@ RULES: Final = (
     Rule(  # trouble that was counted, and is none
         "traffic-well",
         "no |0|zero|verified|无",
-        r"\b(?:pings?|icmp|probes?|mesh|dns|quer(?:y|ies)|lookups?|requests?|packets?|curls?|http|udp|tcp)\b≈(?<![\w.,:/-])"
+        r"\b(?:pings?|icmp|probes?|mesh|dns|quer(?:y|ies)|lookups?|requests?|packets?|curls?|http|udp|"
+        r"tcp)\b≈(?<![\w.,:/-])"
         r"(?:0|no|zero) (?:(?:of|out of|/) ?[\d.,]+ ?[km]? ?)?(?:packets? |queries |requests )?(?:lost|loss|failed|"
         r"failures?|errors?|time-?outs?|drops?|dropped)\b(?! by)|"
         r"\b(?:no|0|zero) (?:packet )?(?:loss|drops)\b(?: \w+){0,3} (?:mesh|probes?|matrix|pings?|between|nodes)\b|"
@@ -145,9 +163,11 @@ RULES: Final = (
     # A person who looks for a cause has a trouble, in whatever words it is told.
     Rule(
         "seeks-help",
-        "reason|cause|fix|solve|debug|wrong|ideas|help|suggest|hint|troubleshoot|原因|解决|排查|求助|怎么办|求解|指点",
+        "reason|cause|fix|solve|debug|wrong|what else|ideas|help|suggest|hint|troubleshoot|原因|解决|排查|求助|"
+        "怎么办|求解|指点",
         r"\bwhat (?:\w+ )?(?:can|could|might|may|would|is) (?:be )?(?:the |a )?"
         r"(?:reason|cause|culprit|problem|issue|wrong)|"
+        r"\bwhat else (?:can|could|should|may|might) (?:i|we)\b|"
         r"\bhow (?:can|do|could|should|to) (?:i |we )?(?:\w+ )?(?:fix|solve|debug|resolve|troubleshoot|repair)|"
         r"\bany (?:ideas?|help|suggestions?|hints?|pointers?)\b|\bplease help\b|"
         r"\bhelp (?:is |would be )?(?:appreciated|needed)\b|"

@@ -74,7 +74,8 @@ _CONDITION = lazily(
     r"如果|假如|是否|请(?:检查|确认)|建议|要是",
 )
 _NEGATED_BEFORE = lazily(
-    r"(?:\b(?:no|not|never|without|neither|nor|cannot|nothing|none|nobody)|n't|没有?|未|并未|不是?|无|并非|并不)\s*(?:\w+\s+)?$",
+    r"(?:\b(?:no|not|never|without|neither|nor|cannot|nothing|none|nobody)|n't|没有?|未|并未|不是?|无|并非|"
+    r"并不)\s*(?:\w+\s+)?$",
 )
 _NEGATION = lazily(
     r"\b(?:not|never|no|without|isn't|wasn't|aren't|weren't|didn't|hasn't)\b|没(?!问题|事)|未|不(?!到|断|久|仅|"
@@ -101,6 +102,13 @@ _NONE_COUNTED = lazily(
     r"|\b(?:lost|dropped|failed|failures?|errors?|time-?outs?|drops) ?[:=]? ?0\b(?![.,%/]?\d)(?! of)"
     r"|(?<![a-z0-9_.,:/-])0 ?(?:次|个|条)?(?:失败|丢包|超时|错误|异常|报错|重启)"
     r"|(?:失败|丢包|超时|错误|异常|重启)(?:数|次数|率|计数)?(?:都|均|全部)?[:：是为 ]{0,3}0(?![\d.]*[1-9]) ?[次个条]?"
+)
+# Tools that no cluster needs: that they are not there is a fact, no complaint.
+_NOT_NEEDED = lazily(
+    r"\b(?:firewalld?|ufw|selinux|apparmor|networkmanager|docker|swap|ipvs|iptables service|wireguard|ipv6|avahi)\b"
+    r"(?: service| daemon)? (?:is|are|was) (?:\w+ )?not (?:\w+ )?(?:installed|running|active|used|enabled|in use)\b"
+    r"|(?:firewalld?|防火墙|ufw|selinux|networkmanager|swap|ipv6)(?: ?服务)?(?:都|均|也| )*(?:没有?|未)(?:安?装|启用|"
+    r"启动|开启|开|使用)"
 )
 # Traffic inside of one machine says nothing of that between them.
 _PARTIAL = lazily(
@@ -220,7 +228,7 @@ def _all_said(text: str, asks: bool) -> Iterator[tuple[str, tuple[str, ...]]]:
     rules = _with_a_key_in(low)
     relieving = without_citations(_certain(_without_desks(low)))  # what is counted as none says that all is well
     certain = _NONE_COUNTED.sub(_blotted, relieving)
-    told = without_intentions(without_questions(certain, asks))
+    told = without_intentions(without_questions(_NOT_NEEDED.sub(_blotted, certain), asks))
     relieving = without_questions(relieving, asks)
     over = long_mended(low)
     low, certain, told, relieving = simple(low), simple(certain), simple(told), simple(relieving)
