@@ -58,13 +58,14 @@ RULES: Final = (
     Rule(
         "service-rules-missing",
         "kube-svc|kube-services|kube-proxy|iptables|ipvs|nft|service|规则",
-        r"(?:no|without(?: any)?|zero|none of the) (?:\w+ ){0,2}?(?:kube-svc\S*|kube-services|kube-proxy|service) "
-        r"(?:iptables |nat |nft )?(?:rules?|chains?)\b(?! (?:missing|block|den|that|which|were changed|lost))|"
+        r"(?:no|without(?: any)?|zero|none of the) (?:\w+ ){0,2}?(?:kube-svc[-*\w]{0,20}|kube-services|kube-proxy|"
+        r"service) (?:iptables |nat |nft )?(?:rules?|chains?)\b(?! (?:missing|block|den|that|which|were changed|lost))|"
         r"(?:no|without(?: any)?|zero) kube-s(?:vc|ervices)\b(?! (?:rules? |chains? )?(?:missing|lost))|"
         r"(?:no|without(?: any)?) (?:iptables|nat|ipvs|nft) (?:rules?|chains?|entries|servers?) (?:for|of) (?:the |"
         r"any )?(?:api|kubernetes|services?|cluster ips?|vip)\b(?! (?:block|den|drop))|"
-        r"(?:kube-svc\S*|kube-services|service) (?:iptables |nat |nft )?(?:rules?|chains?|entries)~(?:are|is|were) "
-        r"(?:all |completely |simply |just )?(?:missing|gone|absent|not there|not present|empty|not created)|"
+        r"(?:kube-svc[-*\w]{0,20}|kube-services|service) (?:iptables |nat |nft )?(?:rules?|chains?|entries)~"
+        r"(?:are|is|were) (?:all |completely |simply |just )?(?:missing|gone|absent|not there|not present|empty|"
+        r"not created)|"
         r"(?:rules?|chains?)~services?~(?:are|is|were) (?:all |completely |simply |just )?(?:missing|gone|absent|"
         r"not there|not present|not created)|"
         r"kube-proxy~(?:did not|didn't|does not|doesn't|has not|hasn't|never) (?:write|wrote|written|create|created|"
@@ -72,13 +73,13 @@ RULES: Final = (
         r"ipvs~(?:table|list|rules?)~(?:is|was|are) (?:completely )?empty|"
         r"(?:kube-s(?:vc|ervices)|ipvsadm)~(?:shows?|prints?|lists?|gives?|returns?|is|are|was) (?:just |only )?"
         r"(?:nothing|no entries|empty|an empty|0)(?![\w.])|"
-        r"(?:没有|查不到|看不到|缺少|缺失|无)(?:任何|看到|找到|发现|对应的?)* ?(?:kube-svc\S*|"
+        r"(?:没有|查不到|看不到|缺少|缺失|无)(?:任何|看到|找到|发现|对应的?)* ?(?:kube-svc[-*\w]{0,20}|"
         r"kube-services|service|ipvs|api ?server) ?的?"
         r"(?:iptables|nat|转发)? ?的?(?:规则|链)|"
         r"(?:没有|查不到|看不到)(?:任何)? ?kube-s(?:vc|ervices)|(?:ipvsadm|kube-s(?:vc|ervices))~(?:是空|"
         r"为空|都没有|没有输出|也没有)|"
-        r"(?:kube-svc\S*|kube-services|service|ipvs) ?的?~(?:规则|链)~(?:没有(?!问题|异常|变)|为空|是空|缺失|丢失|"
-        r"全没了|都没了|不存在|没下发|没有下发)",
+        r"(?:kube-svc[-*\w]{0,20}|kube-services|service|ipvs) ?的?~(?:规则|链)~(?:没有(?!问题|异常|变)|为空|是空|"
+        r"缺失|丢失|全没了|都没了|不存在|没下发|没有下发)",
         False,
     ),
     Rule(
