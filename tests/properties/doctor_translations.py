@@ -314,13 +314,17 @@ OWN: Final[dict[str, tuple[str, ...]]] = {
     ),
     "port-179-conflict-a": (
         "我们的网关上跑着 FRR 管 VIP，现在把它们也加成了 k8s 节点。gw-1 上的 calico-node 不 ready。",
+        "是防火墙的问题吗？从 w-1 用 nc 测 179 是通的。",
     ),
     "port-9099-conflict-a": ("新的 worker 加入了已有集群，calico v3.24.5。其他 worker 都正常。",),
     "probe-timeout-a": (
         "**kubelet 从 1.19.11 升到 1.21.5 之后，大机器（96 核，约 180 个 pod）上的 calico-node 每小时重启几次。"
         "** Calico v3.17.3，这边什么都没改。日志看着很干净。",
     ),
-    "service-env-missing-a": ("昨晚控制面故障之后，（26 个里）有一个节点没有到其他 pod 网段的任何路由。pod 是 1/1！",),
+    "service-env-missing-a": (
+        "昨晚控制面故障之后，（26 个里）有一个节点没有到其他 pod 网段的任何路由。pod 是 1/1！",
+        "calico v3.9.2，k8s 1.15.5。felix 只在它自己的 run 文件里通过 KUBECONFIG 使用 /etc/kubernetes/calico.kubeconfig（我们的补丁）。",
+    ),
     "stale-node-entry-a": ("我把第三台机器重装了（IP 不变，新主机名），重新加入集群。上面的 calico-node 直接退出：",),
     "typha-cert-expired-a": ("集群两年了，operator 安装。从周末开始，只要重启的 calico-node 就一直 0/1。",),
     "typha-cert-expired-b": (

@@ -16,12 +16,12 @@ from tortie.model.tuples import NamedTuple
 
 _NODES: Final = lazily(r"\b(?:kubectl|oc|k|kc)\s(?:-\S+ +(?:\S+ +)?){0,3}get +(?:no|nodes?)\b(?!/)")
 _PODS: Final = lazily(r"\b(?:kubectl|oc|k|kc)\s(?:-\S+ +(?:\S+ +)?){0,3}get +(?:po|pods?)\b(?!/)")
-_AGENTS: Final = lazily(r"calico-node|\bcanal\b|grep +(?:-\w+ +)*[\"']?calico\b|-n +calico-system\b")
+_AGENTS: Final = lazily(r"calico-node|\bcanal\b|grep +(?:-\w{1,20} +){0,6}[\"']?calico\b|-n +calico-system\b")
 # "13 1/1 Running 0": how many, how much of each is ready, the state, how often it was started again.
 _COUNTED: Final = lazily(r"^\s*(\d{1,6})\s+(?:(\d+)/(\d+)\s+)?([A-Z][\w,:]*)(?:\s+\d+)?\s*$")
 _LEFT_OUT: Final = lazily(r"grep +(?:-\w*v\w*|-\w+ +-\w*v\w*)\b")  # only what is not like this is shown
 _NOT_READY: Final = lazily(r"grep +(?:-\w*v\w*|-\w+ +-\w*v\w*) +[\"']?(?:1/1|2/2)")
-_ONLY_BAD: Final = lazily(r"grep +(?:-\w+ +)*[\"']?(?:NotReady|Not Ready)")
+_ONLY_BAD: Final = lazily(r"grep +(?:-\w{1,20} +){0,6}[\"']?(?:NotReady|Not Ready)")
 _NOTHING: Final = lazily(
     r"^\s*(?:$|[(（<]?(?:nothing|none|empty|no output|无输出?|没有输出|空)[)）>]?$|NAMESPACE +NAME|NAME +READY)"
 )
