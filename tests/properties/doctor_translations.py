@@ -323,7 +323,8 @@ OWN: Final[dict[str, tuple[str, ...]]] = {
     ),
     "service-env-missing-a": (
         "昨晚控制面故障之后，（26 个里）有一个节点没有到其他 pod 网段的任何路由。pod 是 1/1！",
-        "calico v3.9.2，k8s 1.15.5。felix 只在它自己的 run 文件里通过 KUBECONFIG 使用 /etc/kubernetes/calico.kubeconfig（我们的补丁）。",
+        "calico v3.9.2，k8s 1.15.5。felix 只在它自己的 run 文件里通过 KUBECONFIG "
+        "使用 /etc/kubernetes/calico.kubeconfig（我们的补丁）。",
     ),
     "stale-node-entry-a": ("我把第三台机器重装了（IP 不变，新主机名），重新加入集群。上面的 calico-node 直接退出：",),
     "typha-cert-expired-a": ("集群两年了，operator 安装。从周末开始，只要重启的 calico-node 就一直 0/1。",),
