@@ -67,6 +67,10 @@ class Quotes:
             self._decided.setdefault(place, (keys, named))
         return known
 
+    @property
+    def places(self) -> tuple[Place, ...]:
+        return tuple(self._ids)
+
     def all(self) -> tuple[Quote, ...]:
         hits: dict[Place, list[Hit]] = {}
         for hit in self.picture.all_hits():
@@ -126,9 +130,11 @@ def _chosen(lines: list[Part]) -> list[Part]:
     return shown if kept[-1] == len(lines) - 1 else [*shown, Part("…")]
 
 
-def not_understood(picture: Picture) -> tuple[Place, ...]:
-    """Runs of lines, outside of prose, that no reader and no sign took."""
-    taken = picture.lines_taken()
+def not_understood(quotes: Quotes) -> tuple[Place, ...]:
+    """Runs of lines, outside of prose, that no reader and no sign took, and that no answer quotes."""
+    picture, taken = quotes.picture, quotes.picture.lines_taken()
+    for place in quotes.places:
+        taken.setdefault(place.source, set()).update(range(place.first, place.last + 1))
     runs: list[Place] = []
     for exhibit in picture.exhibits:
         if not exhibit.prose:

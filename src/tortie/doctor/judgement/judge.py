@@ -181,7 +181,7 @@ def _diagnosis(
     asks = _confirming(causes[0], quotes.picture) if verdict == "cause-found" else ()
     return Diagnosis(
         verdict, told, excluded, unrelated, tuple(seen), quotes.all(), asks,
-        now.checked, not_understood(quotes.picture),
+        now.checked, not_understood(quotes),
         quotes.picture.skipped,
     )  # fmt: skip
 

@@ -139,6 +139,15 @@ def test_lines_nobody_understood_are_listed() -> None:
     assert any(place.first <= 2 <= place.last for place in diagnosis.not_understood)
 
 
+def test_lines_that_an_answer_quotes_are_understood() -> None:
+    text = "$ kubectl get blockaffinities\ncrow-10-88-3-64-26   300d\nrook-10-88-3-64-26   3d\nrook-10-88-3-0-26   3d\n"
+    diagnosis = judge(picture(text))
+    quoted = {number for quote in diagnosis.evidence for number in range(quote.place.first, quote.place.last + 1)}
+    unread = {number for place in diagnosis.not_understood for number in range(place.first, place.last + 1)}
+    assert quoted == {2, 3}
+    assert not quoted & unread
+
+
 def test_ready_agents_that_restart_all_the_time_are_not_healthy() -> None:
     restless = WELL.replace("Running   0          9d    10.0.0.1", "Running   1893       9d    10.0.0.1")
     diagnosis = judged(restless)
