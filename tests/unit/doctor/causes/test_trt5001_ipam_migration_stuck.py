@@ -121,3 +121,26 @@ def test_the_node_and_the_stray_file_are_named() -> None:
     assert answer.strength >= 0.9
     assert {"jp-w2", "10.88.0.9~"} <= set(answer.objects)
     assert "10.88.0.8" not in answer.objects
+
+
+LOCKED = """
+2019-09-09 09:09:09.090 [INFO][1] migrate.go 179: setting datastore readiness to false
+2019-09-09 09:09:19.090 [INFO][1] migrate.go 338: not setting datastore readiness, rolling update is still going
+2019-09-09 09:19:09.090 [INFO][47] daemon.go 224: Waiting for datastore to be initialized (or migrated)
+"""
+STATE = "$ kubectl get clusterinformation default -o yaml | grep Ready\n  datastoreReady: false\n"
+
+
+def test_the_lock_of_a_migration_that_nobody_took_away() -> None:
+    answer = finding("ipam-migration-stuck", LOCKED + STATE)
+    assert (answer.state, answer.strength >= 0.95, answer.rule) == ("found", True, "left-locked")
+    assert finding("ipam-migration-stuck", LOCKED).strength >= 0.8
+
+
+def test_a_lock_without_a_migration_is_somebody_elses() -> None:
+    assert finding("ipam-migration-stuck", STATE).state != "found"
+
+
+def test_the_last_node_unlocked_it() -> None:
+    last = "2019-09-09 09:29:09.090 [INFO][1] migrate.go 345: successfully set datastore readiness to true\n"
+    assert finding("ipam-migration-stuck", LOCKED + last).state != "found"

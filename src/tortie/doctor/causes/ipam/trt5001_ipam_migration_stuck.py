@@ -11,6 +11,7 @@ from tortie.doctor.causes.agent.init_timing import Timing, gap_s, timing
 from tortie.doctor.causes.cause import (
     LIKELY,
     POSSIBLE,
+    PROVEN,
     STRONG,
     Cause,
     Do,
@@ -31,6 +32,12 @@ RETRYING_BARE: Final = Sign("ipam-migration-retrying-bare", "failed to migrate i
 NOTHING_TO_DO: Final = Sign("ipam-migration-none", "no migration necessary, successfully exiting")
 COMPLETE: Final = Sign("ipam-migration-complete", "migration from host-local to calico-ipam complete")
 ASSIGNING: Final = Sign("ipam-migration-assigning", "IPIP tunnel address not found, assigning")
+# It locks the datastore while nodes are still to be migrated, and everybody waits until the last one unlocks it.
+LOCKING: Final = Sign("ipam-migration-locking", "setting datastore readiness to false")
+ROLLING: Final = Sign("ipam-migration-rolling", "not setting datastore readiness, rolling update is still going")
+UNLOCKED: Final = Sign("ipam-migration-unlocked", "set datastore readiness to true")
+LOCKED: Final = Sign("ipam-datastore-locked", 'datastoreReady(")?:( )?(")?false')
+WAITING: Final = Sign("ipam-datastore-waiting", "Waiting for datastore to be initialized \\(or migrated\\)")
 
 CONTAINER: Final = "upgrade-ipam"
 DIRECTORY: Final = "/var/lib/cni/networks/k8s-pod-network"
@@ -128,6 +135,16 @@ def retries(seen: Seen) -> Finding | None:
     return _stuck(seen, STRONG, seen.retries[:2]) if seen.retries else None
 
 
+def left_locked(seen: Seen) -> Finding | None:
+    """The lock is on, nobody is at work, and all others wait for it."""
+    migrated = seen.picture.hits(LOCKING, ROLLING)
+    locked, waiting = seen.picture.hits(LOCKED), seen.picture.hits(WAITING)
+    if not (migrated and (locked or waiting)) or seen.picture.hits(UNLOCKED):
+        return None
+    blamed = culprits(named("setting", "datastoreReady"), Culprit("container", CONTAINER))
+    return found(PROVEN if locked else STRONG, blamed, (*locked[:1], *migrated[-1:], *waiting[:1]))
+
+
 def finished(seen: Seen) -> Finding | None:
     return ruled_out(seen.done[:1]) if seen.done else None
 
@@ -201,6 +218,10 @@ def _quoted(error: str) -> str:
 
 
 def fix(picture: Picture, finding: Finding) -> Iterator[Do]:
+    if finding.rule == "left-locked":
+        yield do("all-done")
+        yield do("unlock")
+        return
     error = finding.value("error").lower()
     yield do("read")
     if not error or any(text in error for text in ABOUT_RANGES):
@@ -223,10 +244,10 @@ CAUSE = Cause(
     explains=(
         "init-stuck", "not-ready", "pod-pending", "no-address", "node-not-ready", "controllers-failing", "log-errors",
     ),
-    signs=(RETRYING, RETRYING_BARE, NOTHING_TO_DO, COMPLETE, ASSIGNING),
+    signs=(RETRYING, RETRYING_BARE, NOTHING_TO_DO, COMPLETE, ASSIGNING, LOCKING, ROLLING, UNLOCKED, LOCKED, WAITING),
     look=Seen,
     rules=(
-        quotes_another_fault, retries, finished, same_step_again, slow_runtime, just_begun, started_promptly,
+        quotes_another_fault, retries, left_locked, finished, same_step_again, slow_runtime, just_begun, started_promptly,
         still_running, first_container_waits,
     ),
     fix=fix,
