@@ -84,3 +84,20 @@ def test_a_file_of_this_host_beside_a_running_value_of_another() -> None:
     assert answer.state == "found"
     assert {"/etc/sysctl.d/70-yast.conf", "lark-2"} <= set(answer.objects)
     assert finding("sysctl-forwarding-off", text.replace("= 0", "= 1")).state == "ruled-out"
+
+
+COUNTERS = """
+    Pods of finch-2 answer nobody on other nodes any more.
+    $ kubectl exec web-0 -- ping -c 3 10.44.2.7
+    3 packets transmitted, 0 received, 100% packet loss, time 2004ms
+    [root@finch-2 ~]# nstat -az | egrep 'IpForwDatagrams|IpInAddrErrors'
+    IpInAddrErrors                  512                0.0
+    IpForwDatagrams                 {}                  0.0
+"""
+
+
+def test_a_kernel_that_forwarded_nothing() -> None:
+    answer = finding("sysctl-forwarding-off", COUNTERS.format(0))
+    assert (answer.state, answer.strength >= 0.8) == ("found", True)
+    assert "finch-2" in answer.objects
+    assert finding("sysctl-forwarding-off", COUNTERS.format(88123)).state != "found"

@@ -29,6 +29,8 @@ from tortie.model.tuples import NamedTuple
 
 KEY, ALL = "net.ipv4.ip_forward", "net.ipv4.conf.all.forwarding"
 PREFLIGHT = Sign("forwarding-preflight", "/proc/sys/net/ipv4/ip_forward contents are not set to 1")
+FORWARDED = Sign("forwarding-counter", "IpForwDatagrams <n>")
+REFUSED = Sign("forwarding-refused", "IpInAddrErrors <n>")  # what is for somebody else and may not go on
 _VALUE = r"(?P<key>net\.ipv4\.(?:ip_forward|conf\.[\w.-]+?\.forwarding))\s*[=:]\s*(?P<value>[01])\b"
 _FILE = r"^(?P<file>/etc/[\w./-]+):(?:\d+:)?\s*net\.ipv4\.(?:ip_forward|conf\.all\.forwarding)\s*=\s*0\b"
 
@@ -90,6 +92,19 @@ def preflight(seen: Seen) -> Finding | None:
         return None
     node = said_on(seen.picture, hit).strip("?")
     return found(LIKELY, culprits(Culprit("setting", KEY), named("node", node)), (hit,), node=node)
+
+
+def forwards_nothing(seen: Seen) -> Finding | None:
+    """The kernel counts what it forwards: nothing, while packets for its pods come in."""
+    counted = [hit for hit in seen.picture.hits(FORWARDED) if not elsewhere(seen.picture, hit.host)]
+    if not counted or any(hit.value("n") != "0" for hit in counted):
+        return None
+    refused = [hit for hit in seen.picture.hits(REFUSED) if hit.value("n") != "0" and hit.host == counted[0].host]
+    host = counted[0].host
+    who = culprits(Culprit("setting", KEY), named("node", host))
+    evidence = (*counted[:1], *refused[:1], *seen.trouble[:1])
+    node = node_of(seen.picture, host) if host else ""
+    return found(STRONG if refused and seen.trouble else LIKELY, who, evidence, sysctl=KEY, node=node)
 
 
 def off_on_a_link(seen: Seen) -> Finding | None:
@@ -165,8 +180,8 @@ CAUSE = Cause(
     code="TRT7006",
     severity="medium",
     explains=("traffic-dead", "service-dead"),
-    signs=(PREFLIGHT, *GATEWAY_SIGNS),
+    signs=(PREFLIGHT, *GATEWAY_SIGNS, FORWARDED, REFUSED),
     look=Seen,
-    rules=(another_machine, off, on, preflight, off_on_a_link, no_answer),
+    rules=(another_machine, off, on, preflight, forwards_nothing, off_on_a_link, no_answer),
     fix=fix,
 )
