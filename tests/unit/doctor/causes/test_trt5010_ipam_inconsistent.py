@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from tests.support.doctor import finding
+from tests.support.fixes import fixes
 
 
 def test_a_pod_holds_a_tunnels_address() -> None:
@@ -145,11 +146,48 @@ def test_two_nodes_claim_one_block() -> None:
     assert {"10.88.3.64/26", "crow", "rook-w2"} <= set(answer.objects)
 
 
-def test_the_holder_is_the_node_that_drops_the_rest_of_the_block() -> None:
-    routes = "root@crow:~# ip route\nblackhole 10.88.3.64/26 proto bird\n10.88.3.70 dev cali12ab34 scope link\n"
-    answer = finding("ipam-inconsistent", AFFINITIES.format("rook-w2", 64) + routes)
-    assert answer.objects[0] == "rook-w2-10-88-3-64-26"
+def test_the_holder_is_the_node_with_pods_in_the_block() -> None:
+    """Both drop what none of their pods has: that alone says nothing of who is right."""
+    crow = "root@crow:~# ip route\nblackhole 10.88.3.64/26 proto bird\n{}"
+    pod = "10.88.3.70 dev cali12ab34 scope link\n"
+    text = AFFINITIES.format("rook-w2", 64)
+    assert finding("ipam-inconsistent", text + crow.format(pod)).objects[0] == "rook-w2-10-88-3-64-26"
+    other = "root@rook-w2:~# ip route\nblackhole 10.88.3.64/26 proto bird\n"
+    answer = finding("ipam-inconsistent", text + crow.format("") + other + pod)
+    assert answer.objects[0] == "crow-10-88-3-64-26"
+    assert finding("ipam-inconsistent", text + crow.format("")).value("affinity") == ""
+
+
+def test_two_nodes_claim_one_block_in_etcd() -> None:
+    text = """
+$ etcdctl get --prefix /calico/ipam/v2/host/ --keys-only | grep 10.88.3
+/calico/ipam/v2/host/crow/ipv4/block/10.88.3.64-26
+/calico/ipam/v2/host/rook/ipv4/block/10.88.3.64-26
+$ etcdctl get --print-value-only /calico/ipam/v2/assignment/ipv4/block/10.88.3.64-26
+{"cidr":"10.88.3.64/26","affinity":"host:crow","allocations":[null,1,2]}
+"""
+    answer = finding("ipam-inconsistent", text)
+    assert answer.objects[0] == "/calico/ipam/v2/host/rook/ipv4/block/10.88.3.64-26"
+    assert "etcdctl del /calico/ipam/v2/host/rook/ipv4/block/10.88.3.64-26" in fixes("ipam-inconsistent", text)
 
 
 def test_a_block_for_each_is_normal() -> None:
     assert finding("ipam-inconsistent", AFFINITIES.format("rook-w2", 128)).state == "cannot-tell"
+
+
+def test_two_pods_of_one_node_and_an_owner() -> None:
+    pods = """
+shop    cart-0                     1/1  Running  0  5h1m  10.88.3.70   crow
+pay     pay-7b9c-gk2mn             1/1  Running  0  47m   10.88.3.70   crow
+"""
+    owner = """
+$ calicoctl ipam show --ip=10.88.3.70
+IP 10.88.3.70 is in use
+Attributes:
+  namespace: pay
+  node: crow
+  pod: pay-7b9c-gk2mn
+"""
+    assert finding("ipam-inconsistent", pods + owner).strength >= 0.95
+    assert "cart-0" in " ".join(fixes("ipam-inconsistent", pods + owner))
+    assert finding("ipam-inconsistent", pods).strength < 0.8

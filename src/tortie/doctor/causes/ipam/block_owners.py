@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from tortie.doctor.causes.underlay.traffic_evidence import rows
+from tortie.doctor.picture.addresses import inside
 from tortie.doctor.picture.facts import Route
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Place
@@ -12,12 +14,17 @@ from tortie.model.tuples import NamedTuple
 
 _AFFINITY = r"^(?P<name>(?P<node>[a-z0-9][a-z0-9.-]*?)-(?P<block>\d{1,3}-\d{1,3}-\d{1,3}-\d{1,3}-\d{2}))(?:\s|$)"
 
+_KEY = (
+    r"(?P<name>/calico/ipam/v2/host/(?P<node>[^/\s]+)/ipv4/block/(?P<block>\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}-\d{2}))"
+    r"(?:\s|$)"
+)
+
 
 class Claim(NamedTuple):
     """One node's affinity for a block."""
 
     node: str
-    name: str  # of the resource
+    name: str  # of the resource, or its key in etcd
     place: Place
 
 
@@ -27,7 +34,7 @@ class Contest(NamedTuple):
     block: str  # 10.0.0.64/26
     claims: tuple[Claim, ...]
     routes: tuple[Route, ...]  # the block's, on one node and another: they lead to different ones
-    holder: str  # the node that has the block in use: it drops what none of its pods has
+    holder: str  # the node that the block itself names, else the only one with pods in it
 
     @property
     def others(self) -> list[Claim]:
@@ -35,18 +42,42 @@ class Contest(NamedTuple):
 
 
 def contests(picture: Picture) -> Iterator[Contest]:
-    claims: dict[str, dict[str, Claim]] = {}
-    for row in rows(picture, _AFFINITY, needle="-"):
-        if "affinit" in row.command or not row.command:
-            *octets, length = row["block"].split("-")
-            claims.setdefault(f"{'.'.join(octets)}/{length}", {})[row["node"]] = Claim(
-                row["node"], row["name"], row.place
-            )
-    for block, nodes in claims.items():
+    for block, nodes in _claims(picture).items():
         if len(nodes) > 1:
             routes = [route for route in picture.of(Route) if route.destination == block]
-            holder = next((_node(route.host, nodes) for route in routes if route.kind == "blackhole"), "")
-            yield Contest(block, tuple(nodes.values()), tuple(_apart(routes)), holder)
+            yield Contest(block, tuple(nodes.values()), tuple(_apart(routes)), _holder(picture, block, nodes))
+
+
+def _claims(picture: Picture) -> dict[str, dict[str, Claim]]:
+    """By block and node."""
+    claims: dict[str, dict[str, Claim]] = {}
+    listed = [row for row in rows(picture, _AFFINITY, needle="-") if "affinit" in row.command or not row.command]
+    for row in [*listed, *rows(picture, _KEY, needle="/calico/ipam/v2/host/")]:
+        *octets, length = row["block"].replace("-", ".").split(".")
+        claim = Claim(row["node"], row["name"], row.place)
+        claims.setdefault(f"{'.'.join(octets)}/{length}", {})[row["node"]] = claim
+    for route in picture.of(Route):
+        # Who drops what none of its pods has takes the block for its own.
+        nodes = claims.get(route.destination, {})
+        if route.kind == "blackhole" and route.host and nodes and not _node(route.host, nodes):
+            nodes[route.host] = Claim(route.host, "", route.place)
+    return claims
+
+
+def _holder(picture: Picture, block: str, nodes: dict[str, Claim]) -> str:
+    written = rows(
+        picture, rf'"cidr" ?: ?"{re.escape(block)}".{{0,200}}?"affinity" ?: ?"host:(?P<node>[^"]+)"', needle=block
+    )
+    if row := next(written, None):
+        return _node(row["node"], nodes)
+    pods = {
+        _node(route.host, nodes)
+        for route in picture.of(Route)
+        if route.device.startswith("cali") and inside(route.destination.removesuffix("/32"), block)
+    }
+    pods |= {_node(pod.node, nodes) for pod in picture.pods_now() if pod.ip and inside(pod.ip, block)}
+    pods.discard("")
+    return pods.pop() if len(pods) == 1 else ""
 
 
 def _node(host: str, nodes: dict[str, Claim]) -> str:

@@ -247,8 +247,8 @@ CAUSE = Cause(
     signs=(RETRYING, RETRYING_BARE, NOTHING_TO_DO, COMPLETE, ASSIGNING, LOCKING, ROLLING, UNLOCKED, LOCKED, WAITING),
     look=Seen,
     rules=(
-        quotes_another_fault, retries, left_locked, finished, same_step_again, slow_runtime, just_begun, started_promptly,
-        still_running, first_container_waits,
+        quotes_another_fault, retries, left_locked, finished, same_step_again, slow_runtime, just_begun,
+        started_promptly, still_running, first_container_waits,
     ),
     fix=fix,
     yields_to=("runtime-unresponsive",),

@@ -18,7 +18,9 @@ from tortie.doctor.causes.ipam.ipam_evidence import (
     CHECK_UNALLOCATED,
     host_local,
 )
+from tortie.doctor.causes.nodes.installations import uses_etcd
 from tortie.doctor.causes.steps import Step
+from tortie.doctor.causes.underlay.traffic_evidence import Row, rows
 from tortie.doctor.causes.ways import restart_agent
 from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Interface, Pod, Route
@@ -87,6 +89,11 @@ class Seen:
         two = (some for some in owners.values() if len(some) == 2)
         return ((first, second) for first, second in two if _own(first) and _own(second))
 
+    def owners(self, ip: str) -> list[Row]:
+        """Who has an address, as `calicoctl ipam show --ip` says."""
+        shown = rows(self.picture, r"^\s*pod: (?P<pod>\S+)", "ipam show", needle="pod: ")
+        return [row for row in shown if row.command.endswith((f"={ip}", f" {ip}"))]
+
     def full_name(self, host: str) -> str:
         """A host as Kubernetes names it: its own shell may leave the domain out."""
         names = [*self.picture.nodes_now(), *(pod.node for pod in self.pods if pod.node)]
@@ -149,14 +156,17 @@ def block_contested(seen: Seen) -> Finding | None:
         return None
     first, second = contest.claims[:2]
     wrong = contest.others[0] if contest.others else None
+    known = wrong.name if wrong else ""
     blamed = culprits(
-        named("resource", *([wrong.name] if wrong else [claim.name for claim in contest.claims])),
-        named("block", contest.block), named("node", *(claim.node for claim in contest.claims)),
+        named("resource", *([known] if wrong else [claim.name for claim in contest.claims])),
+        named("block", contest.block), named("node", *([wrong.node] if wrong else [])),
+        named("node", *(claim.node for claim in contest.claims)),
     )  # fmt: skip
     return found(
         PROVEN if contest.routes or contest.holder else STRONG, blamed, (first.place, second.place, *contest.routes),
-        block=contest.block, first=first.node, second=second.node, affinity=wrong.name if wrong else "",
-        record=contest.block.replace(".", "-").replace("/", "-"),
+        block=contest.block, first=first.node, second=second.node, key=known if known.startswith("/") else "",
+        affinity="" if known.startswith("/") else known,
+        record=contest.block.replace(".", "-").replace("/", "-"), etcd_block=contest.block.replace("/", "-"),
     )  # fmt: skip
 
 
@@ -166,10 +176,15 @@ def two_pods(seen: Seen) -> Finding | None:
         return None
     first, second = pair
     blamed = culprits(named("address", first.ip), named("pod", first.name, second.name))
-    # On one node both may be on the host's network, unless the check says that pods hold what nobody gave them.
+    # On one node both may be on the host's network, unless IPAM gave the address to one of them, or its check says that
+    # pods hold what nobody gave them.
     unallocated = [hit for hit in seen.odd if hit.sign == CHECK_UNALLOCATED.key]
+    owner = [row for row in seen.owners(first.ip) if row["pod"] in (first.name, second.name)]
+    if owner and owner[0]["pod"] == second.name:
+        first, second = second, first  # who was given the address keeps it
+    sure = first.node != second.node or owner
     return found(
-        PROVEN if first.node != second.node else LIKELY if unallocated else POSSIBLE, blamed, (*pair, *unallocated[:1]),
+        PROVEN if sure else LIKELY if unallocated else POSSIBLE, blamed, (*pair, *owner[:1], *unallocated[:1]),
         ip=first.ip, other=first.name, pod=second.name, pod_namespace=second.namespace,
     )  # fmt: skip
 
@@ -212,8 +227,9 @@ def check_clean(seen: Seen) -> Finding | None:
 
 def fix(picture: Picture, finding: Finding) -> Iterator[Do | Step]:
     if finding.rule == "block-contested":
-        yield do("whose-block")
-        yield do("give-up")
+        in_etcd = bool(finding.value("key")) or uses_etcd(picture)
+        yield do("whose-block-etcd" if in_etcd else "whose-block")
+        yield do("give-up-etcd" if in_etcd else "give-up")
         return
     yield do("look")
     general = not finding.rule
