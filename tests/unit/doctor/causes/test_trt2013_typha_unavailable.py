@@ -180,3 +180,20 @@ def test_what_a_person_says_of_agents_that_wait() -> None:
     told = 'Every calico-node is 0/1: "felix is not ready: readiness probe reporting 503". Our one typha is gone.\n\n'
     assert finding("typha-unavailable", told + endpoints).strength >= 0.9
     assert finding("typha-unavailable", endpoints).strength < 0.8
+
+
+WALLED = """
+    $ kubectl get pods -A
+    NAMESPACE       NAME                            READY   STATUS             RESTARTS        AGE
+    calico-system   calico-node-9gfwg               0/1     CrashLoopBackOff   14 (2m7s ago)   6d
+    calico-system   calico-typha-79d6bb7bc-mz2lk    0/1     CrashLoopBackOff   15 (77s ago)    6d
+    $ kubectl get events -A
+      Warning  Unhealthy  2m (x38 over 18m)   kubelet  Liveness probe failed: Get "http://localhost:9099/liveness": \
+context deadline exceeded
+"""
+
+
+def test_typha_behind_host_endpoints_is_a_victim() -> None:
+    endpoints = "    $ kubectl get hep\n    NAME           NODE\n    m1-auto-hep    m1\n"
+    assert finding("typha-unavailable", WALLED).strength >= 0.9
+    assert finding("typha-unavailable", WALLED + endpoints).strength < 0.8

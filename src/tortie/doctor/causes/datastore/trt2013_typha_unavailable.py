@@ -31,6 +31,7 @@ WAITS: Final = Sign("trt2013-waits", "felix is not ready: readiness probe report
 NAMES: Final = ("FELIX_TYPHAK8SNAMESPACE", "FELIX_TYPHAK8SSERVICENAME")
 _REFUSED: Final = ("Unauthorized", "is forbidden", "https://", "x509", "dial tcp: lookup")
 _TYPHAS_LOG: Final = lazily(r"\blogs\b.{0,200}typha")
+_LOCAL_PROBE: Final = lazily(r"(?:localhost|127\.0\.0\.1):909[89]/.{0,120}(?:deadline exceeded|request canceled)")
 _FELIX_WAITS: Final = "felix is not ready"
 _LINES: Final = 60  # of one listing
 _TOLD: Final = 120  # letters of the scheduler's reason
@@ -102,6 +103,12 @@ class Seen:
         """Typha itself misses the API's service address: it is only the first to suffer."""
         return any("typha/" in one.line or _TYPHAS_LOG.search(one.command) for one in vip_troubles(self.picture))
 
+    @cached_property
+    def walled_off(self) -> bool:
+        """The host's own probes of Typha and of the agent time out where host endpoints are: policy is in their way."""
+        late = [event for event in self.picture.events("Unhealthy") if _LOCAL_PROBE.search(event.message)]
+        return bool(late) and bool(self.picture.hits("policy-auto-hep"))
+
     @property
     def none(self) -> bool:
         return bool((self.sick and not self.ready) or self.empty or self.asleep or self.lacking)
@@ -132,7 +139,7 @@ class Seen:
 
     @property
     def strength(self) -> float:
-        if self.without_api:
+        if self.without_api or self.walled_off:
             return POSSIBLE
         # Pods that run and are not ready may wait for the same as the agents do.
         waits = any(pod.status != "Running" for pod in self.sick) or self.empty or self.lacking or self.asleep
