@@ -1,5 +1,7 @@
 """TRT8006: chains without an owner."""
 
+# ruff: noqa: E501 - evidence stands as people paste it
+
 from __future__ import annotations
 
 from tests.support.doctor import finding
@@ -106,3 +108,32 @@ def test_k3s_brings_a_controller_of_policies_along() -> None:
     """
     assert finding("leftover-iptables", text.format("") + LOST).strength >= 0.9
     assert finding("leftover-iptables", text.format("+k3s1") + LOST).state == "ruled-out"
+
+
+FLANNEL_NAT = """
+上个月从 flannel 迁移到 calico，flannel 的 ds 已删除。{told}
+
+n3 上 iptables-save -t nat | grep -i postr （节选）
+:POSTROUTING ACCEPT [812:49210]
+:FLANNEL-POSTRTG - [0:0]
+-A POSTROUTING -m comment --comment "flanneld masq" -j FLANNEL-POSTRTG
+-A FLANNEL-POSTRTG -s 10.21.0.0/16 ! -d 224.0.0.0/4 -m comment --comment "flanneld masq" -j MASQUERADE --random-fully
+"""
+POLICY = "加了 NetworkPolicy 之后，跨节点的 pod 全部超时，同节点正常。"
+DEAD = "现在跨节点的 pod 全部不通，同节点正常。"
+
+
+def test_a_nat_chain_that_is_left_gives_packets_the_address_of_the_tunnel() -> None:
+    answer = finding("leftover-iptables", FLANNEL_NAT.format(told=POLICY))
+    assert (answer.state, answer.say) == ("found", "rewriting")
+    assert answer.strength >= 0.9
+    assert "FLANNEL-POSTRTG" in answer.objects
+
+
+def test_such_a_chain_stops_no_packet() -> None:
+    assert finding("leftover-iptables", FLANNEL_NAT.format(told=DEAD)).strength < 0.8
+
+
+def test_nor_is_it_left_where_flannel_runs() -> None:
+    pods = "\n$ kubectl -n kube-flannel get pods\nNAME   READY   STATUS   RESTARTS   AGE\nkube-flannel-ds-4xk2p   1/1   Running   0   90d\n"
+    assert finding("leftover-iptables", FLANNEL_NAT.format(told=POLICY) + pods).state == "ruled-out"
