@@ -8,6 +8,7 @@ from functools import lru_cache
 from ipaddress import ip_address
 from typing import Final
 
+from tortie.doctor.causes.datastore.bpf_ordered import bpf_ordered
 from tortie.doctor.causes.datastore.service_address import (
     DIAL_CUT,
     RANGES,
@@ -350,7 +351,7 @@ def bpf_on(picture: Picture) -> Hit | Setting | None:
     dataplane = picture.setting("linuxDataplane")
     if dataplane and dataplane.value == "BPF":
         return dataplane
-    return picture.hit(*BPF_SIGNS)
+    return picture.hit(*BPF_SIGNS) or bpf_ordered(picture)
 
 
 def agents_well(picture: Picture) -> bool:
