@@ -143,3 +143,9 @@ def test_a_refusal_that_is_shown_says_more() -> None:
     )
     assert finding("manifest-image-skew", f"{OLD_ROLE}\n$ kubectl logs calico-node-7ttqn\n{said}\n").rule != "old-role"
     assert finding("rbac-forbidden", f"{OLD_ROLE}\n$ kubectl logs calico-node-7ttqn\n{said}\n").strength >= 0.9
+
+
+def test_waiting_alone_is_weaker_than_a_list_that_fails() -> None:
+    waiting = "felix/health.go 155: Reporter is not ready."
+    text = OLD_ROLE.replace("felix/watchercache.go 193: Failed to perform", waiting)
+    assert 0.8 <= finding("manifest-image-skew", text).strength < 0.9

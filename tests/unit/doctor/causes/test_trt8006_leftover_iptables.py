@@ -137,3 +137,40 @@ def test_such_a_chain_stops_no_packet() -> None:
 def test_nor_is_it_left_where_flannel_runs() -> None:
     pods = "\n$ kubectl -n kube-flannel get pods\nNAME   READY   STATUS   RESTARTS   AGE\nkube-flannel-ds-4xk2p   1/1   Running   0   90d\n"
     assert finding("leftover-iptables", FLANNEL_NAT.format(told=POLICY) + pods).state == "ruled-out"
+
+
+OLD_FLANNEL = """
+We replaced flannel with calico and deleted its daemonset. With a NetworkPolicy in place pods of other nodes time out.
+
+# iptables-save -t nat | grep POSTROUTING
+-A POSTROUTING -s 10.21.0.0/16 -d 10.21.0.0/16 -j RETURN
+-A POSTROUTING -s 10.21.0.0/16 ! -d 224.0.0.0/4 -j MASQUERADE
+"""
+LISTED = """
+We replaced flannel with calico and deleted its daemonset. With a NetworkPolicy in place pods of other nodes time out.
+
+# iptables -t nat -nvL POSTROUTING
+Chain POSTROUTING (policy ACCEPT 12 packets, 720 bytes)
+ pkts bytes target     prot opt in     out     source               destination
+  812 49210 MASQUERADE  all  --  *      *       10.21.0.0/16        !224.0.0.0/4
+"""
+
+
+def test_rules_of_an_old_flannel_have_no_chain() -> None:
+    for text in (OLD_FLANNEL, LISTED):
+        answer = finding("leftover-iptables", text)
+        assert (answer.say, answer.strength >= 0.9) == ("rewriting", True)
+
+
+def test_rules_for_a_bridge_are_others() -> None:
+    docker = OLD_FLANNEL.replace("-s 10.21.0.0/16 ! -d 224.0.0.0/4", "-s 172.17.0.0/16 ! -o docker0")
+    assert finding("leftover-iptables", docker).strength < 0.8
+
+
+def test_k3s_runs_flannel_without_a_pod() -> None:
+    node = (
+        "\n$ kubectl get nodes\nNAME   STATUS   ROLES    AGE   VERSION\nn1     Ready    <none>   9d    v1.28.4+k3s2\n"
+    )
+    assert finding("leftover-iptables", OLD_FLANNEL + node).state == "ruled-out"
+    off = "\n$ cat /etc/rancher/k3s/config.yaml\nflannel-backend: none\n"
+    assert finding("leftover-iptables", OLD_FLANNEL + node + off).strength >= 0.9

@@ -33,8 +33,13 @@ IPVS_MISSING: Final = Sign("api-ipvs-missing", "Can't initialize ipvs: <rest>")
 IPVS_PROXIER: Final = Sign("api-ipvs-proxier", "Can't use the IPVS proxier<rest>")
 PROXY_LIST: Final = Sign("api-proxy-list", "failed to list *v1.(Service|Endpoints|EndpointSlice): <rest>")
 RESTORE_FAILED: Final = Sign("api-restore-failed", "Failed to execute iptables-restore")
-PROXY_ENDED: Final = Sign("api-proxy-ended", '(Error running ProxyServer|command failed)" err=<rest>')
-PROXY_UNFIT: Final = Sign("api-proxy-unfit", "(failed complete|invalid configuration|unable to create proxier): <rest>")
+PROXY_ENDS: Final = (  # kube-proxy's last words
+    Sign("api-proxy-ended", 'Error running ProxyServer" err=<rest>'),
+    Sign("api-proxy-failed", 'command failed" err=<rest>'),
+    Sign("api-proxy-unfit", "failed complete: <rest>"),
+    Sign("api-proxy-invalid", "invalid configuration: <rest>"),
+    Sign("api-proxy-proxier", "unable to create proxier: <rest>"),
+)
 CONNTRACK_DENIED: Final = Sign("api-conntrack-denied", "nf_conntrack_max: permission denied")
 BPF_ON: Final = Sign("api-bpf-on", 'bpfEnabled(")?:( )?(")?true')
 BPF_DATAPLANE: Final = Sign("api-bpf-dataplane", 'linuxDataplane(")?:( )?(")?BPF')
@@ -50,7 +55,7 @@ VIP_SIGNS: Final = (DIAL_FAILED, DIAL_CUT, API_DEADLINE, KUBERNETES_SERVICE)
 # The mode was asked for, and Felix went back to iptables: kube-proxy was left out on purpose.
 BPF_REFUSED = Sign("trt7013-old-kernel", "BPF dataplane mode enabled but not supported by the kernel")
 RULE_SIGNS: Final = (VIP_RULE, NFT_RULE, IPVS_MISSING)
-KUBE_PROXY_SIGNS: Final = (IPVS_PROXIER, RESTORE_FAILED, CONNTRACK_DENIED, PROXY_LIST, PROXY_ENDED, PROXY_UNFIT)
+KUBE_PROXY_SIGNS: Final = (IPVS_PROXIER, RESTORE_FAILED, CONNTRACK_DENIED, PROXY_LIST, *PROXY_ENDS)
 PROXY_OFF_SIGNS: Final = (PROXY_OFF, PROXY_SKIPPED)
 BPF_SIGNS: Final = (BPF_ON, BPF_DATAPLANE, BPF_ENV, BPF_INVENTORY)
 

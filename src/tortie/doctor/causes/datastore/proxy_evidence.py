@@ -6,10 +6,9 @@ import re
 from typing import Final
 
 from tortie.doctor.causes.datastore.api_evidence import (
-    PROXY_ENDED,
+    PROXY_ENDS,
     PROXY_LIST,
     PROXY_OFF_SIGNS,
-    PROXY_UNFIT,
     Trouble,
     troubles,
 )
@@ -40,7 +39,7 @@ def proxy_without_api(picture: Picture) -> list[Hit]:
 
 def proxy_ended(picture: Picture) -> list[Hit]:
     """What kube-proxy says when it ends at its start; other programs of Kubernetes end with the same words."""
-    return [hit for hit in picture.hits(PROXY_ENDED, PROXY_UNFIT) if _of_proxy(picture, hit)]
+    return [hit for hit in picture.hits(*PROXY_ENDS) if _of_proxy(picture, hit)]
 
 
 def _of_proxy(picture: Picture, hit: Hit) -> bool:

@@ -16,10 +16,9 @@ from tortie.doctor.causes.datastore.api_evidence import (
     IPVS_MISSING,
     IPVS_PROXIER,
     KUBE_PROXY_SIGNS,
-    PROXY_ENDED,
+    PROXY_ENDS,
     PROXY_LIST,
     PROXY_OFF_SIGNS,
-    PROXY_UNFIT,
     RESTORE_FAILED,
     RULE_SIGNS,
     VIP_SIGNS,
@@ -244,7 +243,7 @@ def services_unread(seen: Seen) -> Finding | None:
 
 
 def ends_at_once(seen: Seen) -> Finding | None:
-    ended = seen.at_fault and seen.own and seen.own[0].sign in (PROXY_ENDED.key, PROXY_UNFIT.key)
+    ended = seen.at_fault and seen.own and seen.own[0].sign in [sign.key for sign in PROXY_ENDS]
     return _at_fault(seen, quote=_reason(seen.own[0])) if ended else None
 
 

@@ -28,6 +28,12 @@ RELICS: Final = {
     Sign("relic-cilium-input", "CILIUM_INPUT"): "cilium",
     Sign("relic-flannel", "FLANNEL-FWD"): "flannel",
     Sign("relic-flannel-nat", "FLANNEL-POSTRTG"): "flannel",
+    # Before it had chains of its own: all that pods send, but to groups.
+    Sign("relic-flannel-masquerade", "-A POSTROUTING -s <cidr> ! -d 224.0.0.0/4"): "flannel",
+    Sign(
+        "relic-flannel-listed",
+        "MASQUERADE (all|0) -- (* * )?<cidr> !(224.0.0.0|base-address.mcast.net)/4",
+    ): "flannel",
 }
 _MAKERS: Final = {sign.key: maker for sign, maker in RELICS.items()}
 FORWARD_DROP: Final = Sign("relic-forward-drop", "-P FORWARD DROP")
@@ -35,6 +41,7 @@ LINKS: Final = {
     "weave": "weave", "flannel.1": "flannel", "cni0": "flannel", "kube-bridge": "kube-router", "cilium_host": "cilium",
 }  # fmt: skip
 CHAIN: Final = lazily(r"(?P<chain>(?:WEAVE|KUBE-ROUTER|KUBE-NWPLCY|KUBE-POD-FW|CILIUM_|FLANNEL)[\w-]*)")
+_NO_FLANNEL: Final = lazily(r"flannel-backend[\"':= ]{1,4}none")
 K3S: Final = lazily(r"\bk3s v?1\.\d\d|--flannel-backend[= ]none")  # as people name their release, or start it
 _BLANKET: Final = (
     r"MASQUERADE\s+all\s+--\s+(?:\S+\s+\S+\s+)?0\.0\.0\.0/0\s+0\.0\.0\.0/0\s*$|-A POSTROUTING -j MASQUERADE\s*$"
@@ -95,6 +102,8 @@ def _installed(picture: Picture) -> set[str]:
     alive = {kind for kind in kinds for name in names if kind in name}
     if _is_k3s(picture):
         alive.add("kube-router")  # its server brings that controller of policies along, without a pod
+        if not any(_NO_FLANNEL.search(exhibit.text + exhibit.command) for exhibit in picture.exhibits):
+            alive.add("flannel")
     return alive | ({"flannel"} if "canal" in alive else set())
 
 
@@ -124,7 +133,10 @@ def _chains(hits: list[Hit]) -> list[str]:
 
 def _rewrites_only(relics: list[Hit]) -> bool:
     """Chains of the nat table and nothing that filters: packets get another source, and arrive."""
-    return all("POSTRTG" in hit.line for hit in relics) and any("MASQUERADE" in hit.line for hit in relics)
+    nat = ("POSTRTG", "POSTROUTING", "MASQUERADE")
+    return all(any(word in hit.line for word in nat) for hit in relics) and any(
+        "MASQUERADE" in hit.line for hit in relics
+    )
 
 
 def _noticed(picture: Picture) -> bool:

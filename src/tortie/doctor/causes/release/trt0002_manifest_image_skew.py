@@ -31,6 +31,7 @@ _IMAGE = (
 )
 # A screen may cut off what it says behind that, above all who is forbidden what.
 RESYNC = Sign("skew-resync", "Failed to perform")
+WAITING = Sign("skew-waiting", "Reporter is not ready.")
 PARTS = ("node", "cni")  # they are shipped together and must have one tag
 
 
@@ -106,14 +107,17 @@ def old_role(seen: Seen) -> Finding | None:
     if not seen.lacks or refusals(seen.picture) or agents_fine(seen.picture):
         return None
     stuck, failing = seen.picture.hits(RESYNC), seen.picture.hits(PROBE_FAILED)
-    suffers = stuck or failing or [pod for pod in seen.picture.agents_now() if not pod.all_ready]
+    sick = [pod for pod in seen.picture.agents_now() if not pod.all_ready]
+    stuck, suffers = stuck or seen.picture.hits(WAITING), stuck or failing or sick
     if not suffers:
         return None
     right = seen.lacks[0].right
     who = culprits(
         named("resource", *(lack.right.resource for lack in seen.lacks), right.group, "ClusterRole"), seen.parts(2)
     )
-    strength = STRONG if len(stuck) > 1 and failing else LIKELY if stuck or seen.tags else POSSIBLE
+    strength = LIKELY if stuck or seen.tags else POSSIBLE
+    if failing and len(stuck) > 1 and stuck[0].sign == RESYNC.key:
+        strength = STRONG
     since = "v" + ".".join(map(str, right.since))
     return found(
         strength, who, (seen.lacks[0].place, *stuck[:1], *suffers[:1]),
@@ -182,7 +186,7 @@ CAUSE = Cause(
         "init-crash", "init-stuck", "crash-loop", "not-ready", "felix-not-ready", "restarts", "pod-not-created",
         "unauthorized", "log-errors", "sandbox-failed",
     ),
-    signs=(NO_FLAG, NO_ACCOUNT, NO_ACCOUNT_POD, NO_SCRIPT, NO_INSTALLER, RESYNC, PROBE_FAILED),
+    signs=(NO_FLAG, NO_ACCOUNT, NO_ACCOUNT_POD, NO_SCRIPT, NO_INSTALLER, RESYNC, WAITING, PROBE_FAILED),
     look=Seen,
     rules=(unknown_flag, no_installer, no_account, mixed, old_role, one_release),
     fix=fix,
