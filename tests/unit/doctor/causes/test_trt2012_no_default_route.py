@@ -211,3 +211,8 @@ def test_other_errors_that_are_cut_are_others(rest: str) -> None:
 
 def test_a_public_address_that_is_asked_at_443_is_no_service() -> None:
     assert finding("no-default-route", cut("connect: ne") + BARE).state != "found"
+
+
+def test_the_address_of_a_balancer_is_not_the_services_own() -> None:
+    outside = RULES.replace("cluster IP", "loadbalancer IP")
+    assert finding("no-default-route", cut("connect: ne") + outside + BARE).state != "found"

@@ -174,3 +174,13 @@ def test_k3s_runs_flannel_without_a_pod() -> None:
     assert finding("leftover-iptables", OLD_FLANNEL + node).state == "ruled-out"
     off = "\n$ cat /etc/rancher/k3s/config.yaml\nflannel-backend: none\n"
     assert finding("leftover-iptables", OLD_FLANNEL + node + off).strength >= 0.9
+
+
+def test_the_other_relics_right_below_a_sentence() -> None:
+    text = """
+    kube-router 的 ds 早删了，换成 calico 之后 pod 之间偶发不通。
+    n5 上 iptables -S（只贴不认识的）
+    -N KUBE-ROUTER-FORWARD
+    -A KUBE-POD-FW-2YJ4QZ5Y2Q7KX3BM -m comment --comment "rule to REJECT traffic" -j REJECT --reject-with icmp-port-unreachable
+    """
+    assert finding("leftover-iptables", text).strength >= 0.8

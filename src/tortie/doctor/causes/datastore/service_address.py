@@ -29,6 +29,7 @@ RANGES: Final = ("serviceSubnet", "service-cluster-ip-range", "serviceClusterIPR
 _RULE_FOR: Final = lazily(
     r"-d ((?:\d{1,3}\.){3}\d{1,3})/32 |((?:\d{1,3}\.){3}\d{1,3}) {1,40}/\* ?default/kubernetes:https"
 )
+_OUTSIDE: Final = ("loadbalancer IP", "external IP")  # addresses that the Service has besides its own
 _WAY: Final = ("KUBE-SERVICES", "KUBE-SVC-", "cluster IP", "cali-")
 
 
@@ -44,8 +45,8 @@ def cut_off(picture: Picture) -> Iterator[tuple[Hit, str]]:
 def ruled_for(picture: Picture) -> Iterator[str]:
     """The address that the rules of kube-proxy translate for the API server, whichever network it lies in."""
     for hit in picture.hits(VIP_RULE):
-        match = _RULE_FOR.search(hit.line) if any(word in hit.line for word in _WAY) else None
-        if match:
+        own = any(word in hit.line for word in _WAY) and not any(word in hit.line for word in _OUTSIDE)
+        if own and (match := _RULE_FOR.search(hit.line)):
             yield match[1] or match[2]
 
 
