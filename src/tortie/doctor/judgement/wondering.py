@@ -31,6 +31,7 @@ _PLEASE: Final = lazily(
     r"\b(?:please|pls|kindly|could (?:you|somebody|someone|anybody)|can (?:you|somebody|someone|anybody)) (?:\w+ )?"
     r"(?:check|review|confirm|verify|have a (?:\w+ )?look|tell (?:me|us))\b"
     r"|\b(?:just|only|merely) (?:checking|asking|curious|wondering|to be (?:sure|safe))\b|\bto be (?:sure|safe)\b"
+    r"|\b(?:second opinion|sanity[- ]check\w*|(?:second|another|extra) pair of eyes)\b"
     r"|\b(?:worried|curious|wonder(?:ing)?|nervous|not sure|unsure|scares?|scary|afraid|concerned)\b"
     r"|\bi(?:'d| would) (?:like|love|want) to (?:know|understand|be sure|make sure)\b|\bwants? to (?:be|make) sure\b"
     r"|\b(?:check|tell|know|say|confirm|verify|ask|see|understand|reviewing) (?:me |us |you )?(?:whether|if)\b"

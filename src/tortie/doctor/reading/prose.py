@@ -71,6 +71,8 @@ _PRINTED = lazily(
     r"|(?:run|down|fail): /|telnet: |Trying [\d.:a-f]+\.\.\."
     r"|(?:IP )?[\d.]{7,15} is (?:in use|not (?:currently )?assigned)"
 )
+# A rule or a chain of a packet filter, as iptables-save, -S and -L print it; nobody writes a sentence so.
+_RULE = lazily(r"\s{0,4}(?:(?:\[\d+:\d+\] )?-[AN] [A-Za-z][\w-]* ?|:[A-Za-z][\w-]* (?:ACCEPT|DROP|-) \[|Chain \S+ \()")
 _ERROR_TEXT = lazily(r"(?:error|err)=|code = \w+ desc =|\w: [a-z/\"(][^.?!]{3,80}: [a-z\"/]|msg=\"|level=")
 _WORDS = lazily(r"[A-Za-z][A-Za-z'’-]*")
 _BULLET = lazily(r"^\s{0,6}(?:[-*•·]|\d{1,2}[.)、]|#{1,6}|>)\s+")
@@ -117,6 +119,7 @@ def machine(line: str) -> bool:
         or _KEY_VALUE.match(line)
         or _SETTING.match(line)
         or line.startswith(("    ", "\t"))
+        or _RULE.match(line)
     )
 
 

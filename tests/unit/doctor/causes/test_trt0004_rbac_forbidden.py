@@ -92,3 +92,22 @@ def test_kubectl_has_the_rights_of_who_types_it() -> None:
     text = '$ kubectl get felixconfigurations\nError from server (Forbidden): felixconfigurations.crd.projectcalico.org is forbidden: User "{user}" cannot list resource "felixconfigurations" in API group "crd.projectcalico.org" at the cluster scope\n'
     assert finding("rbac-forbidden", text.format(user="jdoe")).state != "found"
     assert finding("rbac-forbidden", text.format(user="system:serviceaccount:kube-system:calico-node")).strength >= 0.9
+
+
+AUDITED = (
+    '{"kind":"Event","apiVersion":"audit.k8s.io/v1","stage":"ResponseComplete","verb":"create","user":{"username":'
+    '"system:serviceaccount:kube-system:%s"},"objectRef":{"resource":"ipamconfigs","apiGroup":"crd.projectcalico.org"},'
+    '"responseStatus":{"status":"Failure","reason":"Forbidden","code":403},"annotations":{"authorization.k8s.io/decision":'
+    '"%s","authorization.k8s.io/reason":""}}'
+)
+
+
+def test_the_servers_own_record_of_it() -> None:
+    answer = finding("rbac-forbidden", AUDITED % ("calico-kube-controllers", "forbid"))
+    assert answer.strength >= 0.9
+    assert {"ipamconfigs", "calico-kube-controllers"} <= set(answer.objects)
+
+
+def test_records_of_others_and_of_what_was_allowed() -> None:
+    assert finding("rbac-forbidden", AUDITED % ("prometheus", "forbid")).state != "found"
+    assert finding("rbac-forbidden", AUDITED % ("calico-kube-controllers", "allow")).state != "found"

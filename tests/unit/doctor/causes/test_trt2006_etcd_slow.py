@@ -224,3 +224,25 @@ def test_the_messages_of_etcd_in_json() -> None:
     late = "Readiness probe failed: Error verifying datastore: context deadline exceeded\n"
     assert finding("etcd-slow", line + late).strength >= 0.8
     assert finding("etcd-slow", line).strength < 0.8
+
+
+def of_seconds(told: str, apply: str, sync: str = "3.901s") -> str:
+    return (
+        f"{told}\n\n"
+        f'{{"level":"warn","msg":"apply request took too long","took":"{apply}","expected-duration":"100ms"}}\n'
+        f'{{"level":"warn","msg":"slow fdatasync","took":"{sync}","expected-duration":"1s"}}\n'
+    )
+
+
+def test_writes_and_requests_take_seconds() -> None:
+    text = of_seconds("存储抖动之后，calico-node 一直起不来，calicoctl 命令经常超时。etcd 日志：", "5.221s")
+    answer = finding("etcd-slow", text)
+    assert (answer.rule, answer.strength) == ("seconds-long", 0.8)
+
+
+def test_a_request_of_a_fraction_of_a_second_is_usual() -> None:
+    assert finding("etcd-slow", of_seconds("calico-node 一直起不来。etcd 日志：", "221.3ms")).strength < 0.5
+
+
+def test_nobody_suffers_from_it() -> None:
+    assert finding("etcd-slow", of_seconds("例行巡检，业务正常，etcd 有两行日志：", "5.221s")).strength < 0.5

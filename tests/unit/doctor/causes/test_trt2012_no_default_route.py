@@ -1,5 +1,7 @@
 """TRT2012: `network is unreachable` for the service address."""
 
+# ruff: noqa: E501 - evidence stands as people paste it
+
 from __future__ import annotations
 
 import pytest
@@ -172,3 +174,45 @@ def test_a_pods_own_default_route_is_not_the_nodes() -> None:
 def test_with_a_default_route_the_silence_has_another_reason() -> None:
     text = GATEWAY.format("default via 192.168.56.1 dev bond0\n        ")
     assert finding("no-default-route", text).state != "found"
+
+
+RULES = """
+vm-7 ~ # iptables-save -t nat | grep 14.0.0.1/32
+-A KUBE-SERVICES -d 14.0.0.1/32 -p tcp -m comment --comment "default/kubernetes:https cluster IP" -m tcp --dport 443 -j KUBE-SVC-NPX46M4PTMTKRN6Y
+"""
+BARE = """
+vm-7 ~ # ip ro
+192.168.56.0/24 dev enp0s8 proto kernel scope link src 192.168.56.14
+"""
+
+
+def cut(rest: str) -> str:
+    said = 'Unable to create token for CNI kubeconfig error=Post "https://14.0.0.1:443/api/v1": dial tcp 14.0.0.1:443: '
+    return f"vm-7 ~ # crictl logs 55d\n{said}{rest}\n"
+
+
+def test_the_end_of_the_line_is_lost_and_the_range_is_a_public_one() -> None:
+    answer = finding("no-default-route", cut("connect: ne") + RULES + BARE)
+    assert answer.strength >= 0.95
+    assert answer.objects[0] == "14.0.0.1"
+
+
+def test_the_range_may_be_named_by_its_setting() -> None:
+    answer = finding(
+        "no-default-route", cut("connect: netw") + "$ cat kubeadm.yaml\nserviceSubnet: 14.0.0.0/16\n" + BARE
+    )
+    assert answer.strength >= 0.95
+
+
+@pytest.mark.parametrize("rest", ["connect: no", "connect: conn", "connect: connection ref", "i/o tim", "co"])
+def test_other_errors_that_are_cut_are_others(rest: str) -> None:
+    assert finding("no-default-route", cut(rest) + RULES + BARE).state != "found"
+
+
+def test_a_public_address_that_is_asked_at_443_is_no_service() -> None:
+    assert finding("no-default-route", cut("connect: ne") + BARE).state != "found"
+
+
+def test_the_address_of_a_balancer_is_not_the_services_own() -> None:
+    outside = RULES.replace("cluster IP", "loadbalancer IP")
+    assert finding("no-default-route", cut("connect: ne") + outside + BARE).state != "found"

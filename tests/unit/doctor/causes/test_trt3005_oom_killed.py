@@ -228,3 +228,23 @@ def test_a_container_that_docker_says_was_killed() -> None:
     assert (answer.state, answer.strength >= 0.8) == ("found", True)
     assert finding(ID, DOCKER.format(name="calico-node", killed="false")).state != "found"
     assert finding(ID, DOCKER.format(name="grafana", killed="true")).state != "found"
+
+
+TOLD = "Our calico-node pods have a limit of 128Mi. On busy nodes they restart 30 times a day.\n\n"
+NAMELESS = """\
+    State:          Running
+    Last State:     Terminated
+      Reason:       OOMKilled
+      Exit Code:    137
+    Restart Count:  31
+"""
+
+
+def test_the_sentence_above_says_whose_container_it_is() -> None:
+    assert finding(ID, TOLD + NAMELESS).strength >= 0.9
+
+
+def test_it_may_be_anothers() -> None:
+    assert finding(ID, "Our app restarts 30 times a day.\n\n" + NAMELESS).state != "found"
+    assert finding(ID, "calico-node is fine, our app restarts 30 times a day.\n\n" + NAMELESS).state != "found"
+    assert finding(ID, "calico-node 正常，业务容器一直重启：\n\n" + NAMELESS).state != "found"

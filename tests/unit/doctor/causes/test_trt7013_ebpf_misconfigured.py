@@ -1,5 +1,7 @@
 """TRT7013: eBPF is on and something it needs is missing."""
 
+# ruff: noqa: E501 - evidence stands as people paste it
+
 from __future__ import annotations
 
 from tests.support.doctor import finding
@@ -166,3 +168,35 @@ def test_the_link_of_ipvs_stays_behind() -> None:
 def test_kube_proxy_that_changes_its_mode_once_is_no_fault() -> None:
     assert finding("ebpf-misconfigured", FELIX.format("false") + IPVS.format(3)).strength < 0.8
     assert finding("ebpf-misconfigured", FELIX.format("true") + IPVS.format(3)).strength < 0.8
+
+
+PATCH = """
+        kubectl patch installation.operator.tigera.io default --type merge -p '{{"spec":{{"calicoNetwork":{{"linuxDataplane":"{}"}}}}}}'
+"""
+NONE_THERE = """
+        $ kubectl get cm -n tigera-operator
+        NAME               DATA   AGE
+        kube-root-ca.crt   1      211d
+        $ kubectl get ds -n kube-system kube-proxy
+        NAME         DESIRED   CURRENT   READY   UP-TO-DATE   AVAILABLE   NODE SELECTOR                            AGE
+        kube-proxy   0         0         0       0            0           kubernetes.io/os=linux,non-calico=true   211d
+"""
+
+
+def test_the_mode_was_ordered_and_nothing_else_names_it() -> None:
+    text = PATCH.format("BPF") + LOG + NONE_THERE
+    answer = finding("ebpf-misconfigured", text)
+    assert answer.strength >= 0.95
+    assert "kubernetes-services-endpoint" in answer.objects
+    assert finding("kube-proxy-down", text).state == "ruled-out"
+
+
+def test_it_was_given_up_again() -> None:
+    text = PATCH.format("BPF") + PATCH.format("Iptables") + LOG + NONE_THERE
+    assert finding("ebpf-misconfigured", text).state != "found"
+    assert finding("kube-proxy-down", text).strength >= 0.9
+
+
+def test_who_only_looks_for_it_orders_nothing() -> None:
+    text = "        $ kubectl get installation default -o yaml | grep -i 'linuxDataplane: BPF'\n" + LOG + NONE_THERE
+    assert finding("ebpf-misconfigured", text).state != "found"

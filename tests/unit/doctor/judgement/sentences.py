@@ -137,6 +137,7 @@ COMPLAINTS = (
 )
 NO_COMPLAINTS = (
     "Is this cluster OK? No problems so far, just checking.",
+    "The kernel was updated on three workers, we want a second opinion.",
     "no timeouts, no packet loss, nothing is stuck. Pre-upgrade check.",
     "Yesterday pods could not reach each other; we fixed the firewall and now all works. Anything left to do?",
     "巡检一下，业务正常，没有报错，请帮忙确认。",

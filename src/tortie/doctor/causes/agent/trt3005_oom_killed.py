@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Final
 
+from tortie.doctor.causes.agent.announced import announced
 from tortie.doctor.causes.agent.speakers import is_ours, of_another, owner_at
 from tortie.doctor.causes.agent.start_evidence import as_culprits, hosts_of, node_of, sick_names
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
@@ -45,7 +46,8 @@ class Seen:
         self.boxes = [
             box
             for box in picture.containers()
-            if "OOMKilled" in (box.reason, box.last_reason) and (_ours(box) or _row_of(picture, box))
+            if "OOMKilled" in (box.reason, box.last_reason)
+            and (_ours(box) or _row_of(picture, box) or announced(picture, box))
         ]
         self.rows = [row for box in self.boxes if (row := _row_of(picture, box))]
         self.kernel = [hit for hit in picture.hits(CGROUP, GLOBAL, TASK, KILLED_PROCESS) if _our_program(hit)]

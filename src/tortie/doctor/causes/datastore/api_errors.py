@@ -15,6 +15,8 @@ FORBIDDEN_OLD: Final = Sign(
     "api-forbidden-old",
     'is forbidden: User "<user>" cannot <verb> <resource> (at the cluster scope|in the namespace)',
 )
+# The API server's own record of a request that it refused.
+AUDITED: Final = Sign("api-audited", 'authorization.k8s.io/decision":( )?"forbid')
 MISSING_KIND: Final = Sign(
     "api-missing-kind",
     "resource does not exist: <kind>(\\(<name>\\))? with error: the server could not find the requested resource",
@@ -24,6 +26,12 @@ MISSING_PATH: Final = Sign(
 )
 NO_MATCHES: Final = Sign("api-no-matches", 'no matches for kind "<kind>" in version "<version>"')
 CRD_NOT_FOUND: Final = Sign("api-crd-not-found", 'customresourcedefinitions.apiextensions.k8s.io "<crd>" not found')
+
+_RECORD: Final = {
+    "user": re.compile(r"\"username\" ?: ?\"([\w:.@-]{1,200})\""),
+    "verb": re.compile(r"\"verb\" ?: ?\"(\w{1,20})\""),
+    "resource": re.compile(r"\"resource\" ?: ?\"([\w./-]{1,80})\""),
+}
 
 # Kinds that Kubernetes serves itself; everything else that Calico asks for is a CRD of its own.
 CORE_KINDS: Final = (
@@ -67,7 +75,20 @@ def refusals(picture: Picture) -> list[Refusal]:
         if not refusal.user.startswith("system:serviceaccount:") and not _by_calico(hit):
             continue
         found.setdefault((refusal.user, refusal.verb, refusal.resource, ""), refusal)
+    for refusal in _audited(picture):
+        found.setdefault((refusal.user, refusal.verb, refusal.resource, ""), refusal)
     return list(found.values())
+
+
+def _audited(picture: Picture) -> list[Refusal]:
+    """Of a record on one line, as the API server writes its audit log."""
+    found = []
+    for hit in picture.hits(AUDITED):
+        said = {name: match[1] for name, pattern in _RECORD.items() if (match := pattern.search(hit.line))}
+        ours = said.get("user", "").startswith("system:serviceaccount:")
+        if ours and "kubeadm-config" not in hit.line and len(said) == len(_RECORD):
+            found.append(Refusal(hit, said["user"], said["verb"], said["resource"]))
+    return found
 
 
 def _before(hit: Hit) -> str:

@@ -8,6 +8,15 @@ from functools import lru_cache
 from ipaddress import ip_address
 from typing import Final
 
+from tortie.doctor.causes.datastore.bpf_ordered import bpf_ordered
+from tortie.doctor.causes.datastore.service_address import (
+    DIAL_CUT,
+    RANGES,
+    VIP_RULE,
+    cut_off,
+    first_of_ranges,
+    ruled_for,
+)
 from tortie.doctor.causes.shared import API_DEADLINE, DIAL_FAILED
 from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.addresses import public
@@ -19,7 +28,6 @@ from tortie.doctor.signs import Hit, Sign
 from tortie.model.tuples import NamedTuple
 
 KUBERNETES_SERVICE: Final = Sign("api-kubernetes-service", "kubernetes ClusterIP <ip>")
-VIP_RULE: Final = Sign("api-vip-rule", "default/kubernetes:https<rest>")
 NFT_RULE: Final = Sign("api-nft-rule", "default/kubernetes/tcp/https")  # kube-proxy in its nftables mode
 IPVS_MISSING: Final = Sign("api-ipvs-missing", "Can't initialize ipvs: <rest>")
 IPVS_PROXIER: Final = Sign("api-ipvs-proxier", "Can't use the IPVS proxier<rest>")
@@ -44,7 +52,7 @@ NO_PROXY: Final = Sign("api-no-proxy", "NO_PROXY=<value><rest>")
 NO_PROXY_SHORT: Final = Sign("api-no-proxy-short", "NO_PROXY=<value>")
 PROXY_OFF: Final = Sign("api-proxy-off", 'disable-kube-proxy(")?(: |=)(")?true')
 PROXY_SKIPPED: Final = Sign("api-proxy-skipped", "skip-phases(=| )addon/kube-proxy")
-VIP_SIGNS: Final = (DIAL_FAILED, API_DEADLINE, KUBERNETES_SERVICE)
+VIP_SIGNS: Final = (DIAL_FAILED, DIAL_CUT, API_DEADLINE, KUBERNETES_SERVICE)
 # The mode was asked for, and Felix went back to iptables: kube-proxy was left out on purpose.
 BPF_REFUSED = Sign("trt7013-old-kernel", "BPF dataplane mode enabled but not supported by the kernel")
 RULE_SIGNS: Final = (VIP_RULE, NFT_RULE, IPVS_MISSING)
@@ -124,6 +132,13 @@ def troubles(picture: Picture) -> list[Trouble]:
         )
         for hit in picture.hits(DIAL_FAILED, API_DEADLINE)
     ]  # fmt: skip
+    found += [
+        Trouble(
+            hit.value("ip"), int(hit.value("port")), how_failed(words), hit.place, said_on(hit, nodes), hit.command,
+            hit.line,
+        )
+        for hit, words in cut_off(picture)
+    ]  # fmt: skip
     for test in picture.of(PortTest):
         if test.result in ("timeout", "refused", "closed", "unreachable"):
             how = how_failed(test.text) if test.result == "unreachable" else test.result
@@ -146,9 +161,10 @@ def vips(picture: Picture) -> list[str]:
     """Service addresses of the API server: named as such, else private ones ending in .1 that are asked at 443."""
     named = [setting.value for setting in picture.settings("KUBERNETES_SERVICE_HOST")]
     named += [hit.value("ip") for hit in picture.hits(KUBERNETES_SERVICE)]
-    own = set(picture.internal_ips().values())
+    named += ruled_for(picture)
+    own, first = set(picture.internal_ips().values()), first_of_ranges(picture)
     asked = dict.fromkeys(trouble.address for trouble in troubles(picture) if trouble.port == 443)
-    named += [address for address in asked if address not in own and _first_of_range(address)]
+    named += [address for address in asked if address not in own and (address in first or _first_of_range(address))]
     return list(dict.fromkeys(address for address in named if address))
 
 
@@ -167,8 +183,7 @@ def vip_troubles(picture: Picture) -> list[Trouble]:
 
 def service_range(picture: Picture, vip: str = "") -> str:
     """The network of service addresses as it is configured; else the API's own address as a network."""
-    names = ("serviceSubnet", "service-cluster-ip-range", "serviceClusterIPRange", "service-cidr")
-    told = (setting.value.split(",")[0].strip("\"' ") for name in names for setting in picture.settings(name))
+    told = (setting.value.split(",")[0].strip("\"' ") for name in RANGES for setting in picture.settings(name))
     return next((value for value in told if "/" in value), f"{vip}/32" if _ADDRESS.fullmatch(vip) else "")
 
 
@@ -342,7 +357,7 @@ def bpf_on(picture: Picture) -> Hit | Setting | None:
     dataplane = picture.setting("linuxDataplane")
     if dataplane and dataplane.value == "BPF":
         return dataplane
-    return picture.hit(*BPF_SIGNS)
+    return picture.hit(*BPF_SIGNS) or bpf_ordered(picture)
 
 
 def agents_well(picture: Picture) -> bool:

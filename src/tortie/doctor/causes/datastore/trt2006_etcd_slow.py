@@ -19,6 +19,7 @@ from tortie.doctor.causes.datastore.etcd_evidence import (
     statuses,
 )
 from tortie.doctor.causes.shared import API_DEADLINE
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Event, LogLine
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Hit, Sign
@@ -43,6 +44,7 @@ LONG_AGO_S: Final = 12 * 3600.0
 OFTEN: Final = 5  # restarts of a control-plane pod that lost its lease again and again
 LARGE_MB: Final = 500.0  # a smaller store gains nothing from defragmentation
 _QUOTED: Final = 80
+_TOOK: Final = lazily(r"\btook(?: too long)?[\"': (]{1,6}(\d{1,4}(?:\.\d{1,12})?)s\b")
 
 
 class Seen:
@@ -152,6 +154,21 @@ def slow_by_its_own_words(seen: Seen) -> Finding | None:
     return found(strength, seen.culprits, seen.evidence, quote=seen.disk[0].text[:_QUOTED])
 
 
+def seconds_long(seen: Seen) -> Finding | None:
+    """The disk needs a second and more, requests wait as long, and the cluster is told or seen to be unwell."""
+    slow = [hit for hit in seen.disk if hit.sign == SLOW_SYNC.key]
+    waited = [hit for hit in seen.disk if hit not in slow and _takes_seconds(hit.line)]
+    sick = [pod for pod in seen.picture.agents_now() if not pod.all_ready]
+    if not slow or not waited or not (sick or seen.picture.said("suffers")):
+        return None
+    return found(LIKELY, seen.culprits, (slow[0], *waited[:2], *sick[:1]), quote=slow[0].text[:_QUOTED])
+
+
+def _takes_seconds(line: str) -> bool:
+    took = _TOOK.search(line)
+    return took is not None and float(took[1]) >= 1.0
+
+
 def one_leader_after_the_other(seen: Seen) -> Finding | None:
     unhealthy = seen.picture.hits("trt2001-unhealthy")
     if not seen.turns or seen.down or not (seen.disk or unhealthy):
@@ -236,8 +253,8 @@ CAUSE = Cause(
     signs=(*OWN, *DISK, ELECTED, VERIFYING, VERIFY, REACH, CHECK, API_DEADLINE),
     look=Seen,
     rules=(
-        now_and_then, without_success, slow_by_its_own_words, one_leader_after_the_other, busy_disk, slow_without_harm,
-        late_answers, passes_its_check,
+        now_and_then, without_success, slow_by_its_own_words, one_leader_after_the_other, busy_disk, seconds_long,
+        slow_without_harm, late_answers, passes_its_check,
     ),
     fix=fix,
     prevents={"odd": _even},

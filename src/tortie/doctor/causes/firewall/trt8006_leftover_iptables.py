@@ -28,6 +28,12 @@ RELICS: Final = {
     Sign("relic-cilium-input", "CILIUM_INPUT"): "cilium",
     Sign("relic-flannel", "FLANNEL-FWD"): "flannel",
     Sign("relic-flannel-nat", "FLANNEL-POSTRTG"): "flannel",
+    # Before it had chains of its own: all that pods send, but to groups.
+    Sign("relic-flannel-masquerade", "-A POSTROUTING -s <cidr> ! -d 224.0.0.0/4"): "flannel",
+    Sign(
+        "relic-flannel-listed",
+        "MASQUERADE (all|0) -- (* * )?<cidr> !(224.0.0.0|base-address.mcast.net)/4",
+    ): "flannel",
 }
 _MAKERS: Final = {sign.key: maker for sign, maker in RELICS.items()}
 FORWARD_DROP: Final = Sign("relic-forward-drop", "-P FORWARD DROP")
@@ -35,9 +41,14 @@ LINKS: Final = {
     "weave": "weave", "flannel.1": "flannel", "cni0": "flannel", "kube-bridge": "kube-router", "cilium_host": "cilium",
 }  # fmt: skip
 CHAIN: Final = lazily(r"(?P<chain>(?:WEAVE|KUBE-ROUTER|KUBE-NWPLCY|KUBE-POD-FW|CILIUM_|FLANNEL)[\w-]*)")
+_NO_FLANNEL: Final = lazily(r"flannel-backend[\"':= ]{1,4}none")
 K3S: Final = lazily(r"\bk3s v?1\.\d\d|--flannel-backend[= ]none")  # as people name their release, or start it
 _BLANKET: Final = (
     r"MASQUERADE\s+all\s+--\s+(?:\S+\s+\S+\s+)?0\.0\.0\.0/0\s+0\.0\.0\.0/0\s*$|-A POSTROUTING -j MASQUERADE\s*$"
+)
+_SOURCES: Final = lazily(
+    r"(?i)network ?polic|网络策略|\bpolic(?:y|ies)\b|source (?:ip|address)|client ip|src ip|源 ?ip|源地址|客户端 ?ip|"
+    r"podSelector|\bIP \d{1,3}\.\d{1,3}\.\d{1,3}\.0\.\d{2,5} > "
 )
 IPTABLES: Final = Culprit("program", "iptables")
 _SERVICES: Final = ("firewalld", "ufw")  # who makes such rules on purpose, as long as they run
@@ -91,6 +102,8 @@ def _installed(picture: Picture) -> set[str]:
     alive = {kind for kind in kinds for name in names if kind in name}
     if _is_k3s(picture):
         alive.add("kube-router")  # its server brings that controller of policies along, without a pod
+        if not any(_NO_FLANNEL.search(exhibit.text + exhibit.command) for exhibit in picture.exhibits):
+            alive.add("flannel")
     return alive | ({"flannel"} if "canal" in alive else set())
 
 
@@ -118,6 +131,19 @@ def _chains(hits: list[Hit]) -> list[str]:
     return list(dict.fromkeys(chains))[:6] or [hit.text for hit in hits[:2]]
 
 
+def _rewrites_only(relics: list[Hit]) -> bool:
+    """Chains of the nat table and nothing that filters: packets get another source, and arrive."""
+    nat = ("POSTRTG", "POSTROUTING", "MASQUERADE")
+    return all(any(word in hit.line for word in nat) for hit in relics) and any(
+        "MASQUERADE" in hit.line for hit in relics
+    )
+
+
+def _noticed(picture: Picture) -> bool:
+    """A policy is at work that looks at sources, or somebody saw another source than the pod's."""
+    return any(_SOURCES.search(exhibit.text) for exhibit in picture.exhibits)
+
+
 def of_its_owner(seen: Seen) -> Finding | None:
     fits = seen.hits and not seen.foreign
     return ruled_out(seen.hits[:1], plugin=_MAKERS[seen.hits[0].sign]) if fits else None
@@ -140,9 +166,13 @@ def without_owner(seen: Seen) -> Finding | None:
         IPTABLES,
     )
     evidence = (*dropping[:2], *seen.relics[:2], *seen.links[:1], *seen.said[:1], *seen.trouble[:1])
+    rewrites = _rewrites_only(seen.relics)
+    if rewrites and not _noticed(seen.picture):
+        strength = min(strength, POSSIBLE)  # packets arrive all the same; who only looks at their source minds it
     return found(
-        strength, blamed, evidence, plugin=seen.foreign[0], chains=chains[:_CHAINS_SHOWN], node=seen.relics[0].host
-    )
+        strength, blamed, evidence, say="rewriting" if rewrites else "",
+        plugin=seen.foreign[0], chains=chains[:_CHAINS_SHOWN], node=seen.relics[0].host,
+    )  # fmt: skip
 
 
 def blanket_masquerade(seen: Seen) -> Finding | None:

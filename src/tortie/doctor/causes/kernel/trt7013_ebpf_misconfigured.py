@@ -33,6 +33,7 @@ from tortie.doctor.causes.datastore.api_evidence import (
     vip_troubles,
     vips,
 )
+from tortie.doctor.causes.datastore.bpf_ordered import bpf_ordered
 from tortie.doctor.causes.datastore.proxy_evidence import (
     proxy_pods,
 )
@@ -226,8 +227,8 @@ def fix(picture: Picture, finding: Finding) -> Iterator[Do | Step]:
     if "two-proxies" in problems:
         yield do("proxy-stays")
         yield from ways.set_felix(picture, "bpfKubeProxyIptablesCleanupEnabled", "false")
-    dataplane = picture.setting("linuxDataplane")
-    if dataplane and dataplane.value == "BPF":
+    dataplane = picture.setting("linuxDataplane") or bpf_ordered(picture)
+    if dataplane and dataplane.value.upper() == "BPF":
         yield do("off-installation")
     else:
         yield do("off")

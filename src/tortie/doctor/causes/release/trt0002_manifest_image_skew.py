@@ -9,6 +9,9 @@ from functools import cached_property
 from tortie.doctor.causes.agent.speakers import of_another
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, cannot_tell, do, found
 from tortie.doctor.causes.culprits import Culprit, culprits, named
+from tortie.doctor.causes.datastore.api_errors import refusals
+from tortie.doctor.causes.release.role_rights import Lack, lacking
+from tortie.doctor.causes.shared import PROBE_FAILED
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.underlay.traffic_evidence import agents_fine, rows
 from tortie.doctor.causes.ways import apply_release
@@ -26,6 +29,9 @@ _IMAGE = (
     r"(?P<image>[\w./-]*calico[/-](?:cni|node|kube-controllers|typha|pod2daemon-flexvol|apiserver)"
     r":(?P<tag>v?\d+\.\d+[\w.-]*))"
 )
+# A screen may cut off what it says behind that, above all who is forbidden what.
+RESYNC = Sign("skew-resync", "Failed to perform")
+WAITING = Sign("skew-waiting", "Reporter is not ready.")
 PARTS = ("node", "cni")  # they are shipped together and must have one tag
 
 
@@ -37,6 +43,11 @@ class Seen:
         self.images = _images(picture)
         self.names = [image for image, _, _ in self.images]
         self.facts = [fact for _, _, fact in self.images]
+
+    @cached_property
+    def lacks(self) -> list[Lack]:
+        release = max((version_numbers(tag) for tag in self.tags), default=None) or self.picture.version("calico")
+        return lacking(self.picture, release) if release else []
 
     @cached_property
     def tags(self) -> list[str]:
@@ -89,6 +100,29 @@ def mixed(seen: Seen) -> Finding | None:
     strength = POSSIBLE if agents_fine(seen.picture) else LIKELY
     who = culprits(named("version", *tags), named("image", *seen.names[:4]))
     return found(strength, who, seen.facts[:3], tags=tags, tag=seen.tags[-1])
+
+
+def old_role(seen: Seen) -> Finding | None:
+    """The role is of an older release than the images; where a refusal is shown, that one says more."""
+    if not seen.lacks or refusals(seen.picture) or agents_fine(seen.picture):
+        return None
+    stuck, failing = seen.picture.hits(RESYNC), seen.picture.hits(PROBE_FAILED)
+    sick = [pod for pod in seen.picture.agents_now() if not pod.all_ready]
+    stuck, suffers = stuck or seen.picture.hits(WAITING), stuck or failing or sick
+    if not suffers:
+        return None
+    right = seen.lacks[0].right
+    who = culprits(
+        named("resource", *(lack.right.resource for lack in seen.lacks), right.group, "ClusterRole"), seen.parts(2)
+    )
+    strength = LIKELY if stuck or seen.tags else POSSIBLE
+    if failing and len(stuck) > 1 and stuck[0].sign == RESYNC.key:
+        strength = STRONG
+    since = "v" + ".".join(map(str, right.since))
+    return found(
+        strength, who, (seen.lacks[0].place, *stuck[:1], *suffers[:1]),
+        resource=right.resource, since=since, tag=seen.tag,
+    )  # fmt: skip
 
 
 def one_release(seen: Seen) -> Finding | None:
@@ -149,11 +183,11 @@ CAUSE = Cause(
     code="TRT0002",
     severity="high",
     explains=(
-        "init-crash", "init-stuck", "crash-loop", "not-ready", "restarts", "pod-not-created", "unauthorized",
-        "log-errors", "sandbox-failed",
+        "init-crash", "init-stuck", "crash-loop", "not-ready", "felix-not-ready", "restarts", "pod-not-created",
+        "unauthorized", "log-errors", "sandbox-failed",
     ),
-    signs=(NO_FLAG, NO_ACCOUNT, NO_ACCOUNT_POD, NO_SCRIPT, NO_INSTALLER),
+    signs=(NO_FLAG, NO_ACCOUNT, NO_ACCOUNT_POD, NO_SCRIPT, NO_INSTALLER, RESYNC, WAITING, PROBE_FAILED),
     look=Seen,
-    rules=(unknown_flag, no_installer, no_account, mixed, one_release),
+    rules=(unknown_flag, no_installer, no_account, mixed, old_role, one_release),
     fix=fix,
 )  # fmt: skip

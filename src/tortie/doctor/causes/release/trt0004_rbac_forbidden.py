@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
-from tortie.doctor.causes.datastore.api_errors import FORBIDDEN, FORBIDDEN_OLD, Refusal, refusals
+from tortie.doctor.causes.datastore.api_errors import AUDITED, FORBIDDEN, FORBIDDEN_OLD, Refusal, refusals
 from tortie.doctor.causes.shared import UNAUTHORIZED
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.underlay.traffic_evidence import Row, rows
@@ -112,7 +112,7 @@ CAUSE = Cause(
         "datastore-error", "controllers-failing", "sandbox-failed", "operator-degraded", "typha-down", "log-errors",
         "restarts",
     ),
-    signs=(FORBIDDEN, FORBIDDEN_OLD, NO_ROLE, UNAUTHORIZED),
+    signs=(FORBIDDEN, FORBIDDEN_OLD, AUDITED, NO_ROLE, UNAUTHORIZED),
     look=Seen,
     rules=(refused, no_such_role, unauthorized, asked_and_denied),
     fix=fix,

@@ -118,6 +118,11 @@ RULES: Final = (
         r"(?:流量|请求|连接)[^，。；]{0,8}只(?:进|到|打到|落到)",
         False,
     ),
+    Rule(  # somebody who ends what others opened
+        "suffers",
+        "drops|closes|kills|cuts|loses",
+        r"\b(?:drops|closes|kills|cuts|loses) (?:\w+ ){0,4}(?:sessions?|connections?|packets|requests)\b",
+    ),
     Rule(  # it works, with the wrong address
         "suffers",
         "wrong|reject|instead|replac|rewrit|错",
