@@ -8,6 +8,7 @@ from functools import cached_property
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.firewall.security_groups import security_groups
+from tortie.doctor.causes.underlay.half_captures import told_opposite
 from tortie.doctor.causes.underlay.told_captures import told_lost
 from tortie.doctor.causes.underlay.traffic_evidence import (
     agents_fine,
@@ -50,7 +51,8 @@ class Seen:
         said = [one for one in picture.said("cloud") if "azure" in one.values]
         self.azure: list[object] = [*picture.hits(AZURE)[:1], *said, *picture.hits(AZURE_WIRE)[:1]]
         self.counted, self.silent = one_way(picture, "ipip"), told_silent(picture, "ipip")
-        self.told: list[object] = [*self.silent[:1], *told_lost(picture, "ipip")]
+        self.half = told_opposite(picture, "ipip")
+        self.told: list[object] = [*self.half, *self.silent[:1], *told_lost(picture, "ipip")]
 
     @property
     def tunnelled(self) -> bool:
@@ -140,7 +142,7 @@ def group_without_it(seen: Seen) -> Finding | None:
 
 def told(seen: Seen) -> Finding | None:
     """Somebody looked at the other end, and nothing came in."""
-    suffered = seen.dead or seen.counted or trouble(seen.picture)
+    suffered = seen.dead or seen.counted or trouble(seen.picture) or (seen.half and seen.picture.said("suffers"))
     if not (seen.told and seen.tunnelled and suffered) or seen.opened:
         return None
     well = seen.up or seen.counted or seen.picture.said("sessions-well")
@@ -153,7 +155,7 @@ def wrong_number(seen: Seen) -> Finding | None:
     if not numbered or seen.opened or not (seen.tunnelled and (seen.dead or seen.told)):
         return None
     who = culprits(named("rule", "ipip", "protocol 4", seen.group), Culprit("interface", "tunl0"))
-    met = any(one.printed for one in numbered)
+    met = any(one.printed for one in numbered) or bool(seen.half)
     return found(STRONG if met and (seen.up or seen.told) else LIKELY, who, (*numbered[:2], *seen.evidence))
 
 

@@ -8,6 +8,7 @@ from ipaddress import ip_network
 
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
+from tortie.doctor.causes.underlay.half_captures import told_opposite
 from tortie.doctor.causes.underlay.told_captures import says_plain, told_lost
 from tortie.doctor.causes.underlay.traffic_evidence import (
     Row,
@@ -42,7 +43,7 @@ class Seen:
         self.lost, self.dead = lost_on_the_way(picture, "plain"), cross_node_dead(picture)
         self.pools = unencapsulated(picture)
         self.cloud = picture.said("cloud")
-        self.told = told_lost(picture, "bare")
+        self.told = told_opposite(picture, "plain") or told_lost(picture, "bare")
 
     @property
     def plain(self) -> bool:
