@@ -24,13 +24,13 @@ _IDS: Final = lazily(r"actualRuleIDs=\[\]string\{([^}]{0,400})\}")
 _CLOCK: Final = lazily(r"\b(?P<day>\d{4}-\d\d-\d\d)[ T](?P<hour>\d\d):(?P<minute>\d\d):\d\d")
 _CUT: Final = lazily(r"\|\s*(?:grep|head|tail|awk|sed)\b")
 _JOB: Final = r"\bCMD \((?P<what>[^()]{1,200})\)"
-_LINE: Final = r"^\s*(?:[\d*/,-]+\s+){5}(?:root\s+)?(?P<what>/\S.{0,200})$"
+_LINE: Final = r"^\s*(?:[\d*/,-]{1,20}\s{1,8}){5}(?:root\s{1,8})?(?P<what>/\S.{0,200})$"
 _OF_FILTERS: Final = lazily(r"iptables|nft|firewall|\bfw|_fw|harden|secur|baseline|ruleset|rules", re.IGNORECASE)
-_SCRIPT: Final = lazily(r"/?[\w./-]*[\w-]+\.(?:sh|py|pl|bash)\b|/(?:usr|opt|etc|root|home)/[\w./-]+")
+_SCRIPT: Final = lazily(r"(?<![\w./-])[\w./-]{1,120}\.(?:sh|py|pl|bash)\b|/(?:usr|opt|etc|root|home)/[\w./-]{1,120}")
 # What distributions put there.
 _USUAL: Final = (
     "0anacron", "0hourly", "mcelog.cron", "sysstat", "raid-check", "dnf", "yum", "logrotate", "man-db", "mlocate",
-    "plocate", "apt-compat", "dpkg", "e2scrub", "popularity", "update-notifier", "bsdmainutils", "passwd", "placeholder",
+    "plocate", "apt-compat", "dpkg", "e2scrub", "popularity", "update-notifier", "bsdmainutils", "placeholder",
     "anacron", "rhsmd", "mdadm", "ntp", "chrony", "locate", "google-chrome", "unbound", "spamassassin", "aptitude",
 )  # fmt: skip
 
