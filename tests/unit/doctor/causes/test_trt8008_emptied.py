@@ -84,3 +84,25 @@ def test_nothing_comes_to_a_policy_behind_an_accept_for_all() -> None:
 
 def test_a_node_port_that_no_node_answers_has_another_trouble() -> None:
     assert finding("host-firewall-blocks-pods", FIRST.replace("\n200\n", "\n000\n") + LATER).strength < 0.8
+
+
+JOURNAL = """
+[root@wren ~]# journalctl --since 10:00 | grep iptables
+Mar 11 10:02:01 wren systemd[1]: Starting IPv4 firewall with iptables...
+"""
+
+
+def test_the_journal_says_who() -> None:
+    once = "\n".join(FELIX.splitlines()[:-1])
+    answer = finding("host-firewall-blocks-pods", f"{once}\n{JOURNAL}")
+    assert (answer.strength >= 0.9, answer.objects[0]) == (True, "iptables")
+
+
+def test_rules_of_others_are_nameless() -> None:
+    foreign = FELIX.replace("actualRuleIDs=[]string{}", 'actualRuleIDs=[]string{"", ""}')
+    assert finding("host-firewall-blocks-pods", foreign).strength == 0.8
+
+
+def test_once_and_nobody_suffers() -> None:
+    once = "\n".join(FELIX.splitlines()[3:-1])
+    assert finding("host-firewall-blocks-pods", f"{once}\n{JOURNAL}").strength < 0.8

@@ -129,3 +129,39 @@ def test_the_number_in_a_command() -> None:
     text = DEAD + "\n$ aws ec2 authorize-security-group-ingress --group-id sg-0a1b2c3d4e5f --protocol 94 \n"
     assert finding("ipip-blocked-by-cloud", text).rule == "wrong-number"
     assert finding("ipip-blocked-by-cloud", text.replace(" 94 ", " 4 ")).rule != "wrong-number"
+
+
+RULES = """
+Containers of two hosts cannot reach each other.
+
+$ calicoctl node status
+| 10.9.1.12    | node-to-node mesh | up    | 08:14:20 | Established |
+
+source host:
+[1095:113880] -A cali-OUTPUT -p ipv4 -m comment --comment "cali:Km" -m comment --comment "Allow IPIP packets to other Calico hosts" -j ACCEPT
+dest host:
+[0:0] -A cali-INPUT -p ipv4 -m comment --comment "cali:kL" -m comment --comment "Allow IPIP packets from Calico hosts" -j ACCEPT
+"""  # noqa: E501
+
+
+def test_the_rules_of_both_ends_count() -> None:
+    answer = finding("ipip-blocked-by-cloud", RULES)
+    assert (answer.rule, answer.strength >= 0.8) == ("met-no-rule", True)
+
+
+def test_some_came() -> None:
+    assert finding("ipip-blocked-by-cloud", RULES.replace("[0:0]", "[7:588]")).strength < 0.8
+
+
+def test_of_the_other_end_no_rule_is_shown() -> None:
+    assert finding("ipip-blocked-by-cloud", RULES[: RULES.index("dest host")]).strength < 0.8
+
+
+def test_the_other_node_is_down() -> None:
+    text = f"""{BARE}
+[root@box-a ~]# ping -c2 10.9.1.12
+2 packets transmitted, 0 received, 100% packet loss, time 1020ms
+
+on 10.9.1.12 nothing is seen on eth0, no packets.
+"""
+    assert finding("cloud-src-dst-check", text).state == "ruled-out"

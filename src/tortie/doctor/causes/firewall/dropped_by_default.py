@@ -12,13 +12,14 @@ from tortie.doctor.picture.facts import FilterRule, PortTest
 from tortie.doctor.picture.picture import Picture
 
 _NODE_PORTS: Final = range(30000, 32768)
+_CALICO: Final = ("cali-FORWARD", "felix-FORWARD")  # the latter before 2.x
 _FAILED: Final = ("timeout", "unreachable", "closed")
 
 
 def growing(picture: Picture) -> tuple[FilterRule, FilterRule] | None:
     """Two listings of one host, the later one with more dropped packets."""
     every = [rule for rule in picture.of(FilterRule) if rule.chain == "FORWARD" and rule.table in ("", "filter")]
-    if not any(rule.verdict == "cali-FORWARD" for rule in every) or any(_takes_all(rule) for rule in every):
+    if not any(rule.verdict in _CALICO for rule in every) or any(_takes_all(rule) for rule in every):
         return None
     counts = [rule for rule in every if rule.policy and rule.packets is not None]
     for index, first in enumerate(counts):

@@ -22,6 +22,8 @@ from tortie.model.tuples import NamedTuple
 JUMP_GONE: Final = Sign("trt8008-jump-gone", "Detected out-of-sync inserts, marking for resync actualRuleIDs=<rest>")
 _IDS: Final = lazily(r"actualRuleIDs=\[\]string\{([^}]{0,400})\}")
 _CLOCK: Final = lazily(r"\b(?P<day>\d{4}-\d\d-\d\d)[ T](?P<hour>\d\d):(?P<minute>\d\d):\d\d")
+_PERIODS: Final = (60, 30, 20, 15)  # minutes
+_APART: Final = 10
 _CUT: Final = lazily(r"\|\s*(?:grep|head|tail|awk|sed)\b")
 _JOB: Final = r"\bCMD \((?P<what>[^()]{1,200})\)"
 _LINE: Final = r"^\s*(?:[\d*/,-]{1,20}\s{1,8}){5}(?:root\s{1,8})?(?P<what>/\S.{0,200})$"
@@ -42,7 +44,7 @@ class Flushed(NamedTuple):
     bare: tuple[Place, ...]
     jobs: tuple[Place, ...]
     scripts: tuple[str, ...]
-    regular: bool  # at the same minute of several hours
+    regular: bool  # at the same minute of hours or parts of hours
     host: str
 
 
@@ -67,10 +69,12 @@ def _all_gone(hit: Hit) -> bool:
 
 
 def _regular(hits: list[Hit]) -> bool:
+    """At the same minute of several hours, or of parts of hours."""
     clocks = [match for hit in hits if (match := _CLOCK.search(hit.line))]
-    hours = {(match["day"], match["hour"]) for match in clocks}
-    minutes = {match["minute"] for match in clocks}
-    return len(hours) > 1 and len(minutes) == 1
+    times = sorted({(match["day"], int(match["hour"]) * 60 + int(match["minute"])) for match in clocks})
+    apart = {(day, minute // _APART) for day, minute in times}
+    return len(apart) > 1 and any(max(m % every for _, m in times) - min(m % every for _, m in times) <= 1
+                                  for every in _PERIODS)  # fmt: skip
 
 
 def _without_calico(picture: Picture) -> Iterator[Place]:

@@ -209,12 +209,15 @@ def emptied(seen: Seen) -> Finding | None:
     """Felix finds its jump gone, and puts it back: somebody else writes the chain anew, by cron or otherwise."""
     one = flushed(seen.picture)
     suffered = [*seen.troubles[:1], *seen.picture.said("suffers", "complains")[:1]]
-    if one is None or seen.firewall == "firewalld" or not (one.bare or (one.regular and suffered)):
+    keeper = wiping(seen.picture)  # says that it loads its rules, and Felix what became of others
+    loads = keeper.loads if keeper else ()
+    ours = seen.firewall != "firewalld" and (keeper is None or keeper.program != "firewalld")
+    if one is None or not ours or not (one.bare or (suffered and (loads or one.regular))):
         return None
-    scripts = list(one.scripts)
+    scripts = [keeper.program] if keeper and loads else list(one.scripts)
     who = culprits(named("program", *scripts), named("rule", "FORWARD"), named("node", one.host))
-    sure = one.bare or one.jobs
-    return found(STRONG if sure else LIKELY, who, (*one.gone, *one.bare, *one.jobs, *suffered[:1]),
+    sure = one.bare or one.jobs or loads
+    return found(STRONG if sure else LIKELY, who, (*one.gone, *loads[:1], *one.bare, *one.jobs, *suffered[:1]),
                  owner=scripts[0] if scripts else "", node=one.host)  # fmt: skip
 
 

@@ -22,7 +22,7 @@ from tortie.doctor.causes.underlay.traffic_evidence import (
     remote_routes,
     trouble,
 )
-from tortie.doctor.causes.underlay.tunnel_counters import one_way, told_silent
+from tortie.doctor.causes.underlay.tunnel_counters import met_by_rules, one_way, told_silent
 from tortie.doctor.causes.underlay.wrong_number import wrong_numbers
 from tortie.doctor.picture.facts import Ping, Pool, Route
 from tortie.doctor.picture.picture import Picture
@@ -194,6 +194,16 @@ def one_way_only(seen: Seen) -> Finding | None:
     )  # fmt: skip
 
 
+def met_no_rule(seen: Seen) -> Finding | None:
+    """The same by Felix' own rules: many went to other hosts, and none came from one."""
+    met = met_by_rules(seen.picture)
+    suffered = seen.dead or trouble(seen.picture) or seen.picture.said("suffers")
+    if not (met and suffered) or seen.opened:
+        return None
+    well = seen.up or agents_fine(seen.picture)
+    return found(LIKELY if well else POSSIBLE, seen.culprits, (*met[:1], *seen.evidence), sent=met[0].sent)
+
+
 def dead_through_tunnel(seen: Seen) -> Finding | None:
     if not (seen.tunnelled and seen.dead) or seen.opened:
         return None
@@ -221,7 +231,8 @@ CAUSE = Cause(
     look=Seen,
     rules=(
         arrives, pods_answer, no_ipip, bgp_down, lost, node_silent, wrong_number, filter_without_it, told,
-        group_without_it, plain_passes, azure, group_and_tunnel, one_way_only, dead_through_tunnel,
+        group_without_it, plain_passes, azure, group_and_tunnel, one_way_only, met_no_rule,
+        dead_through_tunnel,
     ),
     fix=fix,
 )  # fmt: skip

@@ -16,6 +16,7 @@ from tortie.doctor.causes.underlay.traffic_evidence import (
     encapsulation,
     leads,
     lost_on_the_way,
+    nodes_silent,
     pod_pings,
     remote_routes,
     rows,
@@ -98,6 +99,11 @@ def check_off(seen: Seen) -> Finding | None:
 
 def lost(seen: Seen) -> Finding | None:
     return seen.found(PROVEN) if seen.plain and seen.lost else None
+
+
+def node_silent(seen: Seen) -> Finding | None:
+    silent = nodes_silent(seen.picture)
+    return ruled_out(silent[:1]) if silent and not seen.on else None
 
 
 def told(seen: Seen) -> Finding | None:
@@ -194,6 +200,16 @@ CAUSE = Cause(
     explains=("traffic-dead", "service-dead"),
     signs=(),
     look=Seen,
-    rules=(encapsulated, bare_works, check_off, lost, check_on, told, check_on_and_dead, dead_without_tunnel),
+    rules=(
+        encapsulated,
+        bare_works,
+        check_off,
+        lost,
+        node_silent,
+        check_on,
+        told,
+        check_on_and_dead,
+        dead_without_tunnel,
+    ),
     fix=fix,
 )
