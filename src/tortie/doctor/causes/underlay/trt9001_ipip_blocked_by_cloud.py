@@ -154,7 +154,7 @@ def wrong_number(seen: Seen) -> Finding | None:
     numbered = seen.misnumbered
     if not numbered or seen.opened or not (seen.tunnelled and (seen.dead or seen.told)):
         return None
-    who = culprits(named("rule", "ipip", "protocol 4", seen.group), Culprit("interface", "tunl0"))
+    who = culprits(named("rule", "ipip", "protocol 94", "protocol 4", seen.group), Culprit("interface", "tunl0"))
     met = any(one.printed for one in numbered) or bool(seen.half)
     return found(STRONG if met and (seen.up or seen.told) else LIKELY, who, (*numbered[:2], *seen.evidence))
 

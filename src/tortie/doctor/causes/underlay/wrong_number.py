@@ -44,12 +44,13 @@ def _of(picture: Picture, number: str) -> list[Numbered]:
     listed = rows(picture, _LISTED.format(number), needle=" -- ")
     saved = rows(picture, _SAVED.format(number), needle="-p ")
     named = rows(picture, _OPENSTACK.format(number), "openstack", "neutron", needle="|")
-    coded = [*rows(picture, _CODED.format(number), needle="rotocol"), *_typed(picture, number)]
+    coded = rows(picture, _CODED.format(number), needle="rotocol")
     typed = [one for one in hand_listed(picture) if one.owner == "accept" and compiled(number).fullmatch(one.name)]
     return [
         *(Numbered(row.place, row.host, True) for row in (*listed, *saved)),
-        *(Numbered(one.place, one.host, False) for one in (*coded, *typed)),
-        *(Numbered(row.place, row.host, False) for row in named),
+        *(Numbered(row.place, row.host, False) for row in (*coded, *named)),
+        *(Numbered(one.place, one.host, False) for one in typed),
+        *_typed(picture, number),
     ]
 
 
