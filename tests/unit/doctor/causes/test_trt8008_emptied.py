@@ -106,3 +106,14 @@ def test_rules_of_others_are_nameless() -> None:
 def test_once_and_nobody_suffers() -> None:
     once = "\n".join(FELIX.splitlines()[3:-1])
     assert finding("host-firewall-blocks-pods", f"{once}\n{JOURNAL}").strength < 0.8
+
+
+def test_of_firewalld_by_the_journal() -> None:
+    text = f"""{FELIX}
+[root@wren ~]# systemctl is-active firewalld
+active
+[root@wren ~]# journalctl --since 03:00 | grep firewalld
+May 18 03:01:02 wren systemd[1]: Reloading firewalld - dynamic firewall daemon...
+"""
+    assert finding("firewalld-interference", text).strength >= 0.9
+    assert finding("firewalld-interference", text.replace("[]string{}", '[]string{"tVnHkvAo15HuiPy0"}')).strength < 0.8

@@ -165,3 +165,13 @@ def test_the_other_node_is_down() -> None:
 on 10.9.1.12 nothing is seen on eth0, no packets.
 """
     assert finding("cloud-src-dst-check", text).state == "ruled-out"
+
+
+def test_all_of_the_sender_was_asked_for() -> None:
+    heard = """
+[root@box-b ~]# tcpdump -ni eth0 'host 10.9.1.11'
+09:01:12.330514 IP 10.9.1.11.179 > 10.9.1.12.46011: Flags [P.], seq 1:20, ack 20, win 509, length 19: BGP
+"""
+    assert finding("ipip-blocked-by-cloud", SENT + heard).rule == "lost"
+    of_bgp = heard.replace("'host 10.9.1.11'", "port 179 and host 10.9.1.11")
+    assert finding("ipip-blocked-by-cloud", SENT + of_bgp).strength < 0.8

@@ -10,16 +10,16 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from tortie.doctor.causes.shared import JUMP_GONE
 from tortie.doctor.causes.underlay.traffic_evidence import rows
 from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import FilterRule, Unit
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.picture.places import exhibit_at
 from tortie.doctor.reading.exhibit import Exhibit, Place
-from tortie.doctor.signs import Hit, Sign
+from tortie.doctor.signs import Hit
 from tortie.model.tuples import NamedTuple
 
-JUMP_GONE: Final = Sign("trt8008-jump-gone", "Detected out-of-sync inserts, marking for resync actualRuleIDs=<rest>")
 _IDS: Final = lazily(r"actualRuleIDs=\[\]string\{([^}]{0,400})\}")
 _CLOCK: Final = lazily(r"\b(?P<day>\d{4}-\d\d-\d\d)[ T](?P<hour>\d\d):(?P<minute>\d\d):\d\d")
 _PERIODS: Final = (60, 30, 20, 15)  # minutes
@@ -48,8 +48,12 @@ class Flushed(NamedTuple):
     host: str
 
 
+def jumps_gone(picture: Picture) -> list[Hit]:
+    return [hit for hit in picture.hits(JUMP_GONE) if not hit.prose and _all_gone(hit)]
+
+
 def flushed(picture: Picture) -> Flushed | None:
-    hits = [hit for hit in picture.hits(JUMP_GONE) if not hit.prose and _all_gone(hit)]
+    hits = jumps_gone(picture)
     firewalld = any(u.name.startswith("firewalld") and u.active == "active" for u in picture.of(Unit))
     if not hits or firewalld:
         return None

@@ -11,10 +11,10 @@ from tortie.doctor.causes.cause import HINT, LIKELY, POSSIBLE, PROVEN, STRONG, C
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.datastore.api_evidence import VIP_SIGNS, vip_troubles
 from tortie.doctor.causes.firewall.dropped_by_default import growing, node_ports_hang
-from tortie.doctor.causes.firewall.flushed import JUMP_GONE, flushed
+from tortie.doctor.causes.firewall.flushed import flushed
 from tortie.doctor.causes.firewall.forwarding import before_calico, closed_chains, closing_rules, refusing_rules
 from tortie.doctor.causes.firewall.wiping import wiping
-from tortie.doctor.causes.shared import API_DEADLINE, DIAL_FAILED
+from tortie.doctor.causes.shared import API_DEADLINE, DIAL_FAILED, JUMP_GONE
 from tortie.doctor.causes.surroundings import firewall_of
 from tortie.doctor.causes.underlay.traffic_evidence import trouble
 from tortie.doctor.picture.facts import FilterRule, PortTest, Setting, Unit

@@ -89,8 +89,12 @@ def _logged(picture: Picture) -> list[tuple[str, Place, str]]:
 
 
 def _names(message: str, name: str) -> bool:
-    """A unit, or what systemd of RHEL calls that of iptables."""
-    return f"{name}." in message or (name == "iptables" and "IPv4 firewall with iptables" in message)
+    """A unit, also before its description (`firewalld - dynamic …`), or what RHEL calls that of iptables."""
+    return (
+        f"{name}." in message
+        or f" {name} - " in message
+        or (name == "iptables" and "IPv4 firewall with iptables" in message)
+    )
 
 
 def _counted_away(picture: Picture) -> list[Place]:

@@ -172,9 +172,8 @@ def lost_on_the_way(picture: Picture, kind: str) -> tuple[Capture, Capture] | No
     """A capture that shows such packets, and another one that asked for them in vain."""
     taken = captures(picture)
     shown = [capture for capture in taken if kind in capture.kinds]
-    silent = [capture for capture in taken if _missed(capture, kind)]
     for sent in shown:
-        for missed in silent:
+        for missed in (capture for capture in taken if _missed(capture, kind) or _all_of(sent, capture, kind)):
             elsewhere = sent.host != missed.host if sent.host and missed.host else uplink(missed.device)
             if (
                 elsewhere and sent.labelled == missed.labelled
@@ -203,6 +202,15 @@ def _missed(capture: Capture, kind: str) -> bool:
         return False
     others = kind == "ipip" and capture.kinds == {"plain"} and uplink(capture.device)
     return not capture.kinds or (others and bool(compiled(r"proto\s*(?:\\?ipip|4|ipencap)\b").search(capture.wanted)))
+
+
+def _all_of(sent: Capture, capture: Capture, kind: str) -> bool:
+    """Whatever came from the sender was asked for: it shows other things from there, and nothing in IPIP."""
+    if kind != "ipip" or capture.kinds != {"plain"} or not uplink(capture.device):
+        return False
+    asked = compiled(r"\bhost (?P<address>\d+(?:\.\d+){3})").search(capture.wanted)
+    narrow = compiled(r"\b(?:port|tcp|udp|icmp|arp|proto|dst|not)\b|\s-c|\|").search(capture.wanted)
+    return asked is not None and not narrow and asked["address"] in sent.sources & capture.sources
 
 
 def _meets(capture: Capture, routes: list[Route]) -> bool:

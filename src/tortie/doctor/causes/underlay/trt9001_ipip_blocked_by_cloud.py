@@ -11,6 +11,7 @@ from tortie.doctor.causes.firewall.security_groups import security_groups
 from tortie.doctor.causes.underlay.half_captures import told_opposite
 from tortie.doctor.causes.underlay.told_captures import told_lost
 from tortie.doctor.causes.underlay.traffic_evidence import (
+    Capture,
     agents_fine,
     arrived,
     cross_node_dead,
@@ -119,7 +120,13 @@ def bgp_down(seen: Seen) -> Finding | None:
 def lost(seen: Seen) -> Finding | None:
     if not seen.lost:
         return None
-    return seen.found(PROVEN if seen.routes or seen.closed or seen.dead else STRONG, "lost")
+    sure = (seen.routes or seen.closed or seen.dead) and not _of_all(seen.lost[1])
+    return seen.found(PROVEN if sure else STRONG, "lost")
+
+
+def _of_all(missed: Capture) -> bool:
+    """It shows other things, and may have been made at another time."""
+    return bool(missed.kinds) and "proto" not in missed.wanted
 
 
 def node_silent(seen: Seen) -> Finding | None:

@@ -66,7 +66,7 @@ class Seen:
             named("resource", *_instances(self.picture)),
             named("interface", self.device),
             named("pool", *(pool.name for pool in self.pools[:1])),
-            named("setting", "CrossSubnet" if _cross_subnet(self.picture) else ""),
+            named("setting", *_cross_words(self.picture)),
             named("address", *(route.via for route in self.bare[:1])),
             Culprit("setting", "awsSrcDstCheck"),
         )
@@ -174,6 +174,12 @@ def _within(inner: str, outer: str) -> bool:
 
 def _cross_subnet(picture: Picture) -> bool:
     return any("cross" in (pool.ipip + pool.vxlan).lower() for pool in picture.of(Pool))
+
+
+def _cross_words(picture: Picture) -> list[str]:
+    """As the pool or the Installation has it."""
+    said = [one.value for one in picture.settings("encapsulation") if "cross" in one.value.lower()]
+    return [*said[:1], "CrossSubnet"] if said or _cross_subnet(picture) else []
 
 
 def _instances(picture: Picture) -> list[str]:
