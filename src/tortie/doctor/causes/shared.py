@@ -69,3 +69,5 @@ SYMPTOMS: Final = {
     "operator-degraded": (OPERATOR_DEGRADED,),
     "unauthorized": (UNAUTHORIZED,),
 }
+# Felix' words for rules of its own that somebody else took away.
+JUMP_GONE = Sign("felix-jump-gone", "Detected out-of-sync inserts, marking for resync actualRuleIDs=<rest>")

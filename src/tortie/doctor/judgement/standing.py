@@ -13,6 +13,7 @@ from tortie.doctor.picture.facts import (
     Condition,
     Container,
     Event,
+    FilterRule,
     Interface,
     LogLine,
     Node,
@@ -77,6 +78,7 @@ _CLUSTERED: Final = (
 
 _NO_BGP: Final = '"bgp":"Disabled"'  # as jsonpath prints a part of the Installation
 _DEVICES: Final = ("cali", "tunl", "vxlan.calico", "vxlan-v6.calico", "wireguard.cali", "kube-ipvs")
+_CHAINS: Final = ("cali-", "felix-", "KUBE-")
 _ASKED: Final = ("kubectl", "calicoctl", "oc ", "k3s", "microk8s", "crictl")
 
 
@@ -87,6 +89,7 @@ def about_a_cluster(picture: Picture) -> bool:
         or any(picture.of(kind) for kind in _CLUSTERED)
         or any(link.name.startswith(_DEVICES) for link in picture.of(Interface))
         or any(route.device.startswith(_DEVICES) for route in picture.of(Route))
+        or any(rule.verdict.startswith(_CHAINS) or rule.chain.startswith(_CHAINS) for rule in picture.of(FilterRule))
         or any(asked in exhibit.command for exhibit in picture.exhibits if exhibit.lines for asked in _ASKED)
     )
 

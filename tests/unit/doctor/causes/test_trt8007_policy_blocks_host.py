@@ -58,3 +58,31 @@ def test_the_policy_is_kept_and_taken_away_where_the_api_answers() -> None:
     assert "get globalnetworkpolicies.crd.projectcalico.org deny-everything -o yaml" in kept
     assert "--server=https://127.0.0.1:6443 delete" in removed
     assert removed.endswith("deny-everything")
+
+
+PATCHED = """
+$ calicoctl patch kubecontrollersconfiguration default --patch='{"spec": {"controllers": {"node": {"hostEndpoint": {"autoCreate": "Enabled"}}}}}'
+"""  # noqa: E501
+CHAIN = """
+wren:
+Chain cali-fh-any-interface-at-all (1 references)
+ 3927  236K DROP       all  --  *      *       0.0.0.0/0            0.0.0.0/0            /* cali:dB */ /* Drop if no policies passed packet */
+"""  # noqa: E501
+
+
+def test_a_list_without_its_command() -> None:
+    answer = finding("policy-blocks-host", PATCHED + CHAIN)
+    assert (answer.strength >= 0.9, "cali-fh-any-interface-at-all" in answer.objects) == (True, True)
+
+
+def test_a_list_in_which_nothing_was_dropped() -> None:
+    assert finding("policy-blocks-host", PATCHED + CHAIN.replace("3927  236K", "0     0")).strength < 0.8
+
+
+def test_what_a_policy_has_rules_for_are_its_types() -> None:
+    egress = """
+- kind: GlobalNetworkPolicy
+  metadata: {name: all-egress}
+  spec: {selector: has(kubernetes-host), egress: [{action: Allow}]}
+"""
+    assert finding("policy-blocks-host", PATCHED + egress).strength < 0.8

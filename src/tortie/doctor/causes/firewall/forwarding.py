@@ -76,3 +76,24 @@ def harm(picture: Picture) -> list[object]:
     """Traffic of pods that is broken; a rejected packet is `no route to host` to who sent it."""
     rejected = [each for each in vip_troubles(picture) if each.from_pod and each.how == "no-route"]
     return [*trouble(picture), *rejected, *picture.hits(DNS_FAILED)]
+
+
+def refusing_rules(picture: Picture) -> list[FilterRule]:
+    """In the way of everything that is forwarded, and met by packets; Calico accepts what it allows behind them."""
+    pools = tuple(pool.cidr for pool in picture.pools_now() if pool.cidr)
+    return [
+        rule
+        for rule in picture.of(FilterRule)
+        if rule.refuses and (rule.of_all or of_pods(rule, pools)) and not rule.policy
+        and (rule.packets or before_calico(picture, rule))
+        and (rule.hook == "forward" or rule.chain == "FORWARD" or rule.chain.endswith("-forward"))
+    ]  # fmt: skip
+
+
+def before_calico(picture: Picture, rule: FilterRule) -> bool:
+    """A listing without counters: what stands before Calico's chain takes everything, none comes to that chain."""
+    if rule.packets is not None:
+        return False
+    later = [one for one in picture.of(FilterRule) if one.verdict == "cali-FORWARD" and one.chain == rule.chain]
+    here = exhibit_at(picture, rule.place)
+    return any(exhibit_at(picture, one.place) is here and one.place.first > rule.place.first for one in later)

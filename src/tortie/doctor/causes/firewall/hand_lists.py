@@ -41,6 +41,10 @@ _HEADING: Final = lazily(
 )
 _FIELD: Final = lazily(r"^\s*(?P<key>from_port|to_port|protocol|type)\s*=\s*\"?(?P<value>[\w-]{1,12})\"?")
 _BLOCK: Final = lazily(r"^\s*(?:dynamic \")?(?P<way>ingress|egress)\"?\s*\{|^resource \"aws_security_group_rule\"")
+_INLINE: Final = lazily(
+    r"^\s*(?P<way>ingress|egress)\s*\{(?P<fields>[^{}]{1,180}(?:\$\{[^{}]{1,60}\}[^{}]{0,60})?)\}\s*$"
+)
+_PAIR: Final = lazily(r"\b(?P<key>from_port|to_port|protocol)\s*=\s*\"?(?P<value>[\w-]{1,12})\"?")
 _LOOKED_ABOVE: Final = 4  # lines
 
 
@@ -111,16 +115,22 @@ def _terraform(exhibit: Exhibit) -> Iterator[Setting]:
     fields: dict[str, str] = {}
     way, start = "", 0
     for index, line in enumerate((*exhibit.lines, "}")):
-        if block := _BLOCK.match(line[:_LONGEST]):
+        if inline := _INLINE.match(line[:_LONGEST]):
+            pairs = {pair["key"]: pair["value"] for pair in _PAIR.finditer(inline["fields"])}
+            if inline["way"] == "ingress" and "protocol" in pairs and "from_port" in pairs:
+                yield _of_fields(exhibit, index, index, pairs)
+        elif block := _BLOCK.match(line[:_LONGEST]):
             fields, way, start = {}, block["way"] or "", index
         elif field := _FIELD.match(line[:_LONGEST]):
             fields[field["key"]] = field["value"]
         elif line.strip().startswith("}") and "protocol" in fields and "from_port" in fields:
             if (way or fields.get("type", "ingress")) == "ingress":
-                name = fields["protocol"].lower()
-                ports = f"{fields['from_port']}-{fields.get('to_port', fields['from_port'])}"
-                place = exhibit.place(start, index)
-                yield Setting(
-                    place, SCOPE, "all" if _everything(name) else name, f"{name} {ports}", "accept", exhibit.host
-                )
+                yield _of_fields(exhibit, start, index, fields)
             fields = {}
+
+
+def _of_fields(exhibit: Exhibit, start: int, index: int, fields: dict[str, str]) -> Setting:
+    name = fields["protocol"].lower()
+    ports = f"{fields['from_port']}-{fields.get('to_port', fields['from_port'])}"
+    place = exhibit.place(start, index)
+    return Setting(place, SCOPE, "all" if _everything(name) else name, f"{name} {ports}", "accept", exhibit.host)

@@ -9,6 +9,7 @@ from typing import Final
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.datastore.api_evidence import VIP_SIGNS, service_range, vip_troubles
+from tortie.doctor.causes.firewall.flushed import jumps_gone
 from tortie.doctor.causes.firewall.forwarding import closing_rules, harm
 from tortie.doctor.causes.firewall.wiping import wiping
 from tortie.doctor.causes.shared import BGP_NOT_ESTABLISHED, DNS_FAILED
@@ -155,12 +156,13 @@ def wiped(seen: Seen) -> Finding | None:
     if seen.off or one is None or one.program != "firewalld":
         return None
     suffered = [*one.told, *seen.trouble[:1], *seen.picture.said("suffers", "complains")[:1]]
-    if not suffered or not (one.gone or one.told):  # people load it anew for many a reason
+    jumps = jumps_gone(seen.picture)[:2] if one.loads else []
+    if not suffered or not (one.gone or one.told or jumps):  # people load it anew for many a reason
         return None
     known = one.empties or one.loads or seen.active
     strength = PROVEN if one.gone and (one.loads or one.told) else STRONG if known else LIKELY
     who = culprits(Culprit("unit", "firewalld"), Culprit("setting", "FlushAllOnReload"), named("node", one.host))
-    return found(strength, who, (*one.empties, *one.loads, *one.gone, *suffered[:2]), node=one.host)
+    return found(strength, who, (*one.empties, *one.loads, *one.gone, *jumps, *suffered[:2]), node=one.host)
 
 
 def not_running(seen: Seen) -> Finding | None:

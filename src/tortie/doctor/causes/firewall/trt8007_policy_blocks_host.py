@@ -13,9 +13,10 @@ from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.surroundings import keeps_in_etcd
 from tortie.doctor.causes.underlay.traffic_evidence import Row, rows, tcp_fails
 from tortie.doctor.causes.ways import remove_policy
-from tortie.doctor.picture.facts import Document
+from tortie.doctor.picture.facts import Document, FilterRule
 from tortie.doctor.picture.picture import Picture
-from tortie.doctor.signs import Sign
+from tortie.doctor.reading.exhibit import Place
+from tortie.doctor.signs import Hit, Sign
 from tortie.model.tuples import NamedTuple
 
 AUTO_HEP: Final = Sign("policy-auto-hep", "<node>-auto-hep")
@@ -28,7 +29,7 @@ GLOBAL: Final = Culprit("resource", "GlobalNetworkPolicy")
 _POLICY_ROW: Final = r"^(?P<name>[a-z][\w.-]*)\s+(?:\S+\s+)*?(?P<selector>all\(\))?\s*$"
 _HEP_ROW: Final = r"^(?P<name>[\w.-]+)\s+(?P<node>[\w.-]+)"
 _DROPS: Final = r"(?P<chain>cali-[ft]h-[\w.-]+).*\bDROP\b|\bDROP\b.*(?P<other>cali-[ft]h-[\w.-]+)"
-_OF_HOSTS: Final = ("has(node", "has(host", "has(kubernetes.io/hostname")
+_OF_HOSTS: Final = ("has(kubernetes-host)", "has(node", "has(host", "has(kubernetes.io/hostname")
 _SHOWN: Final = 3
 
 
@@ -46,10 +47,12 @@ class Seen:
     def __init__(self, picture: Picture) -> None:
         self.picture = picture
         self.heps = _host_endpoints(picture)
-        self.made = picture.hits(AUTO_CREATE)
+        typed = [one.place(0) for one in picture.commands("autoCreate") if "Enabled" in one.command]
+        self.made: list[Hit | Place] = [*picture.hits(AUTO_CREATE), *typed]
         self.names = list(self.heps)[:_SHOWN]
         self.places = list(self.heps.values())
-        self.drops = [row for row in _host_drops(picture) if _count(row) > 0]
+        self.drops: list[Row | FilterRule] = [row for row in _host_drops(picture) if _count(row) > 0]
+        self.drops += [] if self.drops else _listed_drops(picture)
 
     @cached_property
     def policies(self) -> list[Policy]:
@@ -66,7 +69,9 @@ class Seen:
 
     @property
     def chains(self) -> tuple[Culprit, ...]:
-        texts = [text for row in self.drops for text in (row.match.string, row.command)]
+        shown = [row for row in self.drops if isinstance(row, Row)]
+        texts = [text for row in shown for text in (row.match.string, row.command)]
+        texts += [rule.chain for rule in self.drops if isinstance(rule, FilterRule)]
         found_chains = [name for text in texts for name in re.findall(r"cali-[ft]h-?[\w.-]*", text)]
         return named("rule", *list(dict.fromkeys(found_chains))[:_SHOWN])
 
@@ -111,10 +116,16 @@ def _cuts(spec: dict[str, object]) -> bool | None:
     if spec.get("namespaceSelector") or spec.get("doNotTrack"):
         return None
     types = spec.get("types")
-    directions = types if isinstance(types, list) and types else ["Ingress"]
+    directions = types if isinstance(types, list) and types else _default_types(spec)
     verdicts = [_allows_nothing(spec.get(way.lower())) for way in ("Ingress", "Egress") if way in directions]
     known = [verdict for verdict in verdicts if verdict is not None]
     return any(known) if known else None
+
+
+def _default_types(spec: dict[str, object]) -> list[str]:
+    """Calico's own rule: what a policy has rules for; ingress where it has none at all."""
+    egress = ["Egress"] if spec.get("egress") else []
+    return [*(["Ingress"] if spec.get("ingress") or not egress else []), *egress]
 
 
 def _allows_nothing(rules: object) -> bool | None:
@@ -135,6 +146,12 @@ def _host_drops(picture: Picture) -> list[Row]:
             needle="DROP",
         )
     )
+
+
+def _listed_drops(picture: Picture) -> list[FilterRule]:
+    """Below the head of such a chain, in a list whose command is not shown."""
+    ends = (rule for rule in picture.of(FilterRule) if rule.refuses and rule.of_all and rule.packets)
+    return [rule for rule in ends if rule.chain.startswith(("cali-fh-", "cali-th-"))]
 
 
 def _count(row: Row) -> int:
@@ -175,7 +192,9 @@ def hosts_dropped(seen: Seen) -> Finding | None:
     if not seen.drops:
         return None
     blamed = culprits(seen.chains, named("resource", *(seen.names or ["HostEndpoint"])))
-    return found(STRONG if seen.heps else LIKELY, blamed, (*seen.drops[:2], *seen.places[:1]), master=seen.master)
+    return found(
+        STRONG if seen.heps or seen.made else LIKELY, blamed, (*seen.drops[:2], *seen.places[:1]), master=seen.master
+    )
 
 
 def policies_not_shown(seen: Seen) -> Finding | None:

@@ -10,14 +10,15 @@ from typing import Final
 from tortie.doctor.causes.cause import HINT, LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.datastore.api_evidence import VIP_SIGNS, vip_troubles
-from tortie.doctor.causes.firewall.forwarding import closed_chains, closing_rules, of_pods
+from tortie.doctor.causes.firewall.dropped_by_default import growing, node_ports_hang
+from tortie.doctor.causes.firewall.flushed import flushed
+from tortie.doctor.causes.firewall.forwarding import before_calico, closed_chains, closing_rules, refusing_rules
 from tortie.doctor.causes.firewall.wiping import wiping
-from tortie.doctor.causes.shared import API_DEADLINE, DIAL_FAILED
+from tortie.doctor.causes.shared import API_DEADLINE, DIAL_FAILED, JUMP_GONE
 from tortie.doctor.causes.surroundings import firewall_of
 from tortie.doctor.causes.underlay.traffic_evidence import trouble
 from tortie.doctor.picture.facts import FilterRule, PortTest, Setting, Unit
 from tortie.doctor.picture.picture import Picture
-from tortie.doctor.picture.places import exhibit_at
 from tortie.doctor.signs import Hit, Sign
 
 # The kernel's words about a packet of a pod, whoever logged it; the words before `IN=` are the logger's.
@@ -47,7 +48,7 @@ class Seen:
         self.firewall = firewall_of(picture)
         logged = picture.hits(FROM_POD, TO_POD, UFW)
         self.refused = list({hit.place: hit for hit in logged if _is_of_pod(hit)}.values())
-        self.rules, self.closed = _refusing_rules(picture), closed_chains(picture)
+        self.rules, self.closed = refusing_rules(picture), closed_chains(picture)
         self.prohibited = picture.hits(PROHIBITED)
         self.ufw = picture.setting("state", "ufw")
 
@@ -113,27 +114,6 @@ def _is_of_pod(hit: Hit) -> bool:
     return any(link.startswith("cali") or link in OVERLAYS for link in links)
 
 
-def _refusing_rules(picture: Picture) -> list[FilterRule]:
-    """In the way of everything that is forwarded, and met by packets; Calico accepts what it allows behind them."""
-    pools = tuple(pool.cidr for pool in picture.pools_now() if pool.cidr)
-    return [
-        rule
-        for rule in picture.of(FilterRule)
-        if rule.refuses and (rule.of_all or of_pods(rule, pools)) and not rule.policy
-        and (rule.packets or _before_calico(picture, rule))
-        and (rule.hook == "forward" or rule.chain == "FORWARD" or rule.chain.endswith("-forward"))
-    ]  # fmt: skip
-
-
-def _before_calico(picture: Picture, rule: FilterRule) -> bool:
-    """A listing without counters: what stands before Calico's chain takes everything, none comes to that chain."""
-    if rule.packets is not None:
-        return False
-    later = [one for one in picture.of(FilterRule) if one.verdict == "cali-FORWARD" and one.chain == rule.chain]
-    here = exhibit_at(picture, rule.place)
-    return any(exhibit_at(picture, one.place) is here and one.place.first > rule.place.first for one in later)
-
-
 def off(seen: Seen) -> Finding | None:
     """ufw was on, and is off in what is shown last."""
     last = seen.ufw
@@ -169,7 +149,7 @@ def forwarding_refused(seen: Seen) -> Finding | None:
     if known or not seen.troubles:
         return _found(seen, STRONG if known else HINT)
     # Whose it is, is open; that nothing of pods comes past it is not. Where no keeper is on, it was left behind.
-    first = any(_before_calico(seen.picture, rule) or rule.matches for rule in seen.rules)
+    first = any(before_calico(seen.picture, rule) or rule.matches for rule in seen.rules)
     return _found(seen, LIKELY if first and not seen.abandoned else POSSIBLE)
 
 
@@ -225,6 +205,34 @@ def wiped(seen: Seen) -> Finding | None:
     return found(STRONG if sure else LIKELY, who, evidence, owner=one.program, node=one.host)
 
 
+def emptied(seen: Seen) -> Finding | None:
+    """Felix finds its jump gone, and puts it back: somebody else writes the chain anew, by cron or otherwise."""
+    one = flushed(seen.picture)
+    suffered = [*seen.troubles[:1], *seen.picture.said("suffers", "complains")[:1]]
+    keeper = wiping(seen.picture)  # says that it loads its rules, and Felix what became of others
+    loads = keeper.loads if keeper else ()
+    ours = seen.firewall != "firewalld" and (keeper is None or keeper.program != "firewalld")
+    if one is None or not ours or not (one.bare or (suffered and (loads or one.regular))):
+        return None
+    scripts = [keeper.program] if keeper and loads else list(one.scripts)
+    who = culprits(named("program", *scripts), named("rule", "FORWARD"), named("node", one.host))
+    sure = one.bare or one.jobs or loads
+    return found(STRONG if sure else LIKELY, who, (*one.gone, *loads[:1], *one.bare, *one.jobs, *suffered[:1]),
+                 owner=scripts[0] if scripts else "", node=one.host)  # fmt: skip
+
+
+def dropped_by_default(seen: Seen) -> Finding | None:
+    """The counter of FORWARD's policy grows while NodePorts of other nodes hang: these are forwarded, and dropped."""
+    counts = growing(seen.picture)
+    hanging = node_ports_hang(seen.picture)
+    if counts is None or seen.firewall == "firewalld" or not (hanging or seen.troubles):
+        return None
+    who = culprits(named("rule", "FORWARD DROP", "FORWARD", "-P FORWARD DROP"), named("node", counts[0].host))
+    well = seen.picture.said("traffic-well")  # pods of other nodes answer: the path between the nodes is not it
+    strength = POSSIBLE if not hanging else STRONG if well else LIKELY
+    return found(strength, who, (*counts, *hanging[:2], *well[:1]), node=counts[0].host)
+
+
 def routed_denied(seen: Seen) -> Finding | None:
     hits = seen.picture.hits(ROUTED)
     if not hits or seen.owner != "ufw" or not seen.troubles:
@@ -244,10 +252,10 @@ def _found(seen: Seen, strength: float, source: str = "", target: str = "", port
 
 def fix(picture: Picture, finding: Finding) -> Iterator[Do]:
     del picture
-    if finding.rule == "wiped":
+    if finding.rule in ("wiped", "emptied"):
         yield do("keep-tables")
         return
-    if finding.rule == "policy-drops":
+    if finding.rule in ("policy-drops", "dropped-by-default"):
         yield do("accept")
         return
     yield do("rules")
@@ -265,11 +273,11 @@ CAUSE = Cause(
     severity="high",
     explains=("traffic-dead", "service-dead", "api-unreachable", "others-failing", "controllers-failing", "crash-loop",
               "not-ready", "log-errors", "datastore-error"),
-    signs=(FROM_POD, TO_POD, UFW, PROHIBITED, ROUTED, DIAL_FAILED, API_DEADLINE, *VIP_SIGNS),
+    signs=(JUMP_GONE, FROM_POD, TO_POD, UFW, PROHIBITED, ROUTED, DIAL_FAILED, API_DEADLINE, *VIP_SIGNS),
     look=Seen,
     rules=(
         off, firewalld, packets_refused, forwarding_refused, input_refused, forwarding_closed, policy_drops, wiped,
-        routed_denied,
+        emptied, dropped_by_default, routed_denied,
     ),
     fix=fix,
     yields_to=("firewalld-interference", "leftover-iptables"),

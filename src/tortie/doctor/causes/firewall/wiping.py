@@ -82,10 +82,19 @@ def _logged(picture: Picture) -> list[tuple[str, Place, str]]:
     found = []
     for line in picture.of(LogLine):
         for name in _UNITS:
-            own = line.program == name or (line.program == "systemd" and f"{name}." in line.message)
+            own = line.program == name or (line.program == "systemd" and _names(line.message, name))
             if own and _LOGGED.search(line.message):
                 found.append((name, line.place, line.host))
     return found
+
+
+def _names(message: str, name: str) -> bool:
+    """A unit, also before its description (`firewalld - dynamic …`), or what RHEL calls that of iptables."""
+    return (
+        f"{name}." in message
+        or f" {name} - " in message
+        or (name == "iptables" and "IPv4 firewall with iptables" in message)
+    )
 
 
 def _counted_away(picture: Picture) -> list[Place]:

@@ -8,6 +8,7 @@ from functools import cached_property
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.kernel.link_addresses import Marks, program_of
+from tortie.doctor.causes.kernel.link_downers import put_down
 from tortie.doctor.causes.kernel.link_keepers import Shown, begun, routes_counted_away, set_up
 from tortie.doctor.causes.underlay.traffic_evidence import agents_fine, compiled, rows, trouble
 from tortie.doctor.picture.facts import LogLine
@@ -157,6 +158,21 @@ def other_service(seen: Seen) -> Finding | None:
     return found(strength, who, evidence, manager=line.program, devices=devices[:2], node=line.host)
 
 
+def fallen(seen: Seen) -> Finding | None:
+    """Links of pods are up for a moment; who puts them down says nothing of it."""
+    one = put_down(seen.picture)
+    if one is None:
+        return None
+    known = one.only_there or one.running
+    manager = known[0][1] if known else ""
+    devices = [link.name for link in one.links]
+    host = _host(one.links, one.falls)
+    who = culprits(named("program", manager), named("interface", *devices), named("node", host))
+    evidence = (*one.links, *one.falls, *(place for place, _ in known[:1]))
+    strength = LIKELY if one.only_there else POSSIBLE
+    return found(strength, who, evidence, manager=manager, devices=devices, node=host)
+
+
 def swept(seen: Seen) -> Finding | None:
     """When networkd starts, it deletes routes that it did not make, whoever manages the links."""
     gone = [*seen.deleted[:2], *routes_counted_away(seen.picture)]
@@ -220,6 +236,9 @@ def _host(*groups: Sequence[object]) -> str:
 
 
 def fix(_picture: Picture, finding: Finding) -> Iterator[Do]:
+    if finding.rule == "fallen":
+        yield from _leave_alone(finding.value("manager")) if finding.value("manager") else [do("who-runs")]
+        return
     if finding.rule == "other-service":
         yield do("other-service")
         return
@@ -270,6 +289,6 @@ CAUSE = Cause(
     explains=("traffic-dead", "service-dead", "log-errors", "restarts"),
     signs=(CONNECTING, STATE_CHANGE, ROUTE_DELETED, ROUTE_REFUSED),
     look=Seen,
-    rules=(addressed, managed, other_service, swept, unmanaged, restart_hurts, routes_deleted),
+    rules=(addressed, managed, other_service, fallen, swept, unmanaged, restart_hurts, routes_deleted),
     fix=fix,
 )

@@ -18,7 +18,7 @@ from tortie.model.tuples import NamedTuple
 _LONGEST: Final = 400  # characters of a line that are looked at
 _WINDOW: Final = 5  # parts between the two ends
 _LINES: Final = 6  # lines between what was captured, how, and the second end
-_PARTS: Final = lazily(r"[;,，；。!?？！]|\.\s|\s[-—–>/|]+\s|\bbut\b|\bwhile\b|\bwhereas\b|但是?|而(?=在|对)")
+PARTS: Final = lazily(r"[;,，；。!?？！]|\.\s|\s[-—–>/|]+\s|\bbut\b|\bwhile\b|\bwhereas\b|但是?|而(?=在|对)")
 _CAPTURED: Final = lazily(r"tcpdump|tshark|wireshark|captur|sniff|抓包|抓取|抓到|抓", re.IGNORECASE)
 _THING: Final = r"(?:side|end|node|worker|host|machine|server|vm|box|hypervisor|instance|one)"
 # Such a list right below an output looks like more of it.
@@ -28,12 +28,12 @@ _LABEL: Final = lazily(
     r"[^:=]{0,40}[:=]",
     re.IGNORECASE,
 )
-_FAR: Final = lazily(
+FAR: Final = lazily(
     rf"\b(?:receiv(?:er|ing)|destination|target|dst|peer|remote|other|second) ?(?:{_THING})?\b"
     r"|对端|对方|接收|目标|目的|对面|另一(?:台|个|端|侧)",
     re.IGNORECASE,
 )
-_SILENT: Final = lazily(
+SILENT: Final = lazily(
     r"\bnothing\b|\bno (?:\w+ )?(?:packets?|traffic)\b|\bnone\b|\bsilen(?:t|ce)\b|\bempty\b|\b(?:0|zero) packets\b"
     r"|\bnever (?:arriv|show|see|reach|get|come)\w*|(?:\b(?:do|does|did)(?: not|n't)|\bcan(?:not|'t)) "
     r"(?:arriv|show|see|reach|get|come|receiv|captur)\w*|\bnot (?:arriv|seen|there|receiv|com)\w*"
@@ -50,10 +50,10 @@ _LEAVES: Final = lazily(
     re.IGNORECASE,
 )
 # What comes to the card and not to the pod is lost on that machine, not on the way.
-_LOCAL: Final = lazily(
+LOCAL: Final = lazily(
     r"\bcali\w*|\bveth|\bin(?:side)? the pod\b|\bpod'?s? (?:interface|eth0)|容器内|pod ?内", re.IGNORECASE
 )
-_CAME: Final = lazily(
+CAME: Final = lazily(
     r"\b(?:arriv|reach|com|get|show)\w* (?:\w+ ){0,3}?"
     r"(?:eth\d|ens\w+|bond\d|nic\b|card|uplink|there|at the (?:receiv|dest|target|other))"
     r"|到达?了?(?:网卡|eth\d|对端)",
@@ -99,15 +99,13 @@ def told_lost(picture: Picture, kind: str) -> list[Place]:
     parts = _parts(picture)
     for index, far in enumerate(parts):
         name = _end(far.text)
-        if not (_SILENT.search(far.text) and (name or _FAR.search(far.text))) or _LOCAL.search(far.text):
+        if not (SILENT.search(far.text) and (name or FAR.search(far.text))) or LOCAL.search(far.text):
             continue
         before = [one for one in parts[max(0, index - _WINDOW) : index] if _near(one, far)]
-        left = next(
-            (one for one in reversed(before) if _LEAVES.search(one.text) and not _SILENT.search(one.text)), None
-        )
-        if left is None or _FAR.search(left.text) or _LOCAL.search(left.text):
+        left = next((one for one in reversed(before) if _LEAVES.search(one.text) and not SILENT.search(one.text)), None)
+        if left is None or FAR.search(left.text) or LOCAL.search(left.text):
             continue
-        if not _FAR.search(far.text) and _end(left.text) in ("", name):
+        if not FAR.search(far.text) and _end(left.text) in ("", name):
             continue
         around = [one for one in parts[max(0, index - 3 * _WINDOW) : index + _WINDOW] if _near(one, far)]
         if _is_of(picture, " ".join(one.text for one in around), kind) and not _came_in(around, far):
@@ -147,7 +145,7 @@ def says_plain(picture: Picture) -> bool:
 
 def _came_in(around: list[Part], far: Part) -> bool:
     later = [one for one in around if one.line >= far.line]
-    return any(_CAME.search(one.text) and not _SILENT.search(one.text) for one in later)
+    return any(CAME.search(one.text) and not SILENT.search(one.text) for one in later)
 
 
 @remembered
@@ -162,6 +160,6 @@ def _split(picture: Picture) -> Iterator[Part]:
         for index, raw in enumerate(exhibit.lines):
             if not exhibit.prose and not _LABEL.match(raw):
                 continue
-            for text in _PARTS.split(raw[:_LONGEST]):
+            for text in PARTS.split(raw[:_LONGEST]):
                 if text.strip():
                     yield Part(text.strip().lower(), exhibit.place(index), exhibit.number(index))

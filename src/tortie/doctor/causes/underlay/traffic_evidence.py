@@ -102,6 +102,7 @@ def counted(picture: Picture, *words: str) -> Iterator[tuple[str, int, Exhibit]]
 # Captures
 
 _INNER_IP = r"IP6? (?P<a>[\w.:]+) > (?P<b>[\w.:]+): (?:IP6? |\(ipip)"
+_IPIP = r"ipip|ip-proto-4\b"  # the latter where the capture has not the whole packet
 _OUTER = r"(?P<a>\d+\.\d+\.\d+\.\d+)(?:\.\d+)? > (?P<b>\d+\.\d+\.\d+\.\d+)(?:\.\d+)?:"
 
 
@@ -145,7 +146,7 @@ def _capture(exhibit: Exhibit) -> Capture | None:
         outer = compiled(_OUTER).search(line)
         if "VXLAN" in line or "OTV, flags [" in line:  # on port 8472 tcpdump takes VXLAN for OTV
             kinds.add("vxlan")
-        elif "ipip" in line.lower() or compiled(_INNER_IP).search(line):
+        elif compiled(_IPIP).search(line) or compiled(_INNER_IP).search(line):
             kinds.add("ipip")
         elif outer:
             kinds.add("plain")
@@ -171,9 +172,8 @@ def lost_on_the_way(picture: Picture, kind: str) -> tuple[Capture, Capture] | No
     """A capture that shows such packets, and another one that asked for them in vain."""
     taken = captures(picture)
     shown = [capture for capture in taken if kind in capture.kinds]
-    silent = [capture for capture in taken if not capture.kinds and _asks_for(capture, kind)]
     for sent in shown:
-        for missed in silent:
+        for missed in (capture for capture in taken if _missed(capture, kind) or _all_of(sent, capture, kind)):
             elsewhere = sent.host != missed.host if sent.host and missed.host else uplink(missed.device)
             if (
                 elsewhere and sent.labelled == missed.labelled
@@ -194,6 +194,23 @@ def arrived(picture: Picture, kind: str) -> Capture | None:
     routes = remote_routes(picture, kind)
     met = (one for host, one in hosts.items() if _meets(one, [r for r in routes if r.host and r.host != host]))
     return next((one for one in met if not _meets(one, [r for r in routes if r.host == one.host])), None)
+
+
+def _missed(capture: Capture, kind: str) -> bool:
+    """It asked for such packets and shows none; of IPIP even where it shows others that were asked for beside them."""
+    if not _asks_for(capture, kind):
+        return False
+    others = kind == "ipip" and capture.kinds == {"plain"} and uplink(capture.device)
+    return not capture.kinds or (others and bool(compiled(r"proto\s*(?:\\?ipip|4|ipencap)\b").search(capture.wanted)))
+
+
+def _all_of(sent: Capture, capture: Capture, kind: str) -> bool:
+    """Whatever came from the sender was asked for: it shows other things from there, and nothing in IPIP."""
+    if kind != "ipip" or capture.kinds != {"plain"} or not uplink(capture.device):
+        return False
+    asked = compiled(r"\bhost (?P<address>\d+(?:\.\d+){3})").search(capture.wanted)
+    narrow = compiled(r"\b(?:port|tcp|udp|icmp|arp|proto|dst|not)\b|\s-c|\|").search(capture.wanted)
+    return asked is not None and not narrow and asked["address"] in sent.sources & capture.sources
 
 
 def _meets(capture: Capture, routes: list[Route]) -> bool:
@@ -228,8 +245,12 @@ def _route_kind(route: Route) -> str:
 
 
 def leads(route: Route, address: str) -> bool:
+    return within(address, route.destination)
+
+
+def within(address: str, network: str) -> bool:
     try:
-        return ip_address(address) in ip_network(route.destination, strict=False)
+        return ip_address(address) in ip_network(network, strict=False)
     except ValueError:
         return False
 

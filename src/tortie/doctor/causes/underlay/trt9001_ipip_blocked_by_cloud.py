@@ -8,8 +8,10 @@ from functools import cached_property
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.firewall.security_groups import security_groups
+from tortie.doctor.causes.underlay.half_captures import told_opposite
 from tortie.doctor.causes.underlay.told_captures import told_lost
 from tortie.doctor.causes.underlay.traffic_evidence import (
+    Capture,
     agents_fine,
     arrived,
     cross_node_dead,
@@ -21,7 +23,7 @@ from tortie.doctor.causes.underlay.traffic_evidence import (
     remote_routes,
     trouble,
 )
-from tortie.doctor.causes.underlay.tunnel_counters import one_way, told_silent
+from tortie.doctor.causes.underlay.tunnel_counters import met_by_rules, one_way, told_silent
 from tortie.doctor.causes.underlay.wrong_number import wrong_numbers
 from tortie.doctor.picture.facts import Ping, Pool, Route
 from tortie.doctor.picture.picture import Picture
@@ -50,7 +52,8 @@ class Seen:
         said = [one for one in picture.said("cloud") if "azure" in one.values]
         self.azure: list[object] = [*picture.hits(AZURE)[:1], *said, *picture.hits(AZURE_WIRE)[:1]]
         self.counted, self.silent = one_way(picture, "ipip"), told_silent(picture, "ipip")
-        self.told: list[object] = [*self.silent[:1], *told_lost(picture, "ipip")]
+        self.half = told_opposite(picture, "ipip")
+        self.told: list[object] = [*self.half, *self.silent[:1], *told_lost(picture, "ipip")]
 
     @property
     def tunnelled(self) -> bool:
@@ -117,7 +120,13 @@ def bgp_down(seen: Seen) -> Finding | None:
 def lost(seen: Seen) -> Finding | None:
     if not seen.lost:
         return None
-    return seen.found(PROVEN if seen.routes or seen.closed or seen.dead else STRONG, "lost")
+    sure = (seen.routes or seen.closed or seen.dead) and not _of_all(seen.lost[1])
+    return seen.found(PROVEN if sure else STRONG, "lost")
+
+
+def _of_all(missed: Capture) -> bool:
+    """It shows other things, and may have been made at another time."""
+    return bool(missed.kinds) and "proto" not in missed.wanted
 
 
 def node_silent(seen: Seen) -> Finding | None:
@@ -140,7 +149,7 @@ def group_without_it(seen: Seen) -> Finding | None:
 
 def told(seen: Seen) -> Finding | None:
     """Somebody looked at the other end, and nothing came in."""
-    suffered = seen.dead or seen.counted or trouble(seen.picture)
+    suffered = seen.dead or seen.counted or trouble(seen.picture) or (seen.half and seen.picture.said("suffers"))
     if not (seen.told and seen.tunnelled and suffered) or seen.opened:
         return None
     well = seen.up or seen.counted or seen.picture.said("sessions-well")
@@ -152,8 +161,8 @@ def wrong_number(seen: Seen) -> Finding | None:
     numbered = seen.misnumbered
     if not numbered or seen.opened or not (seen.tunnelled and (seen.dead or seen.told)):
         return None
-    who = culprits(named("rule", "ipip", "protocol 4", seen.group), Culprit("interface", "tunl0"))
-    met = any(one.printed for one in numbered)
+    who = culprits(named("rule", "ipip", "protocol 94", "protocol 4", seen.group), Culprit("interface", "tunl0"))
+    met = any(one.printed for one in numbered) or bool(seen.half)
     return found(STRONG if met and (seen.up or seen.told) else LIKELY, who, (*numbered[:2], *seen.evidence))
 
 
@@ -192,6 +201,16 @@ def one_way_only(seen: Seen) -> Finding | None:
     )  # fmt: skip
 
 
+def met_no_rule(seen: Seen) -> Finding | None:
+    """The same by Felix' own rules: many went to other hosts, and none came from one."""
+    met = met_by_rules(seen.picture)
+    suffered = seen.dead or trouble(seen.picture) or seen.picture.said("suffers")
+    if not (met and suffered) or seen.opened:
+        return None
+    well = seen.up or agents_fine(seen.picture)
+    return found(LIKELY if well else POSSIBLE, seen.culprits, (*met[:1], *seen.evidence), sent=met[0].sent)
+
+
 def dead_through_tunnel(seen: Seen) -> Finding | None:
     if not (seen.tunnelled and seen.dead) or seen.opened:
         return None
@@ -219,7 +238,8 @@ CAUSE = Cause(
     look=Seen,
     rules=(
         arrives, pods_answer, no_ipip, bgp_down, lost, node_silent, wrong_number, filter_without_it, told,
-        group_without_it, plain_passes, azure, group_and_tunnel, one_way_only, dead_through_tunnel,
+        group_without_it, plain_passes, azure, group_and_tunnel, one_way_only, met_no_rule,
+        dead_through_tunnel,
     ),
     fix=fix,
 )  # fmt: skip

@@ -8,6 +8,7 @@ from ipaddress import ip_network
 
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
+from tortie.doctor.causes.underlay.half_captures import told_opposite
 from tortie.doctor.causes.underlay.told_captures import says_plain, told_lost
 from tortie.doctor.causes.underlay.traffic_evidence import (
     Row,
@@ -15,6 +16,7 @@ from tortie.doctor.causes.underlay.traffic_evidence import (
     encapsulation,
     leads,
     lost_on_the_way,
+    nodes_silent,
     pod_pings,
     remote_routes,
     rows,
@@ -42,7 +44,7 @@ class Seen:
         self.lost, self.dead = lost_on_the_way(picture, "plain"), cross_node_dead(picture)
         self.pools = unencapsulated(picture)
         self.cloud = picture.said("cloud")
-        self.told = told_lost(picture, "bare")
+        self.told = told_opposite(picture, "plain") or told_lost(picture, "bare")
 
     @property
     def plain(self) -> bool:
@@ -64,7 +66,7 @@ class Seen:
             named("resource", *_instances(self.picture)),
             named("interface", self.device),
             named("pool", *(pool.name for pool in self.pools[:1])),
-            named("setting", "CrossSubnet" if _cross_subnet(self.picture) else ""),
+            named("setting", *_cross_words(self.picture)),
             named("address", *(route.via for route in self.bare[:1])),
             Culprit("setting", "awsSrcDstCheck"),
         )
@@ -97,6 +99,11 @@ def check_off(seen: Seen) -> Finding | None:
 
 def lost(seen: Seen) -> Finding | None:
     return seen.found(PROVEN) if seen.plain and seen.lost else None
+
+
+def node_silent(seen: Seen) -> Finding | None:
+    silent = nodes_silent(seen.picture)
+    return ruled_out(silent[:1]) if silent and not seen.on else None
 
 
 def told(seen: Seen) -> Finding | None:
@@ -169,6 +176,12 @@ def _cross_subnet(picture: Picture) -> bool:
     return any("cross" in (pool.ipip + pool.vxlan).lower() for pool in picture.of(Pool))
 
 
+def _cross_words(picture: Picture) -> list[str]:
+    """As the pool or the Installation has it."""
+    said = [one.value for one in picture.settings("encapsulation") if "cross" in one.value.lower()]
+    return [*said[:1], "CrossSubnet"] if said or _cross_subnet(picture) else []
+
+
 def _instances(picture: Picture) -> list[str]:
     return list(dict.fromkeys(row["id"] for row in rows(picture, ID, "aws ")))[:2]
 
@@ -193,6 +206,16 @@ CAUSE = Cause(
     explains=("traffic-dead", "service-dead"),
     signs=(),
     look=Seen,
-    rules=(encapsulated, bare_works, check_off, lost, check_on, told, check_on_and_dead, dead_without_tunnel),
+    rules=(
+        encapsulated,
+        bare_works,
+        check_off,
+        lost,
+        node_silent,
+        check_on,
+        told,
+        check_on_and_dead,
+        dead_without_tunnel,
+    ),
     fix=fix,
 )

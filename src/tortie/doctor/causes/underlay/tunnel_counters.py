@@ -27,6 +27,13 @@ _NETSTAT: Final = lazily(
     r"^(?P<name>[\w.-]{1,32})\s+\d+\s+(?:0\s+)??(?P<rx>\d+)\s+\d+\s+\d+\s+\d+\s+(?P<tx>\d+)\s+\d+\s+\d+\s+\d+\s+[A-Z]{2,8}\s*$"
 )
 _NAMED: Final = lazily(r"(?P<way>rx|tx)_packets\b\s*[:=]?\s*(?P<packets>\d+)\s*$")
+_RULE: Final = "Allow IPIP packets"
+_BY_RULE: Final = lazily(
+    r"^\s{0,8}(?:\[(?=\d)|(?=\d))(?P<count>\d{1,12}[KMG]?)(?::\d|\s).{10,400}?"
+    r"Allow IPIP packets (?P<way>to other|from) Calico hosts"
+)
+_RULE_LENGTH: Final = 600
+_SENT_ENOUGH: Final = 5  # fewer may be from before the other end was there
 _OF: Final = {
     "ipip": lazily(
         r"(?a:\bproto(?:col)?(?: number)?[ =]?\\?(?:4|ipip|ipencap)\b|\bipip\b|\btunl0\b)"
@@ -62,6 +69,22 @@ def counts(picture: Picture, kind: str) -> list[Count]:
         one for one in picture.exhibits if not one.prose and any(d in one.text or d in one.command for d in devices)
     )
     return [count for exhibit in shown for count in _counts(exhibit, devices)]
+
+
+def met_by_rules(picture: Picture) -> list[Count]:
+    """Felix' own rules count what goes to other hosts in IPIP, and what comes from them; both have to be shown."""
+    met = [
+        (match["way"] == "to other", match["count"], exhibit.place(index), exhibit.host)
+        for exhibit in picture.exhibits
+        if _RULE in exhibit.text
+        for index, line in enumerate(exhibit.lines)
+        if (match := _BY_RULE.match(line[:_RULE_LENGTH]))
+    ]
+    sent = [(place, host, int(count.rstrip("KMG"))) for leaves, count, place, host in met if leaves]
+    came = [count for leaves, count, _, _ in met if not leaves]
+    if not came or any(int(count.rstrip("KMG")) for count in came):
+        return []
+    return [Count(place, host, "tunl0", number, 0) for place, host, number in sent if number >= _SENT_ENOUGH]
 
 
 def one_way(picture: Picture, kind: str) -> list[Count]:

@@ -48,6 +48,8 @@ RULES: Final = (
         r"\bslow(?:ed)? down\b|\b(?:extremely )?high latency\b|\bbad gateway\b|"
         r"\bgateway time-?out\b|\b(?:gives?|get|gets|got|returns?|with|only|all) (?:an? |http )?50[234]\b|"
         r"\bcan ?not be (?:\w+ed)\b|"
+        r"(?<!not )(?<!n't )(?<!never )\b(?:loses?|losing) (?:\w+ ){0,2}"
+        r"(?:traffic|connectivity|network\w*|packets|connections)\b|"
         r"(?<!post-)(?<!post )\boutages?\b|\bcrash(?:es|ing|looping)\b|"
         r"\brestart(?:s|ed|ing)? (?:frequently|often|constantly|repeatedly|randomly|periodically|all the time|"
         r"many times|every)\b|keeps? (?:on )?(?:re-?starting|crashing|failing|dying|dropping|losing)|"

@@ -75,6 +75,7 @@ RULES: Final = (
         r"policy drop~counters?~(?:increment|increase|grow|ris|goes up)|"
         r"(?:forward|drop)~drop counters?~(?:increment|increase|grow|ris|goes up)|"
         rf"-p forward accept\b≈(?:{_WELL}|helps?\b|fixe[sd]|solve[sd]|reachable)|"
+        r"-p forward accept\b≈gets? (?:its|an|the) (?:answer|reply|response)\b|"
         rf"(?:{_WELL}|helps?\b|fixe[sd]|solve[sd])\w*≈(?:after|with|by|once)~-p forward accept\b",
     ),
     Rule(
