@@ -30,6 +30,7 @@ from tortie.doctor.causes.nodes.bgp_addresses import (
     inner_link,
     link_with,
     links_shown,
+    masked,
     near,
     registrations,
     told_old,
@@ -82,6 +83,8 @@ class Seen:
             return False
         if link_with(self.picture, stored.address, stored.node) or inner_link(stored.interface):
             return False
+        if masked(self.picture, stored):
+            return False  # it never was that node's
         if stored.address in all_addresses(self.picture, stored.node):
             return False
         gone = gone_from_host(self.picture, stored.node, stored.address) or told_old(self.picture, stored.address)
