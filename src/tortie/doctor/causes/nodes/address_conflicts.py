@@ -8,6 +8,7 @@ from typing import Final, Literal
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG
 from tortie.doctor.causes.nodes.bgp_addresses import link_with, registrations
 from tortie.doctor.causes.nodes.bgp_evidence import conflicts, is_lost, node_at, node_called, same_host
+from tortie.doctor.causes.nodes.machine_lists import by_machines, by_starts
 from tortie.doctor.causes.nodes.wrong_addresses import is_network, suspects
 from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Node
@@ -100,6 +101,9 @@ def _decide(picture: Picture, address: str, other: str, node: str) -> tuple[Kind
     if other not in picture.nodes_now() and (_another_name(node, other) or own):
         # The host that starts has the owner's name, longer or shorter: its record of before.
         return "stale", STRONG, tuple(own[:1])
+    told = by_machines(picture, address, other, node) or by_starts(picture, address, other)
+    if told and (told.kind == "changed" or other not in picture.internal_ips()):
+        return "changed" if told.kind == "changed" else "stale", told.strength, told.evidence
     nodes, ips = picture.nodes_now(), picture.internal_ips()
     listing = {name: fact for name, fact in nodes.items() if fact.status}
     arp = arp_answers(picture, address)

@@ -46,6 +46,7 @@ from tortie.doctor.causes.nodes.bgp_evidence import (
 )
 from tortie.doctor.causes.nodes.fixed_addresses import Fixed, fixed_nowhere
 from tortie.doctor.causes.nodes.installations import restarted, uses_etcd
+from tortie.doctor.causes.nodes.machine_lists import address_now
 from tortie.doctor.causes.nodes.wrong_addresses import is_network, missing_node
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.lazily import lazily
@@ -103,7 +104,7 @@ def exchanged(seen: Seen) -> Finding | None:
     case = contest(seen.picture, "changed")
     if case is None:
         return None
-    real = seen.picture.internal_ips().get(case.other, "")
+    real = address_now(seen.picture, case.other)
     blamed = culprits(
         named("address", case.address), named("node", case.other, case.node), named("address", real), _RECORD
     )
