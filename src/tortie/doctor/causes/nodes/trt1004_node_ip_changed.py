@@ -47,6 +47,7 @@ from tortie.doctor.causes.nodes.bgp_evidence import (
 from tortie.doctor.causes.nodes.fixed_addresses import Fixed, fixed_nowhere
 from tortie.doctor.causes.nodes.installations import restarted, uses_etcd
 from tortie.doctor.causes.nodes.machine_lists import address_now
+from tortie.doctor.causes.nodes.tunnel_ends import told_vip
 from tortie.doctor.causes.nodes.wrong_addresses import is_network, missing_node
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.lazily import lazily
@@ -84,7 +85,7 @@ class Seen:
             return False
         if link_with(self.picture, stored.address, stored.node) or inner_link(stored.interface):
             return False
-        if masked(self.picture, stored):
+        if masked(self.picture, stored) or told_vip(self.picture, stored.address):
             return False  # it never was that node's
         if stored.address in all_addresses(self.picture, stored.node):
             return False
