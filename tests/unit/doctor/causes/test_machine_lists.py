@@ -73,3 +73,19 @@ def test_an_owner_whom_the_whole_list_does_not_know() -> None:
     assert finding(STALE, START + without).strength >= LIKELY
     assert finding(STALE, START + picked).strength < LIKELY
     assert finding(STALE, START + by_prefix).strength < LIKELY
+
+
+def test_two_nodes_of_one_list_with_one_address_both_have_it() -> None:
+    both = LIST.replace("10.33.0.18", "10.33.0.17")
+    assert finding(TWINS, START + both).strength >= STRONG
+    stopped = both.replace("35.195.8.9    RUNNING", "35.195.8.9    TERMINATED")
+    assert finding(TWINS, START + stopped).strength < LIKELY
+
+
+def test_headings_of_people_name_whose_log_it_is() -> None:
+    told = (
+        (START + SECOND.replace("x-3", "x-1")).replace("=== x-1 ===", "x-1 日志：").replace("=== x-2 ===", "x-2 日志：")
+    )
+    answer = finding(ID, "两台机器断电后 calico-node 起不来。\n" + told)
+    assert answer.strength >= STRONG
+    assert answer.objects[:2] == ("10.33.0.17", "x-2")

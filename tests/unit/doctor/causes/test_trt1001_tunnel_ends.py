@@ -72,3 +72,13 @@ def test_while_the_vip_stands_on_its_node_tunnels_reach_it() -> None:
 def test_tunnels_to_the_nodes_own_addresses_are_right() -> None:
     own = FDB.replace("10.66.4.200", "10.66.4.11")
     assert finding(ID, SAID + PODS + own).state != "found"
+
+
+def test_what_kube_vip_is_told() -> None:
+    told = """
+$ kubectl -n kube-system get ds kube-vip-ds -o yaml | grep -A1 "name: address"
+        - name: address
+          value: 10.66.4.200
+"""
+    assert finding(ID, PODS + FDB + told).strength >= LIKELY
+    assert finding(ID, PODS + FDB + told.replace("kube-vip-ds", "web")).strength < LIKELY

@@ -103,7 +103,7 @@ def _decide(picture: Picture, address: str, other: str, node: str) -> tuple[Kind
         return "stale", STRONG, tuple(own[:1])
     told = by_machines(picture, address, other, node) or by_starts(picture, address, other)
     if told and (told.kind == "changed" or other not in picture.internal_ips()):
-        return "changed" if told.kind == "changed" else "stale", told.strength, told.evidence
+        return told.kind, told.strength, told.evidence
     nodes, ips = picture.nodes_now(), picture.internal_ips()
     listing = {name: fact for name, fact in nodes.items() if fact.status}
     arp = arp_answers(picture, address)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, Literal
 
 from tortie.doctor.causes.cause import LIKELY, PROVEN, STRONG
 from tortie.doctor.causes.nodes.bgp_evidence import conflicts, node_at, remembered, same_host
@@ -18,9 +18,9 @@ _WORD: Final = lazily(r"[A-Za-z0-9][\w.-]{2,}")
 
 
 class Owner(NamedTuple):
-    """What tells that somebody has another address by now, or that there is nobody of that name."""
+    """What tells that somebody has another address by now, that both have it, or that nobody has that name."""
 
-    kind: str  # changed, stale
+    kind: Literal["changed", "stale", "duplicate"]
     strength: float
     evidence: tuple[object, ...]
 
@@ -40,7 +40,9 @@ def by_machines(picture: Picture, address: str, other: str, node: str) -> Owner 
     if holder is None:
         return Owner("stale", LIKELY, tuple(having[:1])) if _would_show(picture, having[0], other) else None
     if address in holder.addresses:
-        return None
+        both = [one for one in having if one.names != holder.names]
+        strength = STRONG if wanter else LIKELY
+        return Owner("duplicate", strength, (holder, wanter or both[0])) if both and not holder.stopped else None
     return Owner("changed", PROVEN if wanter else STRONG, (holder, wanter or having[0]))
 
 

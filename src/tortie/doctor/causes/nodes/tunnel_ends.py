@@ -24,6 +24,7 @@ _NO_VIP: Final = lazily(
     r"\b(?:not|no|isn't|never|without)\b[^.,;]{0,24}(?:vip\b|virtual|floating)|(?:不是|并非|没有)[^，。；]{0,8}(?:vip|虚拟|浮动|虚IP)",
     re.IGNORECASE,
 )
+_VALUE: Final = lazily(r"^\s*-?\s*(?:\"?(?:value|address)\"?:\s*)\"?[\d./]+\"?,?\s*$")  # what kube-vip itself is told
 _BEFORE: Final = 2  # lines: `virtual_ipaddress {` and `- name: vip_address` stand above
 
 
@@ -50,6 +51,7 @@ def told_vip(picture: Picture, address: str) -> Place | None:
             if not _names(line, address):
                 continue
             above = "" if exhibit.prose else " ".join(exhibit.lines[max(0, index - _BEFORE) : index])
+            above += f" {exhibit.command}" if _VALUE.search(line) else ""
             if _calls(line, address) or (above and _VIP.search(above) and not _VIP.search(line)):
                 return exhibit.place(index)
     return None
