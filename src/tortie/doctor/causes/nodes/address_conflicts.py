@@ -118,7 +118,7 @@ def _decide(picture: Picture, address: str, other: str, node: str) -> tuple[Kind
     holder, wanter = listing.get(other), ips.get(node, "")
     holders_ip = ips.get(other, "")
     if holder is None and other not in ips:
-        if (len(listing) > 1 or (node and node in listing)) and _would_show(picture, listing, other):
+        if (len(listing) > 1 or (node and node in listing)) and would_show(picture, listing, other):
             return "stale", PROVEN if arp is not True else LIKELY, tuple(listing.values())[:3]
         return _by_word(picture, arp)
     if is_lost(holder) and arp is not True and holders_ip in ("", address):
@@ -139,7 +139,7 @@ def _another_name(name: str, other: str) -> bool:
     return bool(name) and name.lower() != other.lower() and same_host(name, other)
 
 
-def _would_show(picture: Picture, listing: dict[str, Node], name: str) -> bool:
+def would_show(picture: Picture, listing: dict[str, Node], name: str) -> bool:
     """Some list of nodes is whole, or picks rows by a word that is in this name, too."""
     exhibits = [exhibit_at(picture, node.place) for node in listing.values()]
     commands = {exhibit.command if exhibit else "" for exhibit in exhibits}
