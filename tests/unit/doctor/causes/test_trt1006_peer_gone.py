@@ -53,3 +53,33 @@ def test_a_machine_that_answers_may_be_a_node_without_kubernetes() -> None:
 def test_the_record_under_another_name_of_a_living_node() -> None:
     other = RECORDS.replace("10.7.0.12/24", "10.7.0.13/24").replace("10.7.0.19", "10.7.0.12")
     assert finding(ID, COMPLAINT.replace("10.7.0.19", "10.7.0.12") + other + NODES).rule != "peer-gone"
+
+
+NAMES = "# calicoctl get nodes\nNAME\nn1\nn2\nn3\nn9\n"
+TABLE = """
+# calicoctl node status
+| PEER ADDRESS | PEER TYPE         | STATE | SINCE    | INFO        |
+| 10.7.0.12    | node-to-node mesh | up    | 03:10:22 | Established |
+| 10.7.0.13    | node-to-node mesh | up    | 03:10:22 | Established |
+| 10.7.0.19    | node-to-node mesh | start | 03:10:41 | Connect Socket: No route to host |
+"""
+LISTED = """
+# kubectl get nodes
+NAME   STATUS   ROLES    AGE    VERSION
+n1     Ready    master   390d   v1.13.12
+n2     Ready    <none>   390d   v1.13.12
+n3     Ready    <none>   390d   v1.13.12
+"""
+
+
+def test_as_many_sessions_are_missing_as_nodes_are_gone() -> None:
+    answer = finding(ID, NAMES + LISTED + TABLE)
+    assert (answer.rule, answer.objects[:2]) == ("peer-gone", ("n9", "10.7.0.19"))
+
+
+def test_a_table_with_fewer_rows_does_not_have_the_one_that_is_gone() -> None:
+    short = "\n".join(line for line in TABLE.splitlines() if "0.13" not in line) + "\n"
+    assert finding(ID, NAMES + LISTED + short).state != "found"
+    two_down = TABLE.replace("up    | 03:10:22 | Established", "start | 03:10:22 | Connect     ", 1)
+    assert finding(ID, NAMES + LISTED + two_down).state != "found"
+    assert finding(ID, NAMES + LISTED + "n9     NotReady   <none>   390d   v1.13.12\n" + TABLE).state != "found"

@@ -16,8 +16,9 @@ $ calicoctl node status
 WORDS = (
     "Bgp: %BGP-5-PEER-UNCONFIGURED: Rejected connection from unconfigured peer 10.50.1.23 in VRF default",
     "rpd[1843]: bgp_listen_accept: NOTIFICATION sent to 10.50.1.23+41873 (proto): code 6 (Cease) subcode 5 "
-    "(Connection Rejected), Reason: no group for 10.50.1.23 from AS 64512 found (unconfigured peer) in master",
+    "(Connection Rejected), Reason: no group for 10.50.1.23 (proto) from AS 64512 found (unconfigured peer) in master",
     "bgpd[712]: [Event] 10.50.1.23 connection rejected(VRF default:0:Up) - not configured and not valid for dynamic",
+    '{"level":"info","msg":"Can\'t find configuration for a new passive connection from:10.50.1.23","topic":"Peer"}',
 )
 NODES = """
 $ kubectl get nodes -o wide

@@ -10,9 +10,9 @@ from tortie.doctor.signs import Hit, Sign
 # It knows no such neighbor: Arista, Junos, FRR, GoBGP.
 UNCONFIGURED: Final = (
     Sign("trt1012-unconfigured", "Rejected connection from unconfigured peer <ip>"),
-    Sign("trt1012-no-group", "no group for <ip> from AS <n> found \\(unconfigured peer\\)"),
+    Sign("trt1012-no-group", "no group for <ip>…found \\(unconfigured peer\\)"),
     Sign("trt1012-not-dynamic", "not configured and not valid for dynamic"),
-    Sign("trt1012-no-passive", "Can't find configuration for a new passive connection"),
+    Sign("trt1012-no-passive", "Can't find configuration for a new passive connection from:<ip>"),
 )
 
 

@@ -9,11 +9,19 @@ from tortie.doctor.causes.cause import LIKELY, POSSIBLE, STRONG, Cause, Do, Find
 from tortie.doctor.causes.culprits import culprits, named
 from tortie.doctor.causes.nodes.address_conflicts import ARP_SIGNS, contest, contests, decided, link_of, would_show
 from tortie.doctor.causes.nodes.bgp_addresses import ADDRESS_SIGNS, registrations
-from tortie.doctor.causes.nodes.bgp_evidence import SHARED_SIGNS, answers, missing_peers, same_host, trouble
+from tortie.doctor.causes.nodes.bgp_evidence import (
+    SHARED_SIGNS,
+    answers,
+    is_external,
+    missing_peers,
+    same_host,
+    session_node,
+    trouble,
+)
 from tortie.doctor.causes.nodes.installations import restarted, uses_etcd
 from tortie.doctor.causes.nodes.node_names import NAME_SIGNS, old_record
 from tortie.doctor.causes.steps import Step
-from tortie.doctor.picture.facts import CalicoNode, Registered
+from tortie.doctor.picture.facts import CalicoNode, Node, Registered
 from tortie.doctor.picture.picture import Picture
 
 _LEAST: Final = 2  # nodes: a list of one may have been cut
@@ -63,6 +71,8 @@ def peer_gone(picture: Picture) -> Finding | None:
     missing = missing_peers(picture)
     if len(nodes) < _LEAST or not missing:
         return None
+    if counted := _by_count(picture, nodes):
+        return counted
     stored = {one.address: one for one in registrations(picture) if one.node and one.via != "log"}
     theirs = [stored.get(peer.address) for peer in missing]
     gone = [one for one in theirs if one and not any(same_host(one.node, name) for name in nodes)]
@@ -74,6 +84,27 @@ def peer_gone(picture: Picture) -> Finding | None:
     blamed = culprits(named("node", one.node), named("address", one.address))
     evidence = (one, *missing[:2], *list(nodes.values())[:2])
     return found(LIKELY, blamed, evidence, other=one.node, node="", address=one.address)
+
+
+def _by_count(picture: Picture, nodes: dict[str, Node]) -> Finding | None:
+    """A table of sessions has all names but its own: as many as are gone are not established, and none else."""
+    names, sessions = picture.calico_nodes(), picture.sessions()
+    gone = [name for name in names if not any(same_host(name, node) for node in nodes)]
+    views = {session_node(picture, session) for session in sessions}
+    down = {session.peer for session in picture.sessions_down()}
+    whole = len({session.peer for session in sessions}) == len(names) - 1 and len(views) == 1
+    if not gone or not whole or len(down) != len(gone) or any(is_external(session) for session in sessions):
+        return None
+    if down & {*picture.internal_ips().values()} or not all(would_show(picture, nodes, name) for name in gone):
+        return None
+    if any(answers(picture, address) for address in down):
+        return None
+    address = next(iter(down)) if len(down) == 1 else ""
+    records = [one for one in picture.of(CalicoNode) if one.name in gone]
+    blamed = culprits(named("node", *gone[:3]), named("address", address))
+    return found(
+        LIKELY, blamed, (*records[:2], *picture.sessions_down()[:2]), other=gone[0], node="", address=address or None,
+    )  # fmt: skip
 
 
 def owner_not_shown(picture: Picture) -> Finding | None:
