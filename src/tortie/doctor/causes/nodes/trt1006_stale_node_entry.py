@@ -103,7 +103,7 @@ def _by_count(picture: Picture, nodes: dict[str, Node]) -> Finding | None:
     records = [one for one in picture.of(CalicoNode) if one.name in gone]
     blamed = culprits(named("node", *gone[:3]), named("address", address))
     return found(
-        LIKELY, blamed, (*records[:2], *picture.sessions_down()[:2]), other=gone[0], node="", address=address or None,
+        LIKELY, blamed, (*records[:2], *picture.sessions_down()[:2]), other=gone[0], node="", address=address,
     )  # fmt: skip
 
 
