@@ -14,6 +14,7 @@ from tortie.doctor.picture.machine_facts import (
     Interface,
     Listener,
     Load,
+    Machine,
     Number,
     Ping,
     PortTest,
@@ -28,7 +29,7 @@ from tortie.model.tuples import NamedTuple
 
 __all__ = [
     "Action", "CalicoNode", "Certificate", "Clock", "Condition", "Container", "Disk", "Document", "Event", "Fact",
-    "FilterRule", "HostFile", "Interface", "Listener", "Load", "LogLine", "Node", "Number", "Ping", "Pod",
+    "FilterRule", "HostFile", "Interface", "Listener", "Load", "LogLine", "Machine", "Node", "Number", "Ping", "Pod",
     "Pool", "PoolUse", "PortTest", "Probe", "Process", "Registered", "ResourceCondition", "Route",
     "RoutingRule", "RuleCount", "Session", "Setting", "Statement", "Unit", "Version", "Workload",
 ]  # fmt: skip
@@ -301,5 +302,5 @@ Fact = (
     Node | Condition | Pod | Container | Probe | Event | LogLine | Setting | Version | Session | Registered
     | CalicoNode | Interface | Route | RoutingRule | PortTest | Ping | Listener | Process | Load | Unit | HostFile
     | Disk | FilterRule | RuleCount | Pool | PoolUse | Workload | Number | Certificate | Clock | Statement | Document
-    | ResourceCondition | Action
+    | ResourceCondition | Action | Machine
 )  # fmt: skip

@@ -22,6 +22,15 @@ class Interface(NamedTuple):
     kind: str = ""  # vxlan, ipip, bridge, veth
 
 
+class Machine(NamedTuple):
+    """A row of a list of machines: gcloud, aws, az, openstack, virsh, hcloud ..."""
+
+    place: Place
+    names: tuple[str, ...]  # every word that may be its name: which one it is depends on the tool
+    addresses: tuple[str, ...]  # private ones where there are some
+    stopped: bool = False
+
+
 class Route(NamedTuple):
     """A route, or the answer of `ip route get`."""
 

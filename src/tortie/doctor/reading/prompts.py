@@ -18,7 +18,7 @@ _SURE = lazily(
 )
 # These need a known program behind them.
 _MAYBE = lazily(
-    rf"^(?:\[(?P<h1>{_NAME})(?: (?P<f1>[^\]\n]{{0,80}}))?\] ?[$#]"
+    rf"^(?:\[(?P<h1>{_NAME})(?: (?P<f1>[^\]\n]{{0,80}}))?\](?: ?(?P<f4>[~/][^ $#\n]{{0,120}}))? ?[$#]"
     rf"| {{0,16}}[\w~./-]{{0,40}}\] ?[$#]"  # its beginning was not copied: ~]#
     rf"|(?P<shell>(?:ba|z|da|k)?sh)(?:-[\d.]+)?[$#]"
     rf"| {{0,16}}(?P<h2>{_NAME})(?::(?P<f2>[~/][^ $#\n]{{0,120}})(?: [\w.-]+)?| (?P<f3>[~/][^ $#\n]{{0,120}}))? ?[$#]"
@@ -39,6 +39,7 @@ _SHORT = lazily(
     r"(?:get|describe|logs?|exec|apply|delete|edit|patch|rollout|top|version|cluster-info|drain|cordon|uncordon|label"
     r"|annotate|create|scale|set|debug|run|config|api-resources)\b)"
 )
+_FOLDERS = frozenset(("f1", "f2", "f3", "f4"))
 _STARTS = frozenset("[$#~/(%❯»λ➜→╰└ ")
 
 
@@ -91,7 +92,7 @@ def _stem(match: re.Match[str]) -> str:
 
 
 def _folder(match: re.Match[str]) -> str:
-    return (match["f1"] or match["f2"] or match["f3"] or "").strip()
+    return next((folder for name, folder in match.groupdict("").items() if name in _FOLDERS and folder), "").strip()
 
 
 def _clean(command: str) -> str:

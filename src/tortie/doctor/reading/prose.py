@@ -226,6 +226,11 @@ _NOT_A_HOST = lazily(
     r"v\d|k8s$|k3[sd]|rke\d?$|http|tcp|udp|bgp|x509|bird\d?|ip\d|centos|ubuntu|rhel|debian|node$|log|yaml|json|conf)",
     re.IGNORECASE,
 )
+# w1 日志： and w1 calico-node log: name the host first.
+_HOST_AFTER = lazily(
+    r"(?: ?(?:上|的|节点|主机)){0,3} ?(?:(?:calico(?:-node)?|kubelet) ?的?)? ?(?:日志|输出|logs?|output)\s*",
+    re.IGNORECASE,
+)
 _HOST_BEFORE = lazily(
     r"(?:^|\b)(?:on|node|host|machine|worker|master|server|from|节点|机器|主机|在|登录|登陆)\s*$", re.IGNORECASE
 )
@@ -259,9 +264,10 @@ def host_named(line: str, known: frozenset[str]) -> str:
     likely = [name for name in found if any(c.isdigit() for c in name) and not _NOT_A_HOST.match(name)]
     if len(likely) != 1:
         return ""
-    before = text.split(likely[0])[0]
+    before, _, after = text.partition(likely[0])
     named: str = likely[0]
-    return named if text == named or _HOST_BEFORE.search(before) else ""
+    first = not before.strip() and _HOST_AFTER.fullmatch(after.rstrip())
+    return named if text == named or first or _HOST_BEFORE.search(before) else ""
 
 
 def hosts_in(text: str) -> tuple[str, ...]:

@@ -83,3 +83,36 @@ def test_a_link_that_somebody_quotes_carries_the_address() -> None:
     ended = "Calico node 'egret' is already using the IPv4 address 10.8.3.0.\nTerminating\n"
     assert finding(ID, ended).strength >= LIKELY
     assert finding(ID, ended + "egret: inet 10.8.3.0/16 brd 10.8.255.255 scope global eth0\n").state == "ruled-out"
+
+
+LINK_OF_TWO = """
+heron # ip -4 addr show eth0
+2: eth0: <BROADCAST,MULTICAST,UP,LOWER_UP> mtu 1500 qdisc mq state UP group default qlen 1000
+    inet 10.8.3.17/31 scope global eth0
+$ kubectl get nodes -o wide
+NAME    STATUS   ROLES    AGE   VERSION   INTERNAL-IP   EXTERNAL-IP
+heron   Ready    <none>   3d    v1.23.6   10.8.3.17     <none>
+egret   Ready    <none>   3d    v1.23.6   10.8.3.33     <none>
+$ kubectl -n calico-system set env ds/calico-node --list
+IP_AUTODETECTION_METHOD=kubernetes-internal-ip
+image: docker.io/calico/node:v3.22.2
+$ calicoctl get node -o wide
+NAME    ASN       IPV4           IPV6
+heron   (64512)   10.8.3.16/31
+"""
+
+
+def test_on_a_link_of_two_the_first_address_is_the_other_ends() -> None:
+    answer = finding(ID, LINK_OF_TWO)
+    assert answer.strength >= PROVEN
+    assert (answer.say, answer.culprits[0].name) == ("of-two", "10.8.3.16")
+    assert finding("node-ip-changed", LINK_OF_TWO).state != "found"
+    assert finding("autodetect-wrong-interface", LINK_OF_TWO).state != "found"
+
+
+def test_on_a_link_of_two_a_node_may_have_the_first_address() -> None:
+    own = LINK_OF_TWO.replace("10.8.3.17", "10.8.3.16")
+    assert finding(ID, own).state != "found"
+    # Recorded is an address of another link: it was that node's before.
+    assert finding(ID, LINK_OF_TWO.replace("10.8.3.16/31", "10.8.3.14/31")).state != "found"
+    assert finding("node-ip-changed", LINK_OF_TWO.replace("10.8.3.16/31", "10.8.3.14/31")).state == "found"

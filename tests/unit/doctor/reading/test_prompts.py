@@ -81,6 +81,7 @@ def test_other_lines_are_no_prompts(line: str) -> None:
         ("n4:/etc/cni/net.d # ls -l", "/etc/cni/net.d"),
         ("root@n4:/opt/cni/bin# ls", "/opt/cni/bin"),
         ("[root@n4 net.d]# ls", "net.d"),
+        ("[n4] /etc/cni/net.d# ls", "/etc/cni/net.d"),
         ("$ ls", ""),
     ],
 )
@@ -104,3 +105,15 @@ def test_kubectl_by_its_short_names(line: str, command: str) -> None:
     found = prompt(line)
     assert found is not None
     assert found.command == command
+
+
+@pytest.mark.parametrize("line", ["[n4] ~# ip a s tunl0", "[n4] ~ $ ip a s tunl0", "[n4]~# ip a s tunl0"])
+def test_a_host_in_brackets_with_its_folder_behind(line: str) -> None:
+    found = prompt(line)
+    assert found is not None
+    assert (found.host, found.command) == ("n4", "ip a s tunl0")
+
+
+@pytest.mark.parametrize("line", ["[n4] ~# nothing was done", "[note] /etc/hosts # has it", "[INFO] /var/run # ok"])
+def test_words_in_brackets_are_no_host(line: str) -> None:
+    assert prompt(line) is None

@@ -8,6 +8,7 @@ from typing import Final, Literal
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG
 from tortie.doctor.causes.nodes.bgp_addresses import link_with, registrations
 from tortie.doctor.causes.nodes.bgp_evidence import conflicts, is_lost, node_at, node_called, same_host
+from tortie.doctor.causes.nodes.machine_lists import by_machines, by_starts
 from tortie.doctor.causes.nodes.wrong_addresses import is_network, suspects
 from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Node
@@ -100,6 +101,9 @@ def _decide(picture: Picture, address: str, other: str, node: str) -> tuple[Kind
     if other not in picture.nodes_now() and (_another_name(node, other) or own):
         # The host that starts has the owner's name, longer or shorter: its record of before.
         return "stale", STRONG, tuple(own[:1])
+    told = by_machines(picture, address, other, node) or by_starts(picture, address, other)
+    if told and (told.kind == "changed" or other not in picture.internal_ips()):
+        return told.kind, told.strength, told.evidence
     nodes, ips = picture.nodes_now(), picture.internal_ips()
     listing = {name: fact for name, fact in nodes.items() if fact.status}
     arp = arp_answers(picture, address)
@@ -114,7 +118,7 @@ def _decide(picture: Picture, address: str, other: str, node: str) -> tuple[Kind
     holder, wanter = listing.get(other), ips.get(node, "")
     holders_ip = ips.get(other, "")
     if holder is None and other not in ips:
-        if (len(listing) > 1 or (node and node in listing)) and _would_show(picture, listing, other):
+        if (len(listing) > 1 or (node and node in listing)) and would_show(picture, listing, other):
             return "stale", PROVEN if arp is not True else LIKELY, tuple(listing.values())[:3]
         return _by_word(picture, arp)
     if is_lost(holder) and arp is not True and holders_ip in ("", address):
@@ -135,7 +139,7 @@ def _another_name(name: str, other: str) -> bool:
     return bool(name) and name.lower() != other.lower() and same_host(name, other)
 
 
-def _would_show(picture: Picture, listing: dict[str, Node], name: str) -> bool:
+def would_show(picture: Picture, listing: dict[str, Node], name: str) -> bool:
     """Some list of nodes is whole, or picks rows by a word that is in this name, too."""
     exhibits = [exhibit_at(picture, node.place) for node in listing.values()]
     commands = {exhibit.command if exhibit else "" for exhibit in exhibits}

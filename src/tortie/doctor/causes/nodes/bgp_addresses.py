@@ -24,6 +24,11 @@ from tortie.model.tuples import NamedTuple
 IN_CIDRS: Final = Sign(
     "autodetected-cidr", "Using autodetected IPv4 address <cidr> on interface <interface> matching cidrs"
 )
+# The method finds the host's link with the InternalIP and takes its length; some releases take its network with it.
+WITH_LENGTH: Final = Sign(
+    "trt1018-with-length", 'Including CIDR information from host interface. CIDR="<cidr>"'
+)  # right releases say it too: only what is registered afterwards counts
+TWO: Final = 31  # the length of a link between two machines: both of its addresses are of hosts
 ADDRESS_SIGNS: Final = (AUTODETECTED, AUTODETECTED_MATCHING, AUTODETECTED_REACHING, IN_CIDRS)
 
 ANNOTATION: Final = "projectcalico.org/IPv4Address"
@@ -141,6 +146,26 @@ def link_under_tunnel(picture: Picture, address: str) -> str:
 
 def links_shown(picture: Picture, node: str) -> list[Interface]:
     return [link for link in picture.of(Interface) if link.addresses and (not link.host or same_host(link.host, node))]
+
+
+def masked(picture: Picture, stored: Seen) -> bool:
+    """The first address of a link of two, of which the node itself has the other one: its release cut it off.
+
+    On longer links that address is nobody's, which its length alone tells.
+    """
+    if stored.length != TWO or ":" in stored.address:
+        return False
+    links = [link for link in links_shown(picture, stored.node) if link.addresses]
+    own = [address for link in links for address in link.addresses]
+    own += [hit.value("cidr") for hit in picture.hits(WITH_LENGTH)]
+    return f"{stored.address}/{TWO}" not in own and any(first_of_two(cidr) == stored.address for cidr in own)
+
+
+def first_of_two(cidr: str) -> str:
+    """The other address of such a link, where this one is not the first itself."""
+    address, _, length = cidr.partition("/")
+    head, _, last = address.rpartition(".")
+    return f"{head}.{int(last) - 1}" if length == str(TWO) and last.isdecimal() and int(last) % 2 else ""
 
 
 def gone_from_host(picture: Picture, node: str, address: str) -> bool:

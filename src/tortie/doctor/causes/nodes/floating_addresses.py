@@ -12,6 +12,7 @@ from typing import Final
 
 from tortie.doctor.causes.nodes.bgp_addresses import Seen, inner_link, registrations
 from tortie.doctor.causes.nodes.bgp_evidence import node_called, same_host
+from tortie.doctor.causes.nodes.tunnel_ends import told_vip, tunnel_ends
 from tortie.doctor.picture.facts import Interface
 from tortie.doctor.picture.picture import Picture
 from tortie.model.tuples import NamedTuple
@@ -35,7 +36,9 @@ def floating(picture: Picture) -> Iterator[Floating]:
     if picture.value("IP") not in ("", "autodetect"):
         return  # somebody wrote it down, or has it from Kubernetes
     last = {seen.node or seen.place: seen for seen in registrations(picture) if ":" not in seen.address}
-    for seen in last.values():
+    known = {seen.address for seen in last.values()}
+    ends = {seen.address: seen for seen in tunnel_ends(picture) if seen.address not in known}
+    for seen in (*last.values(), *ends.values()):
         if seen.address in ips.values() or inner_link(seen.interface) or seen.interface.startswith(_OWN):
             continue
         link = _carrier(picture, seen.address)
@@ -44,9 +47,10 @@ def floating(picture: Picture) -> Iterator[Floating]:
         among = _among_longer(picture, seen, list(last.values()))
         moved = link is not None and beside and not here and _is_other(picture, link, seen, list(last.values()))
         second = link is not None and beside and f"{seen.address}/{HOST}" in link.addresses
-        if among or moved or second:
+        told = told_vip(picture, seen.address) if not here else None  # while it stands there, nobody suffers
+        if among or moved or second or told:
             own = ips.get(seen.node, "") or (beside if here and link and link.host else "")
-            yield Floating(seen, link, own, (seen, link if second or moved else None, among))
+            yield Floating(seen, link, own, (told, seen, link if second or moved else None, among))
 
 
 def _carrier(picture: Picture, address: str) -> Interface | None:

@@ -30,6 +30,7 @@ from tortie.doctor.causes.nodes.bgp_addresses import (
     inner_link,
     link_with,
     links_shown,
+    masked,
     near,
     registrations,
     told_old,
@@ -45,6 +46,8 @@ from tortie.doctor.causes.nodes.bgp_evidence import (
 )
 from tortie.doctor.causes.nodes.fixed_addresses import Fixed, fixed_nowhere
 from tortie.doctor.causes.nodes.installations import restarted, uses_etcd
+from tortie.doctor.causes.nodes.machine_lists import address_now
+from tortie.doctor.causes.nodes.tunnel_ends import told_vip
 from tortie.doctor.causes.nodes.wrong_addresses import is_network, missing_node
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.lazily import lazily
@@ -82,6 +85,8 @@ class Seen:
             return False
         if link_with(self.picture, stored.address, stored.node) or inner_link(stored.interface):
             return False
+        if masked(self.picture, stored) or told_vip(self.picture, stored.address):
+            return False  # it never was that node's
         if stored.address in all_addresses(self.picture, stored.node):
             return False
         gone = gone_from_host(self.picture, stored.node, stored.address) or told_old(self.picture, stored.address)
@@ -100,7 +105,7 @@ def exchanged(seen: Seen) -> Finding | None:
     case = contest(seen.picture, "changed")
     if case is None:
         return None
-    real = seen.picture.internal_ips().get(case.other, "")
+    real = address_now(seen.picture, case.other)
     blamed = culprits(
         named("address", case.address), named("node", case.other, case.node), named("address", real), _RECORD
     )

@@ -27,6 +27,7 @@ from tortie.doctor.causes.nodes.bgp_nat import rewritten_calls, translated_calls
 from tortie.doctor.causes.nodes.peer_labels import drift, lost
 from tortie.doctor.causes.nodes.reflectors import FIELD, Gap, gap
 from tortie.doctor.causes.nodes.router_ids import IDENTIFIER, ROUTER_ID, router_ids
+from tortie.doctor.causes.nodes.router_words import UNCONFIGURED, refused
 from tortie.doctor.causes.underlay.traffic_evidence import rows
 from tortie.doctor.picture.facts import Session, Setting
 from tortie.doctor.picture.picture import Picture
@@ -152,6 +153,18 @@ def unknown_speaker(seen: Seen) -> Finding | None:
     return found(strength, who, seen.unknown[:3], strangers=few(strangers), stranger=strangers[0], node=node)
 
 
+def unknown_to_router(seen: Seen) -> Finding | None:
+    """The other side says that nobody told it of this node."""
+    said = refused(seen.picture)
+    if not said or seen.mesh_down or settled(seen.picture):
+        return None
+    nodes = [address for hit in said if (address := hit.value("ip"))]
+    names = [name for address in nodes if (name := seen.picture.owner_of(address))]
+    who = culprits(named("address", *nodes[:3]), named("node", *names[:3]), BGP_PEER)
+    strength = STRONG if seen.external else LIKELY
+    return found(strength, who, (*said[:2], *seen.external[:1]), callers=few(nodes), stranger="")
+
+
 def routes_not_passed_on(seen: Seen) -> Finding | None:
     """Sessions may all stand: reflectors are the wrong nodes, or do not know each other."""
     missed = gap(seen.picture)
@@ -233,7 +246,9 @@ def _label(seen: Seen) -> str:
 
 def fix(picture: Picture, finding: Finding) -> Iterator[Do]:
     yield do("compare")
-    if finding.rule == "same-router-id":
+    if finding.rule == "unknown-to-router":
+        yield do("neighbor")
+    elif finding.rule == "same-router-id":
         yield do("not-itself", bgppeer=_defined_for(picture, finding.value("peer")))
     elif finding.rule in ("routes-not-passed-on", "nobody-reflects"):
         mute = finding.say == "not-reflecting" or finding.rule == "nobody-reflects"
@@ -270,20 +285,11 @@ CAUSE = Cause(
     code="TRT1012",
     severity="medium",
     explains=("bgp-down", "bird-not-ready", "not-ready", "traffic-dead", "others-failing", "service-dead"),
-    signs=(IDENTIFIER, NO_PEERS, MESH_OFF, MESH_OFF_JSON, MESH_COLUMN, UNKNOWN_CONNECT, SESSION_UP),
+    signs=(*UNCONFIGURED, IDENTIFIER, NO_PEERS, MESH_OFF, MESH_OFF_JSON, MESH_COLUMN, UNKNOWN_CONNECT, SESSION_UP),
     look=Seen,
     rules=(
-        reserved_router_id,
-        same_router_id,
-        labels_gone,
-        no_peer_left,
-        made_by_nat,
-        unknown_speaker,
-        routes_not_passed_on,
-        nobody_reflects,
-        established,
-        mesh_is_off,
-        configured_peer_down,
+        reserved_router_id, same_router_id, labels_gone, no_peer_left, made_by_nat, unknown_speaker, unknown_to_router,
+        routes_not_passed_on, nobody_reflects, established, mesh_is_off, configured_peer_down,
     ),
     fix=fix,
-)
+)  # fmt: skip

@@ -11,8 +11,8 @@ from tortie.doctor.causes import ways
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.methods import METHOD
+from tortie.doctor.causes.nodes.bgp_addresses import TWO, WITH_LENGTH, first_of_two, link_with, masked, registrations
 from tortie.doctor.causes.nodes.bgp_addresses import Seen as Recorded
-from tortie.doctor.causes.nodes.bgp_addresses import link_with, registrations
 from tortie.doctor.causes.nodes.bgp_evidence import SHARED_SIGNS, conflicts, node_at, remembered
 from tortie.doctor.causes.nodes.wrong_addresses import is_network
 from tortie.doctor.causes.steps import Step
@@ -21,10 +21,6 @@ from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Place
 from tortie.doctor.signs import Hit, Sign
 
-# The method finds the host's link with the InternalIP and takes its length; these releases take its network with it.
-WITH_LENGTH: Final = Sign(
-    "trt1018-with-length", 'Including CIDR information from host interface. CIDR="<cidr>"'
-)  # right releases say it too: only what is registered afterwards counts
 IN_USE_V6: Final = Sign("trt1018-in-use-v6", "Calico node '<other>' is already using the IPv6 address <ip>")
 INTERNAL_IP: Final = "kubernetes-internal-ip"
 # From, and the first that is right again.
@@ -40,7 +36,7 @@ class Seen:
         self.release = picture.version("calico")
         self.taken = picture.hits(WITH_LENGTH)
         self.contested = [hit for hit in (*conflicts(picture), *_conflicts_v6(picture)) if self._of_a_network(hit)]
-        self.recorded = [one for one in _latest(picture) if is_network(one.address, one.length) and one.length]
+        self.recorded = [one for one in _latest(picture) if one.length and _network(picture, one)]
 
     def _of_a_network(self, hit: Hit) -> bool:
         """By the length that the log told before it; else by what is usual."""
@@ -92,13 +88,19 @@ def _network_of(cidr: str) -> str:
     except ValueError:
         return ""
     network = interface.network
-    return str(network.network_address) if network.prefixlen < network.max_prefixlen - 1 else ""
+    if network.prefixlen < network.max_prefixlen - 1:
+        return str(network.network_address)
+    return first_of_two(cidr)
 
 
 @remembered
 def _conflicts_v6(picture: Picture) -> list[Hit]:
     agents = picture.agents_now()
     return [] if agents and all(pod.all_ready for pod in agents) else picture.hits(IN_USE_V6)
+
+
+def _network(picture: Picture, one: Recorded) -> bool:
+    return is_network(one.address, one.length) or masked(picture, one)
 
 
 def _latest(picture: Picture) -> list[Recorded]:
@@ -109,7 +111,9 @@ def _latest(picture: Picture) -> list[Recorded]:
 
 def carried(seen: Seen) -> Finding | None:
     """A host really has that address: it is none of a network."""
-    links = [link for address in seen.addresses if (link := link_with(seen.picture, address))]
+    # Of a link of two the other end has that address, which is well.
+    ends = {one.address for one in seen.recorded if masked(seen.picture, one)}
+    links = [link for address in seen.addresses if address not in ends and (link := link_with(seen.picture, address))]
     shown = (*links, *_quoted(seen))
     return ruled_out(shown[:1], address=seen.addresses[0]) if shown else None
 
@@ -143,8 +147,9 @@ def network_registered(seen: Seen) -> Finding | None:
     )
     evidence = (*seen.by_internal_ip[:1], *seen.explained[:1], *seen.contested[:2], *seen.recorded[:2])
     own = next((hit.value("cidr") for hit in seen.explained), "")
-    return found(strength, who, evidence, say="" if shown or seen.sick_release else "network-only",
-                 address=seen.addresses[0], own=own, node=seen.node)  # fmt: skip
+    two = any(one.address == seen.addresses[0] and one.length == TWO for one in seen.recorded) or first_of_two(own)
+    say = "of-two" if two else "" if shown or seen.sick_release else "network-only"
+    return found(strength, who, evidence, say=say, address=seen.addresses[0], own=own, node=seen.node)
 
 
 def right_release(seen: Seen) -> Finding | None:
@@ -163,6 +168,10 @@ def fix(picture: Picture, finding: Finding) -> Iterator[Do | Step]:
 def _other_method(picture: Picture, finding: Finding) -> str:
     """A method that these releases get right: by the network of the hosts, where it is told."""
     own = finding.value("own")
+    if finding.say == "of-two":  # each node has a network of its own
+        link = next((one.interface for one in registrations(picture) if one.address == finding.value("address")
+                     and one.interface), "")  # fmt: skip
+        return f"interface={link}" if link else ""
     if own:
         return f"cidr={ip_interface(own).network}"
     recorded = [one for one in registrations(picture) if one.address == finding.value("address") and one.length]

@@ -15,6 +15,7 @@ from tortie.doctor.causes.nodes.bgp_addresses import (
     gone_from_host,
     inner_link,
     link_with,
+    masked,
     near,
     registrations,
     session_link,
@@ -119,8 +120,8 @@ def _registered(picture: Picture) -> Iterator[Suspect]:
     for node, seen in wrong.items():
         if ":" in ips[node] or gone_from_host(picture, node, seen.address) or seen.address in _others(ips, node):
             continue
-        if is_network(seen.address, seen.length):
-            continue  # no link's address
+        if is_network(seen.address, seen.length) or masked(picture, seen):
+            continue  # no address of that node's link
         link = link_with(picture, seen.address, node)
         name = seen.interface or (link.name if link else "")
         apart = not near(seen.address, ips[node], seen.length or 24)

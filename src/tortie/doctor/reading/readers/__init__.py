@@ -40,6 +40,7 @@ READERS: Final = (
     "units",  # systemctl, crictl, docker ps
     "certificates",  # openssl x509, kubeadm certs check-expiration
     "agent",  # tortie node explain, timeline
+    "machines",  # gcloud, aws, az, openstack, virsh ...: machines and their addresses
     "numbers",  # answers that are one number
     "actions",  # what people did: systemctl stop, iptables -P, kubectl delete ...
 )
