@@ -47,6 +47,8 @@ class Seen:
         self.firewall = firewall_of(picture)
         logged = picture.hits(FROM_POD, TO_POD, UFW)
         self.refused = list({hit.place: hit for hit in logged if _is_of_pod(hit)}.values())
+        if all(_is_late(hit) for hit in self.refused) and not self.troubles:
+            self.refused = []  # of connections that are closed already
         self.rules, self.closed = _refusing_rules(picture), closed_chains(picture)
         self.prohibited = picture.hits(PROHIBITED)
         self.ufw = picture.setting("state", "ufw")
@@ -111,6 +113,11 @@ def _is_of_pod(hit: Hit) -> bool:
     link_in, _, rest = after.partition(" OUT=")
     links = (link_in.strip(), rest.partition(" ")[0])
     return any(link.startswith("cali") or link in OVERLAYS for link in links)
+
+
+def _is_late(hit: Hit) -> bool:
+    """The end of a connection, which a filter may have forgotten before the last packet of it came."""
+    return " PROTO=TCP " in hit.line and (" RST " in hit.line or " FIN " in hit.line) and " SYN " not in hit.line
 
 
 def _refusing_rules(picture: Picture) -> list[FilterRule]:
