@@ -35,7 +35,8 @@ _ERROR: Final = lazily(
     r"^libbpf: (?!.*Retrying without BTF).*(?:failed|[Ee]rror)|^(?:E\d{4} \d\d:\d\d:)|^\[ERROR\] |^ERROR: "
     r"|\blevel=error\b|^\d{4}/\d\d/\d\d \d\d:\d\d:\d\d \[(?:error|crit|alert|emerg)\] "
     r"|^Failed to (?:apply|create|replace|patch|delete|execute|get) |Unable to connect to the server"
-    r"|The connection to the server \S+ was refused|Error from server \((?:Timeout|InternalError|ServiceUnavailable)\)"
+    r"|The connection to the server \S+ was refused|Error from server(?: \((?:Timeout|InternalError|"
+    r"ServiceUnavailable)\)|: etcdserver)"
     r"|^RTNETLINK answers: (?!File exists)|^(?:iptables|ip6tables|nft|ipset)(?:-\w+)*(?: v[\d.]+)?(?: \(\w+\))?: .*"
     r"(?:[Ff]ailed|[Ee]rror|[Cc]ould not|can't|holding)|Argument list too long|admin prohibited|\[UFW BLOCK\]"
 )

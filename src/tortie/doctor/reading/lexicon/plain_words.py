@@ -51,6 +51,15 @@ RULES: Final = (
         r"works (?:only )?(?:sometimes|mostly|"
         r"half|partly|now and then)|hit or miss|lottery\b|(?:white|blank) (?:screen|page)s?|broken\b",
     ),
+    Rule(  # who waits for it, and who had it
+        "suffers",
+        "no answer|no reply|no response|no packet|no traffic|connection|connectivity|network|sessions|in error",
+        r"\b(?:gets?|got|getting|receives?|sees?) no (?:\w+ )?(?:answers?|repl(?:y|ies)|responses?|packets?|traffic|"
+        r"connections?|network)\b|\b(?:loses?|losing) (?:their|its|the|all|our|every) (?:\w+ )?"
+        r"(?:connections?|connectivity|network|sessions)\b|"
+        r"\b(?:is|are|stays?|remains?) (?:still )?in (?:an )?error(?: state)?(?=[\s.,:;]|$)",
+        False,
+    ),
     Rule(  # a verb with 不 and its result, at the end of a clause: 打不开, 登不上去, 收不到
         "suffers",
         "不",
