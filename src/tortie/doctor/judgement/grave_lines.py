@@ -37,6 +37,7 @@ _ERROR: Final = lazily(
     r"|^Failed to (?:apply|create|replace|patch|delete|execute|get) |Unable to connect to the server"
     r"|The connection to the server \S+ was refused|Error from server(?: \((?:Timeout|InternalError|"
     r"ServiceUnavailable)\)|: etcdserver)"
+    r"|\bNetlink: (?:Network is unreachable|No such device|Operation not permitted|Invalid argument|No buffer space)"
     r"|^RTNETLINK answers: (?!File exists)|^(?:iptables|ip6tables|nft|ipset)(?:-\w+)*(?: v[\d.]+)?(?: \(\w+\))?: .*"
     r"(?:[Ff]ailed|[Ee]rror|[Cc]ould not|can't|holding)|Argument list too long|admin prohibited|\[UFW BLOCK\]"
 )
@@ -62,7 +63,8 @@ _NEEDLES: Final = (
     "pace left on", "open files", "allocate memory", "Resource temporarily", "shared libraries", "exec format",
     "symbol lookup", "GLIBC_", "FailedDiscovery", "False (", "Degraded", "essage: ", "libbpf: ",
     "\n[ERROR", "etworkPlugin cni failed", "\nERROR: ", "level=error", "\nFailed to ", "TIMEOUT",
-    "Unable to connect", "connection to the server", "Error from server", "RTNETLINK", "\niptables", "\nip6tables",
+    "Unable to connect", "connection to the server", "Error from server", "RTNETLINK", "Netlink: ", "\niptables",
+    "\nip6tables",
     "\nnft", "\nipset", "list too long", "admin prohibited", "[UFW BLOCK]", "\ncurl: ", "\nwget: ", "\nping: ",
     "\nnc: ", "\nncat: ", "\nNcat: ", "\ntelnet: ", "\n;; ", "server can't find", "\nnslookup: ", "bad address '",
     "failure in name", "ould not resolve", "% packet loss", "\nFrom ", "\nupstream", "\ncommand term", "\niperf",

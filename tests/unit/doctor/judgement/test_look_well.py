@@ -115,6 +115,7 @@ WAYS = {
         f"bird: Netlink: File exists\n{WELL}",
         (
             ("afraid to go on with a broken base", "sure that the network between pods is broken"),
+            ("bird: Netlink: File exists", "bird: Netlink: File exists\nbird: Netlink: Network is unreachable"),
             ("bird: Netlink: File exists", "bird: Netlink: File exists\n\nPods of hm-1 get no answer from hm-2."),
             ("calico-node-q8l9c   1/1     Running", "calico-node-q8l9c   0/1     Running"),
         ),
@@ -175,6 +176,23 @@ WAYS = {
             ("java.lang.OutOfMemoryError: GC overhead limit exceeded", "dial tcp 10.42.90.14:8080: i/o timeout"),
             ("random 502 of one app", "random 502 of all apps"),
             ("| up    | 2024-03-02 | Established |", "| start | 2024-03-02 | Active      |"),
+        ),
+    ),
+    "many restarts, long ago": Way(
+        "Are these restarts a problem?\n\n$ kubectl get pods -n kube-system\n"
+        "NAME                READY   STATUS    RESTARTS       AGE\n"
+        "calico-node-6fjt4   1/1     Running   31 (19d ago)   210d\n"
+        "calico-node-q8l9c   1/1     Running   2 (37d ago)    210d\n"
+        f"\n{NODES}{PINGS}",
+        (
+            ("31 (19d ago)   210d", "31 (3m12s ago) 20d "),
+            ("31 (19d ago)   210d", "31 (19d ago)   6d  "),
+            (
+                PINGS,
+                f"{PINGS}$ kubectl describe pod -n kube-system calico-node-q8l9c | grep -A2 Last\n"
+                "    Last State:     Terminated\n      Reason:       OOMKilled\n      Exit Code:    137\n"
+                "    Ready:          True\n    Restart Count:  31\n",
+            ),
         ),
     ),
     "a scanner": Way(

@@ -47,8 +47,9 @@ class Seen:
         self.firewall = firewall_of(picture)
         logged = picture.hits(FROM_POD, TO_POD, UFW)
         self.refused = list({hit.place: hit for hit in logged if _is_of_pod(hit)}.values())
-        if all(_is_late(hit) for hit in self.refused) and not self.troubles:
-            self.refused = []  # of connections that are closed already
+        begun = [hit for hit in self.refused if not _is_late(hit)]
+        if begun or not self.troubles:
+            self.refused = begun  # the others are of connections that are closed already
         self.rules, self.closed = _refusing_rules(picture), closed_chains(picture)
         self.prohibited = picture.hits(PROHIBITED)
         self.ufw = picture.setting("state", "ufw")
