@@ -183,6 +183,9 @@ def calm(picture: Picture, asked_about: bool) -> bool:
 def broad(picture: Picture, now: Standing, covers: tuple[Area, ...]) -> bool:
     """Enough was seen to call the cluster healthy: two areas, or sessions from both of their ends."""
     only_counted = not now.sessions_shown and "sessions" not in now.told
+    told = tells(picture) > 1 and not picture.said("says-well", "mended", "traffic-well")
+    if told and {area.key for area in covers} == {"agents", "nodes"}:
+        return False  # a story beside pods that run: kubelet says both, and neither says what the network carries
     if only_counted and {area.key for area in covers} == {"agents", "sessions"}:
         return False  # a number beside ready agents says little of what they let pass
     return len(covers) >= LEAST or _both_ends(picture, now)

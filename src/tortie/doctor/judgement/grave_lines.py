@@ -51,6 +51,7 @@ _TRIAL: Final = lazily(
     r"|^command terminated with exit code (?:1$|6$|7$|28$|56$|124$|143$)"
     r"|\b[1-9]\d* (?:failed|timed out|timeouts|lost)\b(?! (?:jobs?|power|contact|its|the|network|connectivity)\b)"
     r"|\b(?:ok|OK)\b.{0,400}\bTIMEOUT\b|\bTIMEOUT\b.{0,400}\b(?:ok|OK)\b"
+    r"|\bCode +(?:-1|[45]\d\d) *: *[1-9]\d* *\("
     r"|^(?:iperf3?|ssh): .*(?:refused|timed|unable|route)"
 )
 # Each line that could match has one of these; they are looked for first, in the whole text at once.
@@ -68,7 +69,7 @@ _NEEDLES: Final = (
     "\nnft", "\nipset", "list too long", "admin prohibited", "[UFW BLOCK]", "\ncurl: ", "\nwget: ", "\nping: ",
     "\nnc: ", "\nncat: ", "\nNcat: ", "\ntelnet: ", "\n;; ", "server can't find", "\nnslookup: ", "bad address '",
     "failure in name", "ould not resolve", "% packet loss", "\nFrom ", "\nupstream", "\ncommand term", "\niperf",
-    "\nssh: ", " failed", " timed out", " timeouts", " lost",
+    "\nssh: ", "Code -1", "Code 4", "Code 5", " failed", " timed out", " timeouts", " lost",
 )  # fmt: skip
 _OFTEN: Final = 2000  # lines of one exhibit with the same needle that are looked at
 _KINDS: Final = (("fatal", _FATAL), ("degraded", _DEGRADED), ("error", _ERROR), ("trial", _TRIAL))

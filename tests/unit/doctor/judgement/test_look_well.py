@@ -55,7 +55,7 @@ settle-6f5c9b8d7c-4vkqz   1/1     Running   0          26m   10.42.17.0    hm-1
 PAST = """Scaled the cluster down and up yesterday, for a few minutes it was in error:
 
   Cluster health check failed: Failed to communicate with API server during namespace check: Get \
-"https://10.43.0.1:443/api/v1/namespaces": \
+"https://10.43.0.1:443/api/v1/namespaces?timeout=45s": \
 context deadline exceeded
 
 I did not touch anything, today it looks like this. Do I need to do something still?
@@ -220,3 +220,27 @@ def test_only_looks_well(key: str, sound: str, sick: str) -> None:
 
 def test_memory_alone_says_nothing_of_a_cluster_whose_agents_nobody_saw() -> None:
     assert judged(f"Calico memory usage / leak?\n{CACHE}\n{NODES}").verdict == "undetermined"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Is my blackhole route normal? Some users of the web shop see a spinner forever.",
+        "问下这个算不算问题：hm-2 上 curl 其他节点的 pod 要重试两三次才有结果。",
+        "Random 502 of one app, the devs say network. Is calico ok?",
+        "The health check of the shop failed. Is the network OK? It recovers after a minute.",
+        "The health check of the shop failed. Is the network OK? Every night at the same time.",
+        "Can I close this? Code 502 : 129 (2.2 %)",
+        "We moved the registry. Grandma's photos are odd. Is all well here?",
+    ],
+)
+def test_a_question_does_not_hide_a_trouble(words: str) -> None:
+    assert judged(f"{words}\n\n{WELL.partition(chr(10) + 'calico-kube')[0]}\n{NODES}").verdict == "undetermined"
+
+
+def test_what_comes_back_at_its_hour_is_not_over() -> None:
+    once = f"{PAST}\n{WELL}"
+    assert judged(once).verdict == "healthy"
+    assert (
+        judged(once.replace("I did not touch", "Every night from two to three. I did not touch")).verdict != "healthy"
+    )
