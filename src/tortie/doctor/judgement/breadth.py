@@ -9,6 +9,7 @@ from typing import Final
 from tortie.doctor.causes.shared import STARTED
 from tortie.doctor.causes.underlay.traffic_evidence import pod_pings
 from tortie.doctor.diagnosis import Area
+from tortie.doctor.judgement.own_failures import loads_passed
 from tortie.doctor.judgement.standing import Standing, live, ready, without_bgp
 from tortie.doctor.judgement.tallies import tally
 from tortie.doctor.judgement.wondering import points_at_nothing, tells, wonders
@@ -92,7 +93,7 @@ def _traffic(picture: Picture, now: Standing) -> bool:
     passed = "traffic" in now.told or any(
         test.result == "open" or test.result.startswith("http-2") for test in picture.of(PortTest)
     )
-    return passed or any(ping.ok for ping in picture.of(Ping)) or _carried(picture)
+    return passed or any(ping.ok for ping in picture.of(Ping)) or _carried(picture) or loads_passed(picture)
 
 
 def _carried(picture: Picture) -> bool:
@@ -182,6 +183,9 @@ def calm(picture: Picture, asked_about: bool) -> bool:
 def broad(picture: Picture, now: Standing, covers: tuple[Area, ...]) -> bool:
     """Enough was seen to call the cluster healthy: two areas, or sessions from both of their ends."""
     only_counted = not now.sessions_shown and "sessions" not in now.told
+    told = tells(picture) > 1 and not picture.said("says-well", "mended", "traffic-well")
+    if told and {area.key for area in covers} == {"agents", "nodes"}:
+        return False  # a story beside pods that run: kubelet says both, and neither says what the network carries
     if only_counted and {area.key for area in covers} == {"agents", "sessions"}:
         return False  # a number beside ready agents says little of what they let pass
     return len(covers) >= LEAST or _both_ends(picture, now)

@@ -25,7 +25,8 @@ _PAST_TENSE: Final = lazily(
     re.IGNORECASE,
 )
 _PRESENT: Final = lazily(
-    r"\b(?:can ?not|can't|do(?:es)?(?: not|n't)|is|are|has|have|fails?|times? out|keeps?|gets?|hangs?|now|today|still|"
+    r"\b(?:can ?not|can't|do(?:es)?(?: not|n't)|is|are|has|have|fails?|times? out|keeps?|gets?(?! [\"“]?http)|"
+    r"hangs?|now|today|still|"
     r"currently|since|anymore|any more)\b",
     re.IGNORECASE,
 )
@@ -50,10 +51,20 @@ _AFTERWARDS: Final = lazily(
     r"(?:outage|incident|crash)\b",
     re.IGNORECASE,
 )
+_RECURS: Final = lazily(
+    r"\bevery (?:single )?(?:night|morning|evening|day|hour|week|few (?:minutes|hours|days)|\d+ (?:minutes|hours))\b"
+    r"|\beach (?:night|morning|evening|day|hour)\b|\b(?:mon|tues|wednes|thurs|fri|satur|sun)day to \w+day\b"
+    r"|每(?:天|晚|夜|小时|周|隔)[^，。；]{0,10}(?!检|巡|查)",
+    re.IGNORECASE,
+)
+_LASTS: Final = lazily(
+    r"\b(?:since|still|now|currently|today|again|keeps?|every|always|often|sometimes)\b|一直|现在|目前|仍|还在|又|今天|经常",
+    re.IGNORECASE,
+)
 _CLAUSE: Final = lazily(r"(?<=[,，;；:：。])|\b(?:and|but|while)\b")
 _WORDS: Final = lazily(
     r"\b(?<!exec and )(?<!kubectl )(?:logs|logged|logging|log (?:lines?|files?|messages?|is|was)|messages?|warnings?|"
-    r"alerts?|alarms?|"
+    r"alerts?|alarms?|red (?:stuff|lines?|entries|text)(?= in )|"
     r"monitoring|dashboards?|prints?|printed|events?|scripts?|audit\w*|"
     r"kibana|grafana(?! shows)|prometheus(?! shows)|spam\w*|flood\w*)\b|日志|告警|报警|监控|大盘|打印|刷屏|刷下面|"
     r"提示|脚本|巡检|事件",
@@ -73,9 +84,29 @@ def is_over(complaint: Statement, picture: Picture) -> bool:
     """Told in the past tense, and behind it that all is well or mended; for a cluster that is shown to be so."""
     if not of_the_past(complaint.text) and not _in_the_past_tense(complaint.text):
         return False
+    if _LASTS.search(_caption(complaint, picture)) or _recurs(picture):
+        return False
     mended = _later(complaint, picture.said("mended"))
     well = _later(complaint, picture.said("says-well", "asks-if-normal"))
     return bool(well) or (bool(mended) and not _is_back(mended[0], {one.text for one in mended}, picture))
+
+
+def _recurs(picture: Picture) -> bool:
+    """It happens at certain hours: what is over now comes back."""
+    told = (line for exhibit in picture.exhibits if exhibit.prose for line in exhibit.lines)
+    return any(_RECURS.search(line) for line in told)
+
+
+def _caption(complaint: Statement, picture: Picture) -> str:
+    """What announces it: the words of a program have no tense of their own."""
+    before = ""
+    for exhibit in picture.exhibits:
+        if exhibit.prose and exhibit.source == complaint.place.source:
+            for sentence in sentences(exhibit.lines):
+                if sentence.text == complaint.text:
+                    return before if before.endswith((":", "：")) else ""
+                before = sentence.text
+    return ""
 
 
 def is_about_words(complaint: str, picture: Picture, widely_seen: bool) -> bool:

@@ -42,6 +42,7 @@ class Doubts:
         self._calm = calm(picture, about)
         shown = now.well_as_told and broad(picture, now, self._covers) and self._calm
         shown = shown or carries(picture, now, self._covers, about) or explained(picture, now, self._covers, about)
+        shown = shown or (normals.measured() and now.well)
         self.healthy = self._quiet and not self._left and shown
 
     def added(self, diagnosis: Diagnosis, quotes: Quotes) -> Diagnosis:

@@ -35,7 +35,9 @@ _ERROR: Final = lazily(
     r"^libbpf: (?!.*Retrying without BTF).*(?:failed|[Ee]rror)|^(?:E\d{4} \d\d:\d\d:)|^\[ERROR\] |^ERROR: "
     r"|\blevel=error\b|^\d{4}/\d\d/\d\d \d\d:\d\d:\d\d \[(?:error|crit|alert|emerg)\] "
     r"|^Failed to (?:apply|create|replace|patch|delete|execute|get) |Unable to connect to the server"
-    r"|The connection to the server \S+ was refused|Error from server \((?:Timeout|InternalError|ServiceUnavailable)\)"
+    r"|The connection to the server \S+ was refused|Error from server(?: \((?:Timeout|InternalError|"
+    r"ServiceUnavailable)\)|: etcdserver)"
+    r"|\bNetlink: (?:Network is unreachable|No such device|Operation not permitted|Invalid argument|No buffer space)"
     r"|^RTNETLINK answers: (?!File exists)|^(?:iptables|ip6tables|nft|ipset)(?:-\w+)*(?: v[\d.]+)?(?: \(\w+\))?: .*"
     r"(?:[Ff]ailed|[Ee]rror|[Cc]ould not|can't|holding)|Argument list too long|admin prohibited|\[UFW BLOCK\]"
 )
@@ -49,6 +51,7 @@ _TRIAL: Final = lazily(
     r"|^command terminated with exit code (?:1$|6$|7$|28$|56$|124$|143$)"
     r"|\b[1-9]\d* (?:failed|timed out|timeouts|lost)\b(?! (?:jobs?|power|contact|its|the|network|connectivity)\b)"
     r"|\b(?:ok|OK)\b.{0,400}\bTIMEOUT\b|\bTIMEOUT\b.{0,400}\b(?:ok|OK)\b"
+    r"|\bCode +(?:-1|[45]\d\d) *: *[1-9]\d* *\("
     r"|^(?:iperf3?|ssh): .*(?:refused|timed|unable|route)"
 )
 # Each line that could match has one of these; they are looked for first, in the whole text at once.
@@ -61,11 +64,12 @@ _NEEDLES: Final = (
     "pace left on", "open files", "allocate memory", "Resource temporarily", "shared libraries", "exec format",
     "symbol lookup", "GLIBC_", "FailedDiscovery", "False (", "Degraded", "essage: ", "libbpf: ",
     "\n[ERROR", "etworkPlugin cni failed", "\nERROR: ", "level=error", "\nFailed to ", "TIMEOUT",
-    "Unable to connect", "connection to the server", "Error from server", "RTNETLINK", "\niptables", "\nip6tables",
+    "Unable to connect", "connection to the server", "Error from server", "RTNETLINK", "Netlink: ", "\niptables",
+    "\nip6tables",
     "\nnft", "\nipset", "list too long", "admin prohibited", "[UFW BLOCK]", "\ncurl: ", "\nwget: ", "\nping: ",
     "\nnc: ", "\nncat: ", "\nNcat: ", "\ntelnet: ", "\n;; ", "server can't find", "\nnslookup: ", "bad address '",
     "failure in name", "ould not resolve", "% packet loss", "\nFrom ", "\nupstream", "\ncommand term", "\niperf",
-    "\nssh: ", " failed", " timed out", " timeouts", " lost",
+    "\nssh: ", "Code -1", "Code 4", "Code 5", " failed", " timed out", " timeouts", " lost",
 )  # fmt: skip
 _OFTEN: Final = 2000  # lines of one exhibit with the same needle that are looked at
 _KINDS: Final = (("fatal", _FATAL), ("degraded", _DEGRADED), ("error", _ERROR), ("trial", _TRIAL))

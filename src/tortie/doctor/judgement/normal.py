@@ -8,6 +8,7 @@ nothing are in `grave_lines.HARMLESS`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Final
@@ -27,6 +28,12 @@ from tortie.doctor.texts import sections
 
 THINGS: Final = (*MADE_SO, *WORDS)
 _CLAUSE: Final = lazily(r"(?<=[,，;；:：。、()（）])|\band\b|\bbut\b")
+# Nobody calls so what is as it should be.
+_NEVER: Final = lazily(r"\boutages?\b|\bdowntimes?\b|\bproduction is down\b|故障恢复|业务中断|断网", re.IGNORECASE)
+# "…, but on reboot it is back": what the clause before it spoke of.
+_IT_AGAIN: Final = lazily(
+    r" (?:on|after) (?:the |a |each |every )?(?:reboot|restart|boot) (?:it|they) (?:is|are|comes?) back\W*$"
+)
 
 
 class Normals:
@@ -84,8 +91,15 @@ class Normals:
         )  # fmt: skip
 
     def _is_only_about(self, complaint: str) -> bool:
+        if _NEVER.search(complaint):
+            return False
         clauses = _CLAUSE.split(complaint)
-        rest = [one for one in clauses if not any(entry.about.search(one) for entry in self._shown)]
+        rest: list[str] = []
+        before = False  # was the clause before this one about it?
+        for one in clauses:
+            about = any(entry.about.search(one) for entry in self._shown) or (before and bool(_IT_AGAIN.match(one)))
+            rest += [] if about else [one]
+            before = about
         if len(rest) == len(clauses):
             return False
         return not any(kind == "suffers" for one in rest for kind, _ in stated(Sentence(one.strip(), 0, 0)))
@@ -93,6 +107,11 @@ class Normals:
     def asked_about(self) -> bool:
         """A question, or the title of all, is about something that is shown here and as it should be."""
         return any(entry.about.search(text) for text in questions(self._picture) for entry in self._shown)
+
+    def measured(self) -> bool:
+        """The same of something that is answered by the numbers that are shown."""
+        entries = [entry for entry in self._shown if entry.measured]
+        return any(entry.about.search(text) for text in questions(self._picture) for entry in entries)
 
     def told(self) -> Iterator[Checked]:
         for entry, place in self._shown.items():

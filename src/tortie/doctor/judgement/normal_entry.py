@@ -27,6 +27,8 @@ class Normal:
         pings: Callable[[Picture], set[str]] = lambda _: set(),  # addresses that do not answer to ping
         fails: Callable[[Picture], list[Place]] = lambda _: [],  # trials that fail because they should
         applies: Callable[[Picture], bool] = lambda _: True,
+        measured: bool = False,  # what is asked is a number, and numbers that are shown answer it
     ) -> None:
         self.key, self.needles, self.seen, self.about = key, needles, seen, about
         self.covers, self.pings, self.fails, self.applies = covers, pings, fails, applies
+        self.measured = measured

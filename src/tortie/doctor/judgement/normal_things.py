@@ -14,6 +14,7 @@ from tortie.doctor.judgement.meant_trials import (
     service_addresses,
     without_endpoint,
 )
+from tortie.doctor.judgement.memory import only_page_cache
 from tortie.doctor.judgement.normal_entry import Normal
 from tortie.doctor.judgement.standing import without_bgp
 from tortie.doctor.lazily import lazily
@@ -197,10 +198,21 @@ MADE_SO: Final = (
         about=lazily(r"node ?port|only (?:on )?one node|every node|部分节点|一个节点", re.IGNORECASE),
     ),
     Normal(
+        "page-cache",
+        needles=("inactive_file ", "inactive_anon "),
+        seen=lazily(r"^\s*(?:total_)?inactive_(?:file|anon) \d+"),
+        about=lazily(r"memory|\bmem\b|\bleak|\boom\b|page ?cache|cadvisor|内存|泄[漏露]", re.IGNORECASE),
+        applies=only_page_cache,
+        measured=True,
+    ),
+    Normal(
         "dummy-links",
         needles=("nodelocaldns", "kube-ipvs0"),
-        seen=lazily(r"(?:nodelocaldns|kube-ipvs0)\b.*\bDOWN\b"),
-        about=lazily(r"169\.254\.|\bdown\b|nodelocaldns|kube-ipvs0|nameserver|link", re.IGNORECASE),
+        seen=lazily(r"(?:nodelocaldns|kube-ipvs0)\b.*\bDOWN\b|Ignore kube-ipvs0 that is not UP"),
+        about=lazily(
+            r"169\.254\.|\bdown\b|nodelocaldns|kube-ipvs0|nameserver|\blinks?\b|interface (?:up|down)|网卡",
+            re.IGNORECASE,
+        ),
     ),
     Normal(
         "unused-tunnel",

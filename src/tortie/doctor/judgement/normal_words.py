@@ -8,14 +8,20 @@ from typing import Final
 
 from tortie.doctor.judgement.meant_trials import names_resolve
 from tortie.doctor.judgement.normal_entry import Normal
+from tortie.doctor.judgement.standing import operator_content
 from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.addresses import public
-from tortie.doctor.picture.facts import LogLine, Route
+from tortie.doctor.picture.facts import LogLine, Route, Setting
 from tortie.doctor.picture.picture import Picture
 
 _PORTS_OF_NODES: Final = ("179", "4789", "8472", "5473", "6443", "10250", "2379", "2380", "51820", "51821", "53", "443")
 _LOCK: Final = "holding the xtables lock"
 _FEW: Final = 2
+# A client gave up a request of its own, and the server has nobody to answer.
+_GONE_CLIENTS: Final = lazily(
+    r"err=\"apiserver received an error that is not an metav1\.Status: .{0,120}?context canceled"
+    r"|apiserver was unable to write a (?:JSON|fallback JSON) response: http: Handler timeout|\"Post-timeout activity"
+)
 _SELDOM_S: Final = 600.0  # programs that write rules try again within a minute or two
 
 
@@ -48,6 +54,12 @@ def _seldom_waits(picture: Picture) -> bool:
     return bool(known) and all(later - earlier >= _SELDOM_S for earlier, later in pairwise(known))
 
 
+def _served_by_calico(picture: Picture) -> bool:
+    """Calico's API server is available, as the one in front of it says."""
+    states = [one.value for one in picture.of(Setting) if one.scope == "apiservice"]
+    return operator_content(picture) or (bool(states) and all(one.startswith("True") for one in states))
+
+
 def _no_vxlan(picture: Picture) -> bool:
     """Pods go through another tunnel, or through none."""
     if any(route.device == "vxlan.calico" for route in picture.of(Route)):
@@ -74,6 +86,24 @@ WORDS: Final = (
         ),
         about=lazily(r"sandbox|nodename|warning|event|告警|事件", re.IGNORECASE),
         applies=_started_since,
+    ),
+    Normal(
+        "bird-known-already",
+        needles=("Netlink: File exists", "KIF: "),
+        seen=lazily(
+            r"\bbird6?: (?:Netlink: File exists|KIF: (?:Invalid interface address \S+ for \S+|"
+            r"Received address message for unknown interface \d+))"
+        ),
+        about=lazily(r"netlink|\bkif\b|lxdfan", re.IGNORECASE),
+        applies=lambda picture: not picture.sessions_down(),
+    ),
+    Normal(
+        "gone-clients",
+        needles=("metav1.Status", "http: Handler timeout", "Post-timeout activity"),
+        seen=_GONE_CLIENTS,
+        covers=_GONE_CLIENTS,
+        about=lazily(r"context canceled|unhandled error|handler timeout|metav1\.Status|post-timeout", re.IGNORECASE),
+        applies=_served_by_calico,
     ),
     Normal(
         "other-tunnel",

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from tortie.doctor.judgement.standing import Standing, operator_content, ready
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Clock, Event, LogLine, Pod, Probe
 from tortie.doctor.picture.host_pods import is_agent
 from tortie.doctor.picture.picture import Picture, remembered
@@ -36,6 +37,10 @@ _WENT_ON: Final = {
     ),
     "kube-proxy": ("kube-proxy", ("Successfully retrieved node IP", "Caches are synced")),
 }
+# No agent's words: those of an API server, which agents live without for a while.
+_SERVERS: Final = lazily(
+    r"\"(?:Unhandled Error\" err=\"apiserver |Post-timeout activity)|apiserver (?:received|was unable)"
+)
 _NODE_EVENTS: Final = ("NodeNotReady", "NodeNotSchedulable", "Rebooted", "Starting", "InvalidDiskCapacity")
 # Programs inside the agent's pod: what they complained about is over when the pod is ready.
 OWN: Final = ("", "startup", "felix", "confd", "bird", "bird6", "calico-node", "tunnel-ip-allocator",
@@ -78,7 +83,7 @@ def is_settled(line: LogLine, picture: Picture, standing: Standing) -> bool:
         return operator_content(picture)
     if line.program in _WENT_ON:
         return line.place in went_past(picture)
-    return standing.agents_well and line.program in OWN
+    return standing.agents_well and line.program in OWN and not (not line.program and _SERVERS.match(line.message))
 
 
 class Passing:

@@ -16,6 +16,7 @@ from tortie.doctor.words import Words
 ELSEWHERE = "elsewhere"  # seen, and no business of the network
 _SYSTEM = ("kube-system", "calico-system", "calico-apiserver", "tigera-operator")
 _MANY, _A_DAY = 10, 3.0  # restarts that are more than history
+_LATELY_S, _A_DAY_STILL = 3600.0, 0.5  # fewer are enough where the last one was just now
 _OFTEN = 3  # times to be killed for memory: it grows again
 _FILTERS = ("grep", "field-selector", "head", "tail", "awk", "sed")
 _PULL = ("ImagePullBackOff", "ErrImagePull", "InvalidImageName")
@@ -97,9 +98,22 @@ def _restless(picture: Picture) -> Iterator[Symptom]:
     """Agents that are ready at this moment, and are restarted all the time."""
     for pod in live(picture.agents_now()):
         count, age_s = pod.restarts or 0, pod.age_s or 0.0
-        if ready(pod) and age_s and count >= _MANY and count / age_s * 86_400 > _A_DAY:
+        most = _A_DAY_STILL if _restarted_lately(pod) else _A_DAY
+        if ready(pod) and age_s and count >= _MANY and count / age_s * 86_400 > most:
             text = Words(f"{pod.name}: {count} restarts", f"{pod.name}：重启 {count} 次")
             yield Symptom("restarts", text, (pod.place,), (pod.name, pod.node))
+
+
+def _restarted_lately(pod: Pod) -> bool:
+    return pod.restarted_s is not None and pod.restarted_s < _LATELY_S
+
+
+def _killed_lately(container: Container, picture: Picture) -> bool:
+    """By its pod's row, or where that is not named, by those of the agents."""
+    pods = [
+        pod for pod in picture.pods_now() if pod.name == container.pod or (not container.pod and is_agent(pod.name))
+    ]
+    return any(_restarted_lately(pod) for pod in pods)
 
 
 def _restarted(picture: Picture) -> Iterator[Symptom]:
@@ -153,7 +167,8 @@ def containers(picture: Picture, standing: Standing) -> Iterator[Symptom]:
             text = Words(f"{container.name} ended before: {told}{code}", f"{container.name} 上次退出：{told}{code}")
             kind = "crash-loop" if container.reason == "CrashLoopBackOff" else "restarts"
             # Whoever grew beyond its memory so often is ready until the next time.
-            again = container.last_reason == "OOMKilled" and (container.restarts or 0) >= _OFTEN
+            grown = container.last_reason == "OOMKilled"
+            again = grown and ((container.restarts or 0) >= _OFTEN or _killed_lately(container, picture))
             who = (container.pod, container.name)
             yield Symptom(kind, text, (container.place,), who, current=again or not container.ready)
         elif container.init and container.state == "Running" and not container.ready:

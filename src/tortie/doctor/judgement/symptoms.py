@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tortie.doctor.causes.cause import places
+from tortie.doctor.causes.datastore.etcd_evidence import brief_elections, leaders_lost
 from tortie.doctor.causes.nodes.bgp_evidence import Complaint, complaints, mesh_off, no_peers, session_node
 from tortie.doctor.causes.nodes.reflectors import gap
 from tortie.doctor.causes.shared import DIAL_FAILED, SYMPTOMS, TERMINATING
@@ -242,8 +243,9 @@ def _messages(picture: Picture, standing: Standing) -> Iterator[Symptom]:
         hits = picture.hits(*signs)
         if hits:
             told = hits[-1].text
-            over = standing.agents_well and kind in ("datastore-error", "typha-down")
+            over = standing.agents_well and kind in ("datastore-error", "typha-down") and not leaders_lost(picture)
             left = [hit.place for hit in hits if not _in_the_past(hit.place, past)]
+            left = [place for place in left if place not in brief_elections(picture)]
             left = [place for place in left if not passing.started_since(place)]
             over = over or not left or passing.is_history(left)
             yield Symptom(kind, Words(told, told), few(hits), current=not over)

@@ -11,6 +11,7 @@ from tortie.doctor.judgement.complaints import is_about_words, is_over, standing
 from tortie.doctor.judgement.components import NODE, PATH, PERSON, POD, POOLS, Owners, look_at
 from tortie.doctor.judgement.grave_lines import HARMLESS, Grave, grave_lines
 from tortie.doctor.judgement.normal import Normals
+from tortie.doctor.judgement.own_failures import brought_upon_itself
 from tortie.doctor.judgement.passing import Passing, is_settled
 from tortie.doctor.judgement.pods import elsewhere
 from tortie.doctor.judgement.slow_trials import slow_trials
@@ -314,9 +315,10 @@ def _is_harmless(complaint: str) -> bool:
 
 def _is_settled_condition(complaint: str, picture: Picture) -> bool:
     """Nothing but a condition of the operator in it is trouble, and the operator reports that all is available now."""
-    if "Degraded" not in complaint or not operator_content(picture):
+    rest = complaint.replace("Degraded", "").replace("DEGRADED", "")
+    if rest == complaint or not operator_content(picture):
         return False
-    return not any(kind == "suffers" for kind, _ in stated(Sentence(complaint.replace("Degraded", ""), 0, 0)))
+    return not any(kind == "suffers" for kind, _ in stated(Sentence(rest, 0, 0)))
 
 
 def _complaints(picture: Picture, now: Standing) -> Iterator[Unexplained]:
@@ -324,6 +326,8 @@ def _complaints(picture: Picture, now: Standing) -> Iterator[Unexplained]:
     own = {_BASE.sub("", name).lower() for name in elsewhere(picture, now)}
     for said in standing_complaints(picture):
         if _is_harmless(said.text) or _is_settled_condition(said.text, picture):
+            continue
+        if brought_upon_itself(said.text, picture, now):
             continue
         if not any(name in said.text.lower() for name in own) and not (now.well_as_told and is_over(said, picture)):
             yield Unexplained("complaint", said.text, said.place, "", PERSON)

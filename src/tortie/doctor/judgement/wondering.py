@@ -35,11 +35,15 @@ _PLEASE: Final = lazily(
     r"|\b(?:worried|curious|wonder(?:ing)?|nervous|not sure|unsure|scares?|scary|afraid|concerned)\b"
     r"|\bi(?:'d| would) (?:like|love|want) to (?:know|understand|be sure|make sure)\b|\bwants? to (?:be|make) sure\b"
     r"|\b(?:check|tell|know|say|confirm|verify|ask|see|understand|reviewing) (?:me |us |you )?(?:whether|if)\b"
+    r"|\b(?:i|we) (?:don't|do not) feel (?:\w+ )?(?:confident|comfortable|safe)\b"
+    r"|\bwhat (?:impact|effect|consequences?|meaning) (?:does|do|has|have) (?:this|these|that|those|it) (?:\w+ )?"
+    r"(?:errors?|messages?|lines?|warnings?|logs?|noise)?\b"
+    r"|\blike (?:some(?:one|body)|any(?:one|body)|you) to (?:confirm|check|verify)\b"
     r"|\breview(?:ing|ed)?\b|\broutine\b|\bfyi\b|\bfor the record\b|\bchecklist\b|\bhealth ?check\b|\b(?:pre|"
     r"post)-?\w+ check\b|\bthis check\b"
     r"|(?:请|帮忙|帮我|麻烦)[^，。；]{0,12}(?:确认|看看|看一?下|复核|核对|把关|检查)|确认(?:一下|下)?|巡检|例行|复查|"
     r"验收"
-    r"|(?:担心|好奇|不放心|心里没底|想(?:问|知道|了解|请教)|请教|请问|误报|提问)",
+    r"|(?:担心|好奇|不放心|心里没底|想(?:问|知道|了解|请教)|请教|请问|误报|提问|问一?[下个]|算不算|正不正常)",
     re.IGNORECASE,
 )
 # Questions of people who look for a way out, not for a yes or no about what they see.

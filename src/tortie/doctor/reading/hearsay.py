@@ -117,7 +117,10 @@ _WHY = lazily(
 )
 _WHETHER = lazily(
     r"是不是|要不要|会不会|需不需要|有没有(?:问题|影响)|正不正常|担心|\bwhether\b|\bdo (?:i|we) (?:have|need) to\b"
-    r"|\b(?:worried|afraid|concerned|nervous|scared) (?:that|if|about)\b",
+    r"|\b(?:worried|afraid|concerned|nervous|scared) (?:that|if|about)\b"
+    r"|\b(?:afraid|scared|nervous) (?:to|of) (?:go(?:ing)? on|continu\w+|proceed\w*|start\w*|upgrad\w+) "
+    r"(?:with|on|from) an? (?:\w+ )?broken\b"
+    r"|\bor (?:else )?(?:to )?tell (?:me |us )?what (?:else )?(?:is|looks|could be) (?:broken|wrong)\b",
     re.IGNORECASE,
 )
 # "Is the pool broken, must I make it anew?": each clause asks, though only the last one has the mark.

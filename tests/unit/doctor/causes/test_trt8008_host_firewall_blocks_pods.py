@@ -145,3 +145,20 @@ def test_a_rule_before_calicos_chain_needs_no_counter() -> None:
     lines[5], lines[6] = lines[6].replace("2 ", "1 ", 1), lines[5].replace("1 ", "2 ", 1)
     assert finding("host-firewall-blocks-pods", "\n".join(lines)).strength < 0.8
     assert finding("host-firewall-blocks-pods", ORACLE.replace("\nenabled", "\ndisabled")).strength < 0.8
+
+
+PACKET = (
+    "May 31 10:02:17 hm-1 kernel: [872112.77] [UFW BLOCK] IN=cali4b9bb1e1a3f OUT= SRC=10.42.17.65 DST=10.3.9.12 LEN=40 "
+    "PROTO=TCP SPT={} DPT={} WINDOW=0 RES=0x00 {} URGP=0\n"
+)
+
+
+def test_the_last_packets_of_a_connection_say_nothing_and_those_that_begin_one_decide() -> None:
+    late, begins = PACKET.format(8080, 41732, "RST"), PACKET.format(50110, 10250, "SYN")
+    assert finding("host-firewall-blocks-pods", late).state != "found"
+    both = finding("host-firewall-blocks-pods", late + begins)
+    assert (both.state, both.strength, both.value("port")) == ("found", LIKELY, "10250")
+    dead = (
+        "$ kubectl exec a -- curl -m3 http://10.3.9.12:8080\ncurl: (28) Connection timed out after 3001 milliseconds\n"
+    )
+    assert finding("host-firewall-blocks-pods", late + dead).state == "found"

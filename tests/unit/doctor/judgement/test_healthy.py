@@ -348,7 +348,7 @@ def test_who_tells_a_story_and_neither_asks_nor_says_that_it_is_well_has_a_troub
     assert judged(STORY + NODES).verdict == "undetermined"
     assert judged(STORY + NODES + ping).verdict == "undetermined"
     assert judged(STORY + "Is all well here?\n" + NODES + ping).verdict == "healthy"
-    assert judged(STORY + "Is all well here?\n" + NODES).verdict == "healthy"
+    assert judged(STORY + "Is all well here?\n" + NODES).verdict == "undetermined"  # agents and nodes, and no more
     assert judged(STORY + "Is that normal?\n" + NODES).verdict == "undetermined"
     assert judged(STORY + WELL).verdict == "undetermined"
 

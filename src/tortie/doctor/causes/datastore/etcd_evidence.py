@@ -17,6 +17,7 @@ from tortie.model.tuples import NamedTuple
 _ENDPOINT = lazily(r"(?<![\w.-])(?:https?://)?([\w.-]{1,253}|\[[0-9a-f:]{2,40}\]):(?:2379|2380|4001)\b")
 _SIZE = lazily(r"(\d+(?:\.\d+)?) ?([kMG])i?B")
 _SCALE: Final = {"k": 1e-3, "M": 1.0, "G": 1e3}
+_KLOG = lazily(r"[IWE]\d{4} \d\d:\d\d:\d\d")  # how programs of Kubernetes begin a line
 _LINES: Final = 200  # of one answer
 _LEADERS: Final = 3  # one after the other: between two elections requests succeed
 RESTLESS_TERM: Final = 100  # elections; a quiet cluster has a handful in years
@@ -28,6 +29,24 @@ Server = Pod | Unit | Setting  # of the control plane: a pod, a unit, a containe
 _PODS: Final = ("etcd-", "kube-apiserver")
 _UNITS: Final = ("etcd", "kube-apiserver")
 _CONTAINERS: Final = ("etcd", "kube-apiserver", "k8s_etcd", "k8s_kube-apiserver")
+
+
+def brief_elections(picture: Picture) -> frozenset[Place]:
+    """etcd had no leader: said once, in a program's log, above what kubectl was served. That is how an election looks,
+    as when a member is started again; who gets it as an answer, or sees it twice, has more of it.
+    """
+    hits = picture.hits("trt2001-no-leader")
+    if len({hit.place for hit in hits}) != 1 or not _KLOG.match(hits[0].line.lstrip()):
+        return frozenset()
+    said = hits[0].place
+    served = [exhibit.place(0) for exhibit in picture.commands("kubectl", "get") if len(exhibit.lines) > 1]
+    above = any(place.source == said.source and place.first > said.last for place in served)
+    return frozenset((said,)) if above else frozenset()
+
+
+def leaders_lost(picture: Picture) -> bool:
+    """It had none again and again."""
+    return len({hit.place for hit in picture.hits("trt2001-no-leader")}) > 1
 
 
 def servers_down(picture: Picture) -> list[Server]:

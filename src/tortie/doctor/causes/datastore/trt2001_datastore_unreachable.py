@@ -38,7 +38,7 @@ from tortie.doctor.causes.datastore.api_evidence import (
 )
 from tortie.doctor.causes.datastore.api_trust import NO_SAN, UNKNOWN_CA, WRONG_NAME, refusals
 from tortie.doctor.causes.datastore.endpoint_evidence import configured, healthy_endpoints, misfit
-from tortie.doctor.causes.datastore.etcd_evidence import Server, leaders_in_turn, servers_down
+from tortie.doctor.causes.datastore.etcd_evidence import Server, brief_elections, leaders_in_turn, servers_down
 from tortie.doctor.picture.facts import Ping, Pod, PortTest, Unit
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.picture.service_addresses import service_addresses
@@ -69,6 +69,7 @@ class Seen:
         hits = picture.hits(UNAVAILABLE, RETRY, INITIALISE)
         self.own = [hit for hit in hits if not any(word in hit.line for word in ANSWERED)]
         members = picture.hits(UNHEALTHY, UNREACHABLE_MEMBER, NO_LEADER, MAY_BE_UNHEALTHY)
+        members = [hit for hit in members if hit.place not in brief_elections(picture)]
         refused = [hit for hit in picture.hits(KUBECTL_REFUSED) if hit.value("server") != NO_KUBECONFIG]
         refused = [hit for hit in refused if not _answered_since(picture, hit)]
         self.health = [*members, *refused]

@@ -48,6 +48,9 @@ class Seen:
         self.firewall = firewall_of(picture)
         logged = picture.hits(FROM_POD, TO_POD, UFW)
         self.refused = list({hit.place: hit for hit in logged if _is_of_pod(hit)}.values())
+        begun = [hit for hit in self.refused if not _is_late(hit)]
+        if begun or not self.troubles:
+            self.refused = begun  # the others are of connections that are closed already
         self.rules, self.closed = refusing_rules(picture), closed_chains(picture)
         self.prohibited = picture.hits(PROHIBITED)
         self.ufw = picture.setting("state", "ufw")
@@ -112,6 +115,11 @@ def _is_of_pod(hit: Hit) -> bool:
     link_in, _, rest = after.partition(" OUT=")
     links = (link_in.strip(), rest.partition(" ")[0])
     return any(link.startswith("cali") or link in OVERLAYS for link in links)
+
+
+def _is_late(hit: Hit) -> bool:
+    """The end of a connection, which a filter may have forgotten before the last packet of it came."""
+    return " PROTO=TCP " in hit.line and (" RST " in hit.line or " FIN " in hit.line) and " SYN " not in hit.line
 
 
 def off(seen: Seen) -> Finding | None:

@@ -29,11 +29,18 @@ from tortie.doctor.causes.nodes.reflectors import FIELD, Gap, gap
 from tortie.doctor.causes.nodes.router_ids import IDENTIFIER, ROUTER_ID, router_ids
 from tortie.doctor.causes.nodes.router_words import UNCONFIGURED, refused
 from tortie.doctor.causes.underlay.traffic_evidence import rows
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Session, Setting
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.signs import Hit, Sign
 
 MESH_COLUMN: Final = Sign("trt1012-mesh-column", "MESHENABLED")
+# Who tries all ports of all machines, as the person says who knows it.
+_SCANNER: Final = lazily(
+    r"\b(?:is|was|that's|from|it's|belongs to) (?:\w+ ){0,3}?(?:scanner|nessus|nmap|openvas|pentest\w*|port ?scan)"
+    r"|[是为属][^，。；]{0,12}(?:扫描|漏扫|探测)",
+    re.IGNORECASE,
+)
 BGP_PEER: Final = Culprit("resource", "BGPPeer")
 DEAD: Final = ("cross-node-dead", "network-dead", "host-pod-dead", "service-dead", "complains")
 
@@ -54,7 +61,8 @@ class Seen:
     @cached_property
     def unknown(self) -> list[Hit]:
         """Strangers that call; one with a node's address is another cause."""
-        return [hit for hit in unknown_connects(self.picture) if not self.picture.owner_of(hit.value("ip"))]
+        calls = [hit for hit in unknown_connects(self.picture) if not self.picture.owner_of(hit.value("ip"))]
+        return [hit for hit in calls if not (hit.prose and _SCANNER.search(hit.line))]
 
     @cached_property
     def external(self) -> list[Session]:

@@ -51,6 +51,27 @@ RULES: Final = (
         r"works (?:only )?(?:sometimes|mostly|"
         r"half|partly|now and then)|hit or miss|lottery\b|(?:white|blank) (?:screen|page)s?|broken\b",
     ),
+    Rule(  # who waits for it, and who had it
+        "suffers",
+        "no answer|no reply|no response|no packet|no traffic|connection|connectivity|network|sessions|in error",
+        r"\b(?:gets?|got|getting|receives?|sees?) no (?:\w+ )?(?:answers?|repl(?:y|ies)|responses?|packets?|traffic|"
+        r"connections?|network)\b|\b(?:loses?|losing) (?:their|its|the|all|our|every) (?:\w+ )?"
+        r"(?:connections?|connectivity|network|sessions)\b|"
+        r"\b(?:is|are|stays?|remains?) (?:still )?in (?:an )?error(?: state)?(?=[\s.,:;]|$)",
+        False,
+    ),
+    Rule(  # what who waits gets to see, and how often one has to try
+        "suffers",
+        "50|spinner|forever|tries|retr|attempt|try|recover|at the same|重试|多试|刷新",
+        r"\b(?:random|sporadic|intermittent|occasional|frequent|many|several|some) 50[0234]s?\b|"
+        r"\b(?:see|sees|get|gets|shows?|have|just) (?:\w+ ){0,2}spinners?\b|\bforever\b|"
+        r"\b(?:need|needs|takes?|have to|has to|after|only (?:on|at) the) (?:\w+ ){0,3}(?:retr(?:y|ies)|tries|"
+        r"attempts?)\b|\b(?:it|they|that|this) recovers? (?:after|within) (?:about |some |a few |a |\d+ )|"
+        r"\b(?:every|each) (?:night|day|hour|morning|evening|week) at the same (?:time|hour)\b|"
+        r"\bworks? (?:only )?(?:on|at) the (?:second|third|next|2nd|3rd) (?:try|attempt)\b|"
+        r"(?:要|得|需要?)(?:重试|多试|刷新)[^，。；]{0,8}(?:次|遍|下)",
+        False,
+    ),
     Rule(  # a verb with 不 and its result, at the end of a clause: 打不开, 登不上去, 收不到
         "suffers",
         "不",

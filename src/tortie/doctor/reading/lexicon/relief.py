@@ -31,6 +31,8 @@ RULES: Final = (
         "again|since|再",
         r"(?:has|have|had|did)(?: not|n't) (?:\w+ )?(?:fired?|happen(?:ed)?|occur(?:red)?|appear(?:ed)?|come back|"
         r"return(?:ed)?|been seen|shown? up|alert(?:ed)?|repeat(?:ed)?)(?: again| since)\b|"
+        r"no (?:more|further|new) (?:errors?|warnings?|failures?|timeouts?|alerts?) (?:lines?|messages?|entries|"
+        r"events?) (?:in [\w-]+ )?since\b|"
         r"no (?:such|more|further|new) (?:events?|alerts?|errors?|lines?|timeouts?|restarts?|incidents?) since\b|"
         r"(?:未|没有?|不)再(?:次)?(?:出现|复现|发生|报|告警|触发)",
         False,
@@ -67,7 +69,8 @@ RULES: Final = (
         r"complaints?)\b(?! (?:until|before|with the (?:old|other)))|"
         r"\b(?:as far as (?:i|we) can (?:tell|see|judge)|so far|actually|otherwise|apparently|visibly),? "
         r"nothing (?:is|seems|looks|appears) (?:\w+ )?(?:broken|wrong|affected|down)\b|"
-        r"(?:does not|doesn't|did not|didn't|do not|don't|not|never) (?:\w+ )?(?:affect|impact|influence|disturb|hurt)"
+        r"(?:does not|doesn't|did not|didn't|do not|don't|not|never) (?:\w+ |seems? to |appears? to )?"
+        r"(?:affect|impact|influence|disturb|hurt)"
         r"(?:s|ed|ing)? (?:\w+ )?(?:us|usage|users?|traffic|workloads?|anything|anyone|production|services?|"
         r"applications?|apps|operation|functionality)\b|\bno (?:functional|visible|user|noticeable|operational|"
         r"practical|"
@@ -88,6 +91,13 @@ RULES: Final = (
         r"(?:现在|目前|当前)"
         r"[^，。；]{0,10}没(?:什么|啥)?问题|没(?:什么|啥)?问题[^。；]{0,8}(?:就|可以)[^。；]{0,6}(?:关单|关工单|"
         r"关了|结单)",
+        False,
+    ),
+    Rule(  # what looks at all of it all the time, and since when it has nothing to say
+        "says-well",
+        "green",
+        r"\b(?:validat\w+|monitoring|dashboards?|(?:health ?)?checks?|alerts?|(?:smoke )?tests?|everything) "
+        r"(?:is|are|has been|have been) (?:all |back to )?green (?:again )?since\b(?!≈\b(?:but|except|only|until)\b)",
         False,
     ),
     # Said instead of shown: "calico-node 9/9, all nodes Ready, both peers up".
@@ -125,7 +135,7 @@ RULES: Final = (
         r"(?:since|for)\b(?!.*\b(?:third|other|but|active|"
         r"connect|down|idle)\b)|\bbgp (?:is |peers? |peering |sessions? |status )?(?:are |is )?(?:all )?(?:up|"
         r"established|fine|ok)\b(?!.*\b(?:third|other|but|active|connect|down|idle)\b)|"
-        r"(?:bgp|邻居|会话|对等体)[^，。；]{0,8}(?:都|全部|全|均)?(?:是|为)? ?(?:established|up\b|正常)"
+        r"(?:bgp|邻居|会话|对等体|node status)[^，。；]{0,8}(?:都|全部|全|均)?(?:是|为)? ?(?:established|up\b|正常)"
         r"(?!.*\b(?:third|other|but|active|connect|down|idle)\b)",
     ),
     Rule(
