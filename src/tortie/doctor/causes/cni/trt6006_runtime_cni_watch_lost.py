@@ -117,6 +117,13 @@ def other_directory(seen: Seen) -> Finding | None:
     return ruled_out(other[:1], path=other[0].path) if seen.unloaded and other else None
 
 
+def kubelet_reads(seen: Seen) -> Finding | None:
+    """Where kubelet, or cri-dockerd, calls plugins itself, it reads the directory anew every few seconds."""
+    said = seen.picture.hits(CONFIG_UNINITIALIZED)
+    others = seen.reload or seen.picture.hits(NOT_INITIALIZED, NO_NETWORK_CONFIG)
+    return ruled_out(said[:1]) if said and not others else None
+
+
 def directory_deleted(seen: Seen) -> Finding | None:
     if not seen.removed:
         return None
@@ -154,8 +161,8 @@ CAUSE = Cause(
     signs=(*SIGNS, *DIRECTORY_SIGNS),
     look=Seen,
     rules=(
-        plugin_missing, file_broken, agent_starting, nodes_ready, other_directory, directory_deleted, file_not_loaded,
-        nothing_loaded,
+        plugin_missing, file_broken, agent_starting, nodes_ready, other_directory, kubelet_reads, directory_deleted,
+        file_not_loaded, nothing_loaded,
     ),
     fix=fix,
     yields_to=("cni-conf-dir-mismatch", "cni-binary-missing", "stale-cni-config"),
