@@ -14,10 +14,12 @@ from tortie.doctor.picture.picture import Picture
 
 _BLOCKS: Final = "ipam/v2/assignment/ipv4/block"
 _HOSTS: Final = "ipam/v2/host"
-_ONCE: Final = lazily(r"\|\s*(?:sort\s+-\w*u|(?:sort\b[^|]*\|\s*)?uniq\b(?!\s+-\w*[du]))[^|]*\|\s*wc\s+-l")
+_ONCE: Final = lazily(
+    r"\|\s*(?:sort\s+-\w*u|(?:sort\b[^|]*\|\s*)?uniq\b(?!\s+-\w*[du]))[^|]*(?:\|\s*grep \.\s*)?\|\s*wc\s+-l"
+)
 # The host out of an affinity: of a key its sixth part, of a resource its field.
 _OF_HOST: Final = lazily(r"-f\s?[1-9]\b|\$[1-9]\b|spec\.node|sed\b|grep\s+-\w*o|\{\d")
-_PART: Final = lazily(r"\bhead\b|\btail\b|grep\s+-\w*v")
+_PART: Final = lazily(r"\bhead\b|\btail\b|grep\s+-\w*v(?!\s*['\"]?\^\$)")  # empty lines between keys count for nothing
 _FEW: Final = 4
 
 

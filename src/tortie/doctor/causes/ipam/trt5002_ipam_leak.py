@@ -69,7 +69,7 @@ def hosts_beyond_nodes(seen: Seen) -> Finding | None:
     return found(
         PROVEN if full and late else STRONG if felt else POSSIBLE, seen.culprits, (*known.places, *late[:2]),
         aside=not felt, cidr=known.cidr, hosts=known.hosts.value, nodes=known.nodes.value,
-        blocks=known.blocks.value if full and known.blocks else "", capacity=known.capacity if full else "",
+        blocks=known.blocks.value if full and known.blocks else "", capacity=(known.capacity or "") if full else "",
     )  # fmt: skip
 
 

@@ -23,7 +23,7 @@ _VPNS: Final = ("wg", "tun", "tailscale", "zt", "nebula", "ppp")
 _OVER: Final = lazily(
     r"\b(?:nodes?|machines|hosts|servers|cluster|vps)\b.{0,80}\b(?:over|via|through|in|on|by)\b.{0,40}"
     r"\b(?:vpn|wireguard|tunnel|overlay|mesh)\b"
-    r"|(?:节点|机器|主机|集群)[^。；]{0,30}(?:走|通过|经|基于)[^。；]{0,20}(?:vpn|wireguard|隧道|专线)",
+    r"|(?:节点|机器|主机|集群)[^。；]{0,30}(?:走|通过|经|基于|用)[^。；]{0,20}(?:vpn|wireguard|隧道|专线)",
     re.IGNORECASE,
 )
 _BETWEEN: Final = lazily(
