@@ -155,3 +155,44 @@ def test_what_calicos_own_list_chains_is_known_without_it() -> None:
     assert finding("cni-binary-missing", LISTED + files).state == "cannot-tell"
     whole = LISTED + "-rwxr-xr-x 1 root root 35676160 Jul 14 17:20 portmap\n"
     assert finding("cni-binary-missing", whole + files + INVALID).rule != "chained-absent"
+
+
+KUBELET = """
+[root@m2 ~]# systemctl cat kubelet
+ExecStart=/srv/k8s/bin/kubelet \\
+  --network-plugin=cni \\
+  --cni-conf-dir=/etc/cni/net.d \\
+  --cni-bin-dir={folder} \\
+  --v=2
+"""
+CONF = """
+[root@m2 ~]# ls /etc/cni/net.d
+10-calico.conflist  calico-kubeconfig
+[root@m2 ~]# ls /opt/cni/bin
+bandwidth  calico  calico-ipam  host-local  loopback  portmap  tuning
+"""
+DOCKER = (
+    "E0714 19:02:10.126902 711 kubelet.go:2187] Container runtime network not ready: NetworkReady=false "
+    "reason:NetworkPluginNotReady message:docker: network plugin is not ready: cni config uninitialized\n"
+)
+
+
+def test_kubelet_looks_for_plugins_elsewhere() -> None:
+    text = KUBELET.format(folder="/srv/cni/bin") + CONF
+    proven = finding("cni-binary-missing", text + INVALID)
+    assert (proven.state, proven.rule, proven.strength >= 0.95) == ("found", "elsewhere", True)
+    assert proven.culprits[0].name == "/srv/cni/bin"
+    assert finding("cni-binary-missing", text + DOCKER).strength >= 0.9
+    assert any("restart kubelet" in command for command in fixes("cni-binary-missing", text + DOCKER))
+
+
+def test_another_folder_that_nothing_suffers_from_is_a_doubt() -> None:
+    assert finding("cni-binary-missing", KUBELET.format(folder="/srv/cni/bin") + CONF).strength < 0.8
+
+
+def test_one_of_several_folders_is_the_right_one() -> None:
+    for folders in ("/srv/cni/bin,/opt/cni/bin", "/opt/cni/bin,/srv/cni/bin"):
+        assert finding("cni-binary-missing", KUBELET.format(folder=folders) + CONF + INVALID).rule != "elsewhere"
+    crio = '[root@m2 ~]# crio config | grep -A3 dirs\nplugin_dirs = [\n  "/usr/libexec/cni",\n  "/opt/cni/bin/",\n]\n'
+    for text in (crio, crio.replace("\n  ", " ").replace(",\n]", "]")):
+        assert finding("cni-binary-missing", text + CONF + INVALID).rule != "elsewhere"

@@ -106,3 +106,13 @@ def test_a_file_that_cannot_be_parsed_was_read() -> None:
     listed = "[root@rx9 ~]# ls /etc/cni/net.d\n10-calico.conflist  calico-kubeconfig\n"
     text = READY + listed + reload_failed(r"\"/etc/cni/net.d/calico-kubeconfig\": WRITE", broken)
     assert finding("runtime-cni-watch-lost", text).state == "ruled-out"
+
+
+def test_kubelet_itself_reads_the_directory_anew_all_the_time() -> None:
+    said = (
+        "E1103 15:40:22.902114   21877 kubelet.go:2187] Container runtime network not ready: NetworkReady=false "
+        "reason:NetworkPluginNotReady message:docker: network plugin is not ready: cni config uninitialized\n"
+    )
+    files = "[root@rx9 ~]# ls /etc/cni/net.d\n10-calico.conflist  calico-kubeconfig\n"
+    answer = finding("runtime-cni-watch-lost", READY + said + files)
+    assert (answer.state, answer.rule) == ("ruled-out", "kubelet-reads")

@@ -270,3 +270,30 @@ def test_the_path_between_nodes_lets_less_through_than_the_tunnel_sends() -> Non
     assert (answer.rule, answer.value("fits")) == ("too-large", "1418")
     assert finding("mtu-mismatch", TRACED.replace("1438", "1500")).state != "found"
     assert finding("mtu-mismatch", TRACED.replace("10.80.2.11", "8.8.8.8")).state != "found"
+
+
+VPN = """
+{told}
+root@n2:~# ip link | grep mtu
+2: eth0: <BROADCAST,MULTICAST,UP,LOWER_UP> mtu 1500 qdisc pfifo_fast state UP mode DEFAULT group default qlen 1000
+3: wg0: <POINTOPOINT,NOARP,UP,LOWER_UP> mtu 1420 qdisc noqueue state UNKNOWN mode DEFAULT group default qlen 1
+7: tunl0@NONE: <NOARP,UP,LOWER_UP> mtu {mtu} qdisc noqueue state UNKNOWN mode DEFAULT group default qlen 1
+root@n2:~# ip r | grep tunl0
+192.168.103.64/26 via 172.16.0.4 dev tunl0 proto bird onlink
+"""
+
+
+def test_all_traffic_between_nodes_goes_through_the_only_vpn() -> None:
+    for told in (
+        "Big POSTs hang. All node traffic goes through a VPN between them.",
+        "The nodes are connected over WireGuard; large requests hang.",
+        "节点之间走 WireGuard，大包卡住。",
+    ):
+        answer = finding("mtu-mismatch", VPN.format(told=told, mtu=1440))
+        assert (answer.rule, answer.strength >= 0.8, "wg0" in answer.objects) == ("too-large", True, True), told
+        assert finding("mtu-mismatch", VPN.format(told=told, mtu=1400)).rule != "too-large"
+
+
+def test_a_vpn_that_people_log_in_over_is_no_way_between_nodes() -> None:
+    for told in ("I connect to the nodes over a VPN. Big POSTs hang.", "Users come in through a VPN."):
+        assert finding("mtu-mismatch", VPN.format(told=told, mtu=1440)).rule != "too-large", told

@@ -12,6 +12,7 @@ from typing import Final
 
 from tortie.doctor.picture.facts import Event, HostFile, LogLine, Pod, Setting
 from tortie.doctor.picture.picture import Picture
+from tortie.doctor.picture.places import exhibit_at
 from tortie.doctor.reading.exhibit import Exhibit, Place
 from tortie.doctor.signs import Hit, Sign
 from tortie.model.tuples import NamedTuple
@@ -51,6 +52,7 @@ _BIN_SIGNS: Final = (
     Sign("kubelet-bin-dir", "--cni-bin-dir=<dir>"),
 )
 DIRECTORY_SIGNS: Final = (*_CONF_SIGNS, *_BIN_SIGNS)
+_FEW = 8  # lines of a list of folders
 _SHORT = 400  # lines; answers of the commands below are short
 _DOCUMENT = 5000  # lines; manifests are long
 
@@ -121,13 +123,27 @@ def _volume_path(lines: tuple[str, ...], index: int) -> str:
 
 
 def _directories(picture: Picture, signs: tuple[Sign, ...], names: tuple[str, ...]) -> list[Directory]:
-    found = [Directory(_clean(hit.value("dir")), hit.place, hit.host) for hit in picture.hits(*signs)]
+    """Of several in one setting each: separated by commas for kubelet, a list for CRI-O, perhaps over several lines."""
+    found = [
+        Directory(_clean(path), hit.place, hit.host) for hit in picture.hits(*signs) for path in _each(picture, hit)
+    ]
     found += [
-        Directory(_clean(setting.value), setting.place, setting.host)
+        Directory(_clean(path), setting.place, setting.host)
         for setting in picture.of(Setting)
         if setting.name.rpartition(".")[2].lstrip("-") in names
+        for path in setting.value.split(",")
     ]
     return list({directory.path: directory for directory in found if directory.path.startswith("/")}.values())
+
+
+def _each(picture: Picture, hit: Hit) -> list[str]:
+    paths = hit.value("dir").split(",")
+    exhibit = exhibit_at(picture, hit.place) if "plugin_dirs" in hit.line else None
+    if exhibit is None:
+        return paths
+    first = max(0, hit.place.first - exhibit.number(0))
+    whole = " ".join(line[:400] for line in exhibit.lines[first : first + _FEW])
+    return [*paths, *_compiled(r"[\"'](/[^\"'\s]{1,200})[\"']").findall(whole.partition("]")[0])]
 
 
 _SNAP_DATA = re.compile(r"\$\{?SNAP_DATA\}?")

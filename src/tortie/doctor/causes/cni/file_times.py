@@ -24,7 +24,7 @@ def written_at(picture: Picture, file: HostFile, no_clock: float | None = None) 
     """
     if file.modified is not None:
         return file.modified
-    line = _line_of(picture, file)
+    line = line_of(picture, file)
     clock = clock_of(picture, file.host)
     return _parsed(line, no_clock if clock is None else clock) if line else None
 
@@ -38,7 +38,7 @@ def clock_of(picture: Picture, host: str = "") -> float | None:
     return max((line.time for line in picture.of(LogLine) if line.time is not None), default=None)
 
 
-def _line_of(picture: Picture, file: HostFile) -> str:
+def line_of(picture: Picture, file: HostFile) -> str:
     for exhibit in picture.exhibits:
         if exhibit.source != file.place.source or not exhibit.lines:
             continue

@@ -7,7 +7,7 @@ from typing import Final
 
 from tortie.doctor.causes import ways
 from tortie.doctor.causes.cause import Do, do
-from tortie.doctor.causes.cni.cni_evidence import sandbox_events, sandbox_lines
+from tortie.doctor.causes.cni.cni_evidence import CONFIG_UNINITIALIZED, sandbox_events, sandbox_lines
 from tortie.doctor.causes.steps import Step, step_of
 from tortie.doctor.picture.facts import Unit
 from tortie.doctor.picture.picture import Picture
@@ -58,7 +58,8 @@ def _by_kubelet(picture: Picture) -> bool:
         *(event.message for event in sandbox_events(picture)),
         *(line.message for line in sandbox_lines(picture)),
     ]
-    return any("networkplugin cni failed" in message.lower() for message in messages)
+    said = any("networkplugin cni failed" in message.lower() for message in messages)
+    return said or bool(picture.hits(CONFIG_UNINITIALIZED))
 
 
 def restart_runtime(picture: Picture, node: str = "") -> Iterable[Step]:

@@ -17,6 +17,8 @@ from tortie.doctor.causes.cni.cni_evidence import (
     FIND_PLUGIN,
     FIND_PLUGIN_CUT,
     READ_ONLY,
+    conf_files,
+    is_own,
     node_of,
     runtime_bin_dirs,
 )
@@ -54,6 +56,15 @@ class Seen:
     def binaries(self) -> list[HostFile]:
         files = self.picture.of(HostFile)
         return [file for file in files if file.name in ("calico", "calico-ipam") and "bin" in file.folder]
+
+    @cached_property
+    def unready(self) -> list[Hit]:
+        """Kubelet's own words, which looks for plugins when it loads a file."""
+        return self.picture.hits(CONFIG_UNINITIALIZED)
+
+    @cached_property
+    def files(self) -> list[HostFile]:
+        return [file for file in conf_files(self.picture) if is_own(file.name)]
 
     @cached_property
     def absent(self) -> list[Hit]:
@@ -97,8 +108,7 @@ def chained_absent(seen: Seen) -> Finding | None:
     one = seen.absent_plugin
     if one is None or any(directory.path != one.folder for directory in seen.runtime):
         return None
-    unready = seen.picture.hits(CONFIG_UNINITIALIZED)  # kubelet's own words, which looks for plugins when it loads
-    failing = seen.invalid or unready
+    failing = seen.invalid or seen.unready
     if not one.shown and not seen.invalid:
         return None
     blamed = culprits(
@@ -106,7 +116,7 @@ def chained_absent(seen: Seen) -> Finding | None:
         named("node", one.host),
     )  # fmt: skip
     return found(
-        (PROVEN if one.shown else STRONG) if seen.invalid else STRONG if unready else POSSIBLE, blamed,
+        (PROVEN if one.shown else STRONG) if seen.invalid else STRONG if seen.unready else POSSIBLE, blamed,
         (*one.places, *failing[:2]), say="chained-absent" if one.shown else "usual-absent",
         plugin=one.plugin, folders=[one.folder], looked=one.folder, where="", node=one.host,
     )  # fmt: skip
@@ -140,7 +150,17 @@ def elsewhere(seen: Seen) -> Finding | None:
     where, node = binary.folder.rstrip("/"), reads.host
     key = runtime_of(seen.picture, node).bin_key
     blamed = culprits(named("folder", reads.path, where), Culprit("setting", key), named("node", node))
-    return found(POSSIBLE, blamed, (reads, binary), looked=reads.path, where=where, node=node)
+    return found(
+        _felt(seen), blamed, (reads, binary, *seen.files[:1], *(seen.invalid or seen.unready)[:2]),
+        looked=reads.path, where=where, node=node,
+    )  # fmt: skip
+
+
+def _felt(seen: Seen) -> float:
+    """A file that is there and not valid calls plugins that are not found; kubelet has other words for the same."""
+    if seen.invalid:
+        return PROVEN
+    return STRONG if seen.unready and seen.files else POSSIBLE
 
 
 def fix(picture: Picture, finding: Finding) -> Iterator[Do | Step]:

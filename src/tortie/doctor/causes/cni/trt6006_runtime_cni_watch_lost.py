@@ -22,13 +22,14 @@ from tortie.doctor.causes.cni.cni_evidence import (
     node_of,
     runtime_conf_dirs,
 )
+from tortie.doctor.causes.cni.runtime_start import ACTIVE_SINCE, Compared, compared, too_old
 from tortie.doctor.causes.cni.runtimes import restart_runtime, runtime_of
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import HostFile
 from tortie.doctor.picture.picture import Picture
-from tortie.doctor.signs import Hit, Sign
+from tortie.doctor.signs import Sign
 
 RELOAD: Final = Sign(
     "cni-reload-failed",
@@ -37,7 +38,6 @@ RELOAD: Final = Sign(
 RELOAD_CUT: Final = Sign("cni-reload-failed-cut", "failed to reload cni configuration after receiving fs change event")
 WATCH_GONE: Final = Sign("cni-watch-gone", "cni watching dir is deleted")
 BROKEN_FILE: Final = Sign("cni-conf-broken", "error parsing configuration")
-ACTIVE_SINCE: Final = Sign("runtime-active-since", "ActiveEnterTimestamp=<rest>")
 _DIRECTORY: Final = lazily(r"net\.d/?\\*[\"'’]|cni-network/?\\*[\"']|net\.d/?\s*$")
 SIGNS: Final = (
     BROKEN_FILE, RELOAD, RELOAD_CUT, WATCH_GONE, ACTIVE_SINCE, NOT_INITIALIZED, CONFIG_UNINITIALIZED, NO_NETWORKS,
@@ -63,16 +63,13 @@ class Seen:
         return [file for file in conf_files(self.picture) if is_own(file.name)]
 
     @cached_property
-    def newer(self) -> Hit | None:
-        """The runtime's start, when the file was written after it."""
-        from tortie.doctor.reading.readers.times import epoch
+    def compared(self) -> Compared | None:
+        """The file against the runtime's start."""
+        return compared(self.picture, self.files)
 
-        written = max((file.modified for file in self.files if file.modified is not None), default=None)
-        for hit in self.picture.hits(ACTIVE_SINCE):
-            since = epoch(hit.value("rest").partition(" ")[2] or hit.value("rest"))
-            if since is not None and written is not None and since < written:
-                return hit
-        return None
+    @property
+    def newer(self) -> Compared | None:
+        return self.compared if self.compared and self.compared.newer_s > 0 else None
 
     @property
     def culprits(self) -> tuple[Culprit, ...]:
@@ -117,6 +114,19 @@ def other_directory(seen: Seen) -> Finding | None:
     return ruled_out(other[:1], path=other[0].path) if seen.unloaded and other else None
 
 
+def kubelet_reads(seen: Seen) -> Finding | None:
+    """Where kubelet, or cri-dockerd, calls plugins itself, it reads the directory anew every few seconds."""
+    said = seen.picture.hits(CONFIG_UNINITIALIZED)
+    others = seen.reload or seen.picture.hits(NOT_INITIALIZED, NO_NETWORK_CONFIG)
+    return ruled_out(said[:1]) if said and not others else None
+
+
+def started_later(seen: Seen) -> Finding | None:
+    """The runtime was started when the file was there: it looked at the directory as it is."""
+    one = seen.compared
+    return ruled_out((one,)) if seen.unloaded and not seen.removed and one is not None and too_old(one) else None
+
+
 def directory_deleted(seen: Seen) -> Finding | None:
     if not seen.removed:
         return None
@@ -128,7 +138,8 @@ def file_not_loaded(seen: Seen) -> Finding | None:
     if not seen.unloaded or not seen.files:
         return None
     fine = seen.ready is True
-    strength = (PROVEN if fine else STRONG) if seen.newer else LIKELY if fine else POSSIBLE
+    sure = fine and seen.newer is not None and seen.newer.sure
+    strength = (PROVEN if sure else STRONG) if seen.newer else LIKELY if fine else POSSIBLE
     return found(
         strength, seen.culprits, seen.evidence, say="newer-file-not-loaded" if seen.newer else "file-not-loaded",
         name=seen.files[0].name, node=seen.node,
@@ -154,8 +165,8 @@ CAUSE = Cause(
     signs=(*SIGNS, *DIRECTORY_SIGNS),
     look=Seen,
     rules=(
-        plugin_missing, file_broken, agent_starting, nodes_ready, other_directory, directory_deleted, file_not_loaded,
-        nothing_loaded,
+        plugin_missing, file_broken, agent_starting, nodes_ready, other_directory, kubelet_reads, started_later,
+        directory_deleted, file_not_loaded, nothing_loaded,
     ),
     fix=fix,
     yields_to=("cni-conf-dir-mismatch", "cni-binary-missing", "stale-cni-config"),

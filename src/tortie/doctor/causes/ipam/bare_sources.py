@@ -76,6 +76,13 @@ def bare_sources(picture: Picture) -> list[Bare]:
     return list(found.values())
 
 
+@remembered
+def pairs_seen(picture: Picture) -> set[tuple[str, str]]:
+    """Source and target of every packet that was captured anywhere: an answer goes the other way."""
+    shown = (_PACKET.search(one.value) for one in picture.of(Setting) if one.scope == "capture")
+    return {(match["a"], match["b"]) for match in shown if match}
+
+
 def _captured(picture: Picture) -> Iterator[Bare]:
     for shown in picture.of(Setting):
         match = _PACKET.search(shown.value) if shown.scope == "capture" else None

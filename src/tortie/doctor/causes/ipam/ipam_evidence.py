@@ -6,13 +6,14 @@ The family "exhausted, leaked, out of blocks, no pool" shares its messages; only
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Final
 
 from tortie.doctor.causes.agent.counting import Count, answers, counted, narrow, said
 from tortie.doctor.causes.cni.pods_served import served_since
 from tortie.doctor.causes.culprits import Culprit, culprits, named
+from tortie.doctor.causes.ipam.etcd_counts import affinities_counted, beyond, blocks_counted, owners_counted
+from tortie.doctor.causes.ipam.owner_lists import AFFINITY_CHECK, AFFINITY_YAML, owners
 from tortie.doctor.causes.ipam.pool_addresses import holds_pool, of_pool, pool_checked
 from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.addresses import inside
@@ -50,9 +51,6 @@ CHECK_BLOCKS: Final = Sign("ipam-check-blocks", "Found <n> IPAM blocks")
 CHECK_RECORDED: Final = Sign("ipam-check-recorded", "IPAM blocks record <n> allocations")
 CHECK_USING: Final = Sign("ipam-check-using", "Workloads and nodes are using <n> IPs")
 
-# Owners of blocks
-AFFINITY_YAML: Final = Sign("ipam-affinity-yaml", "affinity: host:<node>")
-AFFINITY_CHECK: Final = Sign("ipam-affinity-check", "affinity=host:<node>")
 RELEASE_NOT_EMPTY: Final = Sign(
     "ipam-release-not-empty", "Failed to release block affinit(y|ies)…(is not empty|not empty)"
 )
@@ -91,6 +89,7 @@ class Numbers(NamedTuple):
     problems: Count | None
     dead_owners: tuple[str, ...]  # hosts that own blocks and are no nodes
     dead: Count | None
+    hosts: Count | None = None  # that own blocks
 
     @property
     def expected(self) -> int | None:
@@ -115,7 +114,13 @@ class Numbers(NamedTuple):
     @property
     def leaking(self) -> bool:
         """Numbers that only dead owners explain: far more in use than pods, blocks of hosts that are gone, a check."""
-        return self.above or self.checked or bool(self.dead_owners) or bool(self.dead and self.dead.value)
+        return (
+            self.above or self.checked or bool(self.dead_owners) or bool(self.dead and self.dead.value) or self.beyond
+        )
+
+    @property
+    def beyond(self) -> bool:
+        return beyond(self.hosts, self.nodes)
 
     @property
     def share(self) -> float | None:
@@ -142,7 +147,17 @@ class Numbers(NamedTuple):
 
     @property
     def places(self) -> tuple[object, ...]:
-        facts = (self.use, self.pods, self.nodes, self.affinities, self.blocks, self.leaked, self.dead, self.pool)
+        facts = (
+            self.use,
+            self.pods,
+            self.nodes,
+            self.affinities,
+            self.hosts,
+            self.blocks,
+            self.leaked,
+            self.dead,
+            self.pool,
+        )
         return tuple(fact for fact in facts if fact is not None)
 
 
@@ -161,10 +176,11 @@ def numbers(picture: Picture) -> Numbers:
     pool = next((p for p in pools if use and p.cidr == use.cidr), four[-1] if four and not use else None)
     cidr = use.cidr if use else pool.cidr if pool else _pool_named(picture)
     dead_owners = _dead_owners(picture)
+    affinities = counted(picture, "blockaffinit") or affinities_counted(picture)
     return Numbers(
-        pool, use, cidr, capacity(pool, cidr, picture), _blocks(picture, cidr), counted(picture, "blockaffinit"),
+        pool, use, cidr, capacity(pool, cidr, picture), _blocks(picture, cidr), affinities,
         _nodes(picture), _pods(picture, cidr, use), _from(picture, CHECK_LEAKED), _from(picture, CHECK_DONE),
-        dead_owners, _dead(picture),
+        dead_owners, _dead(picture), owners_counted(picture),
     )  # fmt: skip
 
 
@@ -246,7 +262,7 @@ def _blocks(picture: Picture, pool: str) -> Count | None:
     rows = [row for row in rows if not pool or inside(row.cidr, pool)]
     if numbered:
         return numbered[-1]
-    return Count(len(rows), rows[0].place) if rows else _from(picture, CHECK_BLOCKS)
+    return Count(len(rows), rows[0].place) if rows else _from(picture, CHECK_BLOCKS) or blocks_counted(picture)
 
 
 def _dead(picture: Picture) -> Count | None:
@@ -337,25 +353,6 @@ def owners_alive(picture: Picture) -> tuple[object, ...]:
     ready |= {pod.node: pod for pod in picture.agents_now() if pod.node and pod.containers and pod.all_ready}
     holding = owners(picture)
     return tuple(ready[name] for name in holding) if holding and all(name in ready for name in holding) else ()
-
-
-def owners(picture: Picture) -> list[str]:
-    """Hosts named by affinities of blocks, each once."""
-    names = [hit.value("node").rstrip(":,") for hit in picture.hits(AFFINITY_YAML, AFFINITY_CHECK)]
-    for exhibit in picture.exhibits:
-        if "affinit" in exhibit.command and len(exhibit.lines) <= 5000:
-            names.extend(_owners_listed(exhibit.lines))
-    return list(dict.fromkeys(name for name in names if name))
-
-
-def _owners_listed(lines: Iterable[str]) -> Iterator[str]:
-    """`host:w3`, perhaps counted by uniq, and names of affinities: the node, then the block with dashes."""
-    affinity = _compiled(r"\s{0,40}+(?:blockaffinity\S{0,80}/)?(\S{1,260})(?:-\d{1,3}){4}-\d\d(?:\s|$)")
-    counted_host = _compiled(r"\s*(?:\d+\s+)?\"?host:([\w.-]+)")
-    for line in lines:
-        match = counted_host.match(line[:400]) or affinity.match(line[:400])
-        if match:
-            yield match[1]
 
 
 @cache

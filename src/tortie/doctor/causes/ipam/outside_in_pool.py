@@ -9,8 +9,10 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.datastore.api_evidence import troubles
 from tortie.doctor.causes.ipam.bare_sources import bare_sources, pod_addresses, told
+from tortie.doctor.causes.ipam.captured_outside import captured_outside
 from tortie.doctor.causes.ipam.trial_outcomes import silent, worked
 from tortie.doctor.causes.underlay.traffic_evidence import uplink
 from tortie.doctor.lazily import lazily
@@ -41,15 +43,34 @@ class Outsider(NamedTuple):
     pool: Pool
     sure: int  # 3 proven, 2 strong, 1 likely, 0 possible
     places: tuple[Place, ...]
+    network: str = ""  # that it is in, where this is shown
+    pods: str = ""  # the pool that pods have their addresses of, where this one is switched off
+
+    @property
+    def culprits(self) -> tuple[Culprit, ...]:
+        return culprits(
+            named("cidr", self.pool.cidr), named("address", self.address), named("cidr", self.network),
+            named("pool", self.pool.name),
+        )  # fmt: skip
 
 
 def outsiders(picture: Picture) -> list[Outsider]:
-    pools = [pool for pool in picture.pools_now() if pool.cidr and pool.nat is not False and not pool.disabled]
-    trials: list[Ping | PortTest] = [*picture.of(Ping), *picture.of(PortTest)]
-    if not pools or not trials:
+    """Also of a pool that is switched off: nobody gets an address of it, and what lies in it is still left without NAT.
+
+    Where NAT is off for a pool, somebody may have wanted exactly that.
+    """
+    pools = [pool for pool in picture.pools_now() if pool.cidr and pool.nat is not False]
+    if not pools or all(pool.disabled for pool in pools):
         return []
-    trials += _logged(picture)
-    return list(_outsiders(picture, pools, trials))
+    trials: list[Ping | PortTest] = [*picture.of(Ping), *picture.of(PortTest)]
+    tried = list(_outsiders(picture, pools, [*trials, *_logged(picture)])) if trials else []
+    reached = {one.address for one in trials if one.pod and worked(one)}
+    seen = (one for one in captured_outside(picture, pools) if one.bare.target not in reached)
+    shown = [
+        Outsider(one.bare.target, one.pool, 3, (one.pool.place, one.place, one.bare.place), one.network) for one in seen
+    ]
+    pods = next(pool.cidr for pool in pools if not pool.disabled)
+    return [one._replace(pods=pods) if one.pool.disabled else one for one in (*shown, *tried)]
 
 
 def _logged(picture: Picture) -> list[PortTest]:

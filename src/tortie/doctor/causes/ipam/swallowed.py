@@ -34,7 +34,7 @@ class Swallowed(NamedTuple):
 def swallowed(picture: Picture, ranges: list[str]) -> list[Swallowed]:
     """Those with the gateway first; `ranges` are of pools, since other programs have black holes, too."""
     routes = [route for route in picture.of(Route) if not route.host.startswith(OF_POD)]
-    blocks = [route for route in routes if _is_block(route) and any(_within(route.destination, r) for r in ranges)]
+    blocks = [route for route in routes if _is_block(route) and any(within(route.destination, r) for r in ranges)]
     found = [one for block in blocks for one in _around(picture, block, routes)]
     return sorted(found, key=lambda one: not one.gateway)
 
@@ -51,12 +51,12 @@ def _around(picture: Picture, block: Route, routes: list[Route]) -> Iterator[Swa
         near = not route.host or not block.host or route.host == block.host
         if near and route.destination in _DEFAULT and route.via and uplink(route.device) and leads(block, route.via):
             yield Swallowed(block, route.via, True, route.host or block.host, route.place)
-    for network, host, place in _networks(picture, routes):
-        if (not host or not block.host or host == block.host) and _within(block.destination, network):
+    for network, host, place in machine_networks(picture, routes):
+        if (not host or not block.host or host == block.host) and within(block.destination, network):
             yield Swallowed(block, network, False, host or block.host, place)
 
 
-def _networks(picture: Picture, routes: list[Route]) -> Iterator[tuple[str, str, Place]]:
+def machine_networks(picture: Picture, routes: list[Route]) -> Iterator[tuple[str, str, Place]]:
     """The networks that machines are on, by their routes and by their links."""
     for route in routes:
         direct = route.device and not route.via and not route.kind and uplink(route.device)
@@ -80,7 +80,7 @@ def _of_link(link: Interface) -> Iterator[str]:
                 yield str(network)
 
 
-def _within(inner: str, outer: str) -> bool:
+def within(inner: str, outer: str) -> bool:
     """Whether all of a network, or an address, lies in another one that is larger."""
     try:
         first, second = ip_network(inner, strict=False), ip_network(outer, strict=False)

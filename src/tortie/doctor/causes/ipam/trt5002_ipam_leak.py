@@ -8,6 +8,7 @@ from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, 
 from tortie.doctor.causes.culprits import Culprit, culprits, named
 from tortie.doctor.causes.ipam.ipam_evidence import (
     EXHAUSTION,
+    FULL,
     NUMBERS,
     RELEASE_NOT_EMPTY,
     ROOMY,
@@ -18,6 +19,11 @@ from tortie.doctor.causes.ipam.ipam_evidence import (
 from tortie.doctor.causes.ipam.node_range import NODE_RANGE_FULL, NodeRange
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.picture.picture import Picture
+from tortie.doctor.signs import Sign
+
+# No block for a node that is new, or no address for its tunnel: of many reasons this is one.
+CLAIM_FAILED = Sign("ipam-claim-failed", "Failed to claim an affine block")
+TUNNEL_ADDRESS = Sign("ipam-tunnel-address", "Unable to autoassign an address for (IPIP|VXLAN|Wireguard)")
 
 
 class Seen:
@@ -50,6 +56,21 @@ def owners_gone(seen: Seen) -> Finding | None:
 
 def owners_counted(seen: Seen) -> Finding | None:
     return _leak(seen) if seen.known.dead and seen.known.dead.value else None
+
+
+def hosts_beyond_nodes(seen: Seen) -> Finding | None:
+    """Hosts that own blocks are counted, and most of them are no nodes any more."""
+    known = seen.known
+    if not known.beyond or not known.hosts or not known.nodes:
+        return None
+    full = bool(known.capacity and known.blocks and known.blocks.value >= FULL * known.capacity)
+    late = [*seen.hits, *seen.picture.hits(CLAIM_FAILED, TUNNEL_ADDRESS)]
+    felt = full or bool(late)
+    return found(
+        PROVEN if full and late else STRONG if felt else POSSIBLE, seen.culprits, (*known.places, *late[:2]),
+        aside=not felt, cidr=known.cidr, hosts=known.hosts.value, nodes=known.nodes.value,
+        blocks=known.blocks.value if full and known.blocks else "", capacity=(known.capacity or "") if full else "",
+    )  # fmt: skip
 
 
 def leaks_checked(seen: Seen) -> Finding | None:
@@ -152,11 +173,11 @@ CAUSE = Cause(
     explains=(
         "crash-loop", "start-terminated", "sandbox-failed", "pod-pending", "not-ready", "no-address", "log-errors",
     ),
-    signs=(*EXHAUSTION, *NUMBERS, NODE_RANGE_FULL),
+    signs=(*EXHAUSTION, *NUMBERS, NODE_RANGE_FULL, CLAIM_FAILED, TUNNEL_ADDRESS),
     look=Seen,
     rules=(
-        node_range_leaks, more_than_pods, owners_gone, owners_counted, leaks_checked, fits_the_pods, no_leak_checked,
-        blocks_beyond_nodes, owners_live, no_address, node_range_full,
+        node_range_leaks, more_than_pods, owners_gone, owners_counted, hosts_beyond_nodes,
+        leaks_checked, fits_the_pods, no_leak_checked, blocks_beyond_nodes, owners_live, no_address, node_range_full,
     ),
     fix=fix,
 )  # fmt: skip

@@ -211,10 +211,10 @@ def service_outside(seen: Seen) -> Finding | None:
     if not first.sure and seen.clashes:
         return None
     clash = Overlap("pods-beyond", first.pool.cidr, first.address, first.places, first.pool.name)
-    who = culprits(named("cidr", clash.range), named("address", clash.other), named("pool", clash.pool))
     return found(
-        (POSSIBLE, LIKELY, STRONG, PROVEN)[first.sure], who, first.places,
-        overlap=_told(clash), range=clash.range, kind=clash.kind, pool=clash.pool, other=clash.other,
+        (POSSIBLE, LIKELY, STRONG, PROVEN)[first.sure], first.culprits, first.places, overlap=_told(clash),
+        range=clash.range, kind=clash.kind, pool=clash.pool, other=clash.other, pods=first.pods or clash.range,
+        say="service-in-disabled-pool" if first.pool.disabled else "",
     )  # fmt: skip
 
 
@@ -343,6 +343,9 @@ def _told(clash: Overlap) -> Text:
 def fix(picture: Picture, finding: Finding) -> Iterator[Do | Step]:
     if finding.value("kind") == "pods-beyond" and ":" not in finding.value("range"):
         yield do("by-hand")
+    if finding.value("kind") == "pods-beyond" and finding.value("pods") != finding.value("range"):
+        yield do("delete")  # no pod of today's has its address there
+        return
     if finding.value("kind") not in ("pods-nodes", "pods-outside", "pods-beyond", "pods-lan"):
         yield do("rebuild")
         yield do("pools")

@@ -23,7 +23,17 @@ _VPNS: Final = ("wg", "tun", "tailscale", "zt", "nebula", "ppp")
 _OVER: Final = lazily(
     r"\b(?:nodes?|machines|hosts|servers|cluster|vps)\b.{0,80}\b(?:over|via|through|in|on|by)\b.{0,40}"
     r"\b(?:vpn|wireguard|tunnel|overlay|mesh)\b"
-    r"|(?:节点|机器|主机|集群)[^。；]{0,30}(?:走|通过|经|基于)[^。；]{0,20}(?:vpn|wireguard|隧道|专线)",
+    r"|(?:节点|机器|主机|集群)[^。；]{0,30}(?:走|通过|经|基于|用)[^。；]{0,20}(?:vpn|wireguard|隧道|专线)",
+    re.IGNORECASE,
+)
+_BETWEEN: Final = lazily(
+    r"\b(?:nodes?|inter-?node|node-to-node|cluster|k8s|kubernetes) traffic (?:goes|runs|flows|is|passes)\b.{0,40}"
+    r"\b(?:over|via|through|in|inside)\b.{0,30}\b(?:vpn|wireguard|openvpn|tunnel|overlay|mesh)\b"
+    r"|\b(?:nodes?|machines|hosts|servers|vps(?:es)?) (?:are |is |all )?"
+    r"(?:connected|joined|linked|meshed|talk|communicate)\b.{0,40}\b(?:over|via|through|by|with)\b.{0,30}\b(?:vpn|wireguard|openvpn|tunnel|overlay|mesh)\b"
+    r"|\b(?:vpn|wireguard)\b.{0,30}\bbetween (?:the |all |our )?(?:nodes|machines|hosts|servers)\b"
+    r"|node-ip is the (?:vpn|wireguard) address"
+    r"|(?:节点|机器|主机)(?:之间|间)[^。；]{0,20}(?:走|通过|经|基于|用)[^。；]{0,20}(?:vpn|wireguard|隧道)",
     re.IGNORECASE,
 )
 _RESUME: Final = lazily(r"^\s*Resume: pmtu (\d{3,5})\b")
@@ -220,11 +230,14 @@ def _traced(picture: Picture) -> Iterator[Limit]:
 
 def _told_towards(picture: Picture, hosts: Links) -> set[str]:
     """A VPN's link that a person says the nodes talk over."""
-    links = {name for links in hosts.values() for name in links if name.startswith(_VPNS)}
+    links = {name for links in hosts.values() for name in links if name.startswith(_VPNS) and name not in TUNNEL_KIND}
     if not links:
         return set()
-    said = (line for exhibit in picture.exhibits if exhibit.prose for line in exhibit.lines)
-    return {name for line in said if _OVER.search(line) for name in links if name in line}
+    said = [line[:1000] for exhibit in picture.exhibits if exhibit.prose for line in exhibit.lines]
+    told = {name for line in said if _OVER.search(line) for name in links if name in line}
+    # Without its name it can only be the one that there is; who logs in over a VPN tells of another one.
+    between = len(links) == 1 and any(_BETWEEN.search(line) for line in said)
+    return told or (links if between else set())
 
 
 def _towards_nodes(picture: Picture) -> set[str]:

@@ -23,7 +23,8 @@ from tortie.doctor.reading.readers.host_times import moment
 _MODE: Final = lazily(r"^([-dlbcps?][rwxsStT?-]{9})[.+@]?\s+(.*)$")
 _STAMP: Final = lazily(
     r"\s(\d{4}-\d\d-\d\d \d\d:\d\d(?::\d\d(?:\.\d+)?)?(?: [+-]\d{4})?|[A-Z][a-z]{2} +\d{1,2} +(?:\d\d:\d\d|\d{4})"
-    r"|\d{1,2} [A-Z][a-z]{2} +(?:\d\d:\d\d|\d{4})|\d{1,2}月 +\d{1,2} +(?:\d\d:\d\d|\d{4}))\s+(\S.*)$"
+    r"|\d{1,2} [A-Z][a-z]{2} +(?:\d\d:\d\d|\d{4})|\d{1,2}月 +\d{1,2} +(?:\d\d:\d\d|\d{4})"
+    r"|(?<=\d )\d\d:\d\d(?::\d\d)?)\s+(\S.*)$"  # of a style that somebody asked for
 )
 _FULL_TIME: Final = lazily(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?(?: [+-]\d{4})?")
 _ABSOLUTE: Final = lazily(r"(?:^|[\s'\"])(/[^\s'\":]+)")

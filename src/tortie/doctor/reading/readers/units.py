@@ -101,17 +101,21 @@ def read(exhibit: Exhibit) -> Iterator[Fact]:
 
 
 def _status(exhibit: Exhibit) -> Iterator[Fact]:
-    name, found, at = _asked(exhibit)[:1], None, 0
-    current = name[0] if name else ""
+    asked, found, at = _asked(exhibit), None, 0
+    current = asked[0] if asked else ""
     for index, line in rows(exhibit):
         if head := _HEAD.match(line):
             if found:
                 yield found
-            current, found = head[1], None
+            current, found, asked = head[1], None, []
         elif loaded := _LOADED.match(line):
             enabled = loaded[1] or loaded[2]
             yield Setting(exhibit.place(index), "unit", "enabled", enabled, _service(current), exhibit.host)
         elif active := _ACTIVE.match(line):
+            if found:  # of several units only these lines were kept: they stand in the order of the command
+                yield found
+            if asked:
+                current = asked.pop(0)
             found, at = Unit(exhibit.place(index), _service(current), active[1], active[2] or "", exhibit.host), index
             since = re.search(r"since (.*)$", active[3])
             if since:
