@@ -116,6 +116,12 @@ WORDS: Final = (
         applies=_no_vxlan,
     ),
     Normal(
+        "unchanged-vteps",
+        needles=("VTEP information has not changed",),
+        seen=lazily(r"VTEP information has not changed, skipping duplicate update"),
+        about=lazily(r"vtep|tunnel|duplicate|logs?\b|message|日志|告警", re.IGNORECASE),
+    ),
+    Normal(
         "bridge-neighbours",
         needles=("received neighbor message with invalid family", "received neighbour message with invalid family"),
         seen=lazily(r"rtnl: received neighbou?r message with invalid family"),

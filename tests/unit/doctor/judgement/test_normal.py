@@ -98,6 +98,9 @@ NORMAL = {
     "2021-07-20 23:09:44.846 [INFO][85] route_table.go 780: Failed to access interface because it doesn't exist. "
     "error=Link "
     'not found ifaceName="vxlan.calico" ipVersion=0x4\n',
+    "unchanged-vteps": "Kibana shows this message of calico-node first, is it harmless?\n\n"
+    "2022-12-06 08:39:15.632 [INFO][77] felix/vxlan_resolver.go 328: VTEP information has not changed, skipping "
+    'duplicate update node="m2"\n',
     "bridge-neighbours": "The journal is full of this line, is it harmless?\n\n"
     "hm-1 systemd-networkd[1021]: vxlan.calico: rtnl: received neighbor message with invalid family, ignoring.\n",
     "multicast-neighbours": "These warnings name public addresses, are they harmless?\n\n"

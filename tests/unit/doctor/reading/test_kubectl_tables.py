@@ -55,6 +55,11 @@ def test_pod_rows_without_header() -> None:
     ]
 
 
+def test_rows_of_k9s_have_a_mark_behind_the_name() -> None:
+    rows = facts(Pod, " calico-node-abcde   ●  1/1  Running  0  10.0.0.1  node-a  26d\n", "")
+    assert [(r.name, r.ready, r.ip, r.node) for r in rows] == [("calico-node-abcde", 1, "10.0.0.1", "node-a")]
+
+
 def test_pods_cut_by_awk() -> None:
     rows = facts(Pod, "NAME READY STATUS NODE\ncalico-node-abcde 0/1 Running w-1\n")
     assert [(r.name, r.ready, r.status, r.node) for r in rows] == [("calico-node-abcde", 0, "Running", "w-1")]

@@ -178,6 +178,14 @@ def test_a_guess_ends_where_the_person_turns() -> None:
         ("起来一分钟就被杀", "complains"),
         ("After a power cut there is no pod traffic for about 3 minutes.", "complains"),
         ("重启之后有四分钟左右没有路由", "complains"),
+        ("All deployments of that namespace have no connection with the world, no DNS, nothing.", "suffers"),
+        ("Pods there have no DNS.", "suffers"),
+        ("In the old namespaces everything works, also new pods.", "suffers"),
+        ("A loop with curl hangs after 20 requests.", "suffers"),
+        ("The pod is in a restart loop.", "complains"),
+        ("10 failed checks since noon.", "complains"),
+        ("My boss says that pods are unreachable.", "suffers"),
+        ("业务报障了", "suffers"),
     ],
 )
 def test_complaints(text: str, kind: str) -> None:
@@ -195,6 +203,13 @@ def test_complaints(text: str, kind: str) -> None:
         ("服务器经常重启", "keeps-restarting"),
         ("There are no errors in the log.", "complains"),
         ("日志里没有报错", "complains"),
+        ("We have no network policies at all.", "suffers"),
+        ("Users have no DNS problems.", "suffers"),
+        ("A goldpinger runs since May: 0 failed checks in 30 days.", "complains"),
+        ("A loop with 5000 requests over all nodes: 5000 x 200.", "complains"),
+        ("My boss believes that two nodes are flapping.", "suffers"),
+        ("业务没人报障", "suffers"),
+        ("就怕哪天网络全断", "suffers"),
     ],
 )
 def test_what_is_no_complaint(text: str, kind: str) -> None:

@@ -22,7 +22,7 @@ RULES: Final = (
         r"get (?:an? )?(?:ip|address)|get to|see each other|pull|schedule|leave|converge)\b|"
         r"\b(?:is|are|was|were|stays?|remains?|still) (?:\w+ )?not (?:reachable|"
         r"working|responding)\b|\b(?:have|has|got|get|with) no (?:network|connectivity|route|"
-        r"internet|endpoints?)\b|stopped (?:working|responding)|"
+        r"internet|endpoints?)\b(?! (?:polic|plugin|problem|issue|error))|stopped (?:working|responding)|"
         r"\b(?:is|are|was|were|being) (?:\w+ )?not (?:being )?(?:advertised|announced|propagated|synced|assigned|"
         r"scheduled|resolved|routed|programmed|applied|enforced|installed|created|updated|accessible|available|"
         r"forwarded|fine|ok|okay|healthy|right|normal|well|stable)\b|(?:not|n't) (?:think|"

@@ -213,14 +213,15 @@ RULES: Final = (
     Rule(
         "complains",
         "",
-        r"not ready|(?:kubelet)?notready|crash|(?<![\d./])(?:0/[12]|1/2)(?!\d|\.\d)|\bfail(?:s|ed|ing|ures?)?\b|"
-        r"(?:can ?not|can't|could not|"
+        r"not ready|(?:kubelet)?notready|crash|(?<![\d./])(?:0/[12]|1/2)(?!\d|\.\d)|"
+        r"(?<!(?<![\d.,:/-])\b0 )(?<!\bzero )(?<!\bno )\bfail(?:s|ed|ing|ures?)?\b|(?:can ?not|can't|could not|"
         r"couldn't|unable to|fails? to|do(?:es)? not|doesn't|don't|never|nothing) (?:\w+ ){0,2}(?:start|"
-        r"run|work|get ready|join|resolve|reach|come up|leave|leaves|gets? ready)|\bstuck\b|\bloops?\b|"
+        r"run|work|get ready|join|resolve|reach|come up|leave|leaves|gets? ready)|\bstuck\b|"
+        r"\bloops?\b(?! (?:with|of|over) (?:\w+ )?\d)|"
         r"broken|restarts? (?:every|again|over|all|constantly|repeatedly|(?:a few|several|many|\w+) times)|"
         r"keeps? (?:on )?(?:re-?starting|crashing|being|dying|getting|flapping|losing)|(?:is|are|gets?|got|being) "
         r"(?:killed|evicted|re-?started)\b|\bdies\b|\bflap(?:s|ping)?\b|\bdead\b|unreachable|times? out|\bdown\b|"
-        r"(?<!\bno )(?<!\bany )(?<!without )\berrors?\b|"
+        r"(?<!(?<![\d.,:/-])\b0 )(?<!\bzero )(?<!\bno )(?<!\bany )(?<!without )\berrors?\b|"
         r"lose connectivity|stay(?:s)? (?:0/|pending|containercreating|init)|never gets?|起不来|不通|失败|"
         r"无法|不能|(?<!没有)(?<!没)(?<!无)(?<!未见)(?:报错|异常)|被(?:杀|驱逐|kill)|时好时坏|全断|出不去|掉线|(?:反复|一直|不断|频繁|就|老是|经常|总是|隔)[^，。没未]{0,8}重启|卡住|没法|"
         r"不了|拉不起来|不 ?ready|分配不到|有问题|挂了|超时",

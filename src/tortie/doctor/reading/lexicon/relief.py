@@ -156,11 +156,16 @@ RULES: Final = (
         r"(?:跨节点|互通|互访|拨测|压测)[^。；]{0,24}(?:正常|通的|都通|200|0% ?丢包|success|成功|没问题)|"
         r"(?:dns|解析)[^，。；]{0,8}(?:都|也|均)?(?:正常|没问题|ok)",
     ),
+    Rule(  # answers that were counted: "5000 x 200", and no other
+        "traffic-well",
+        "x 200|× 200|x200|×200",
+        r"\b(?:requests?|curls?|calls?|gets?|loop)\b≈\b[1-9]\d* ?[x×] ?200\b(?!≈\b(?:x|×) ?[45]\d\d\b)",
+    ),
     Rule(  # trouble that was counted, and is none
         "traffic-well",
         "no |0|zero|verified|无",
-        r"\b(?:pings?|icmp|probes?|mesh|dns|quer(?:y|ies)|lookups?|requests?|packets?|curls?|http|udp|"
-        r"tcp)\b≈(?<![\w.,:/-])"
+        r"\b(?:pings?|icmp|probes?|mesh|dns|quer(?:y|ies)|lookups?|requests?|packets?|curls?|http|udp|goldpinger|"
+        r"blackbox|kuberhealthy|smokeping|tcp)\b≈(?<![\w.,:/-])"
         r"(?:0|no|zero) (?:(?:of|out of|/) ?[\d.,]+ ?[km]? ?)?(?:packets? |queries |requests )?(?:lost|loss|failed|"
         r"failures?|errors?|time-?outs?|drops?|dropped)\b(?! by)|"
         r"\b(?:no|0|zero) (?:packet )?(?:loss|drops)\b(?: \w+){0,3} (?:mesh|probes?|matrix|pings?|between|nodes)\b|"

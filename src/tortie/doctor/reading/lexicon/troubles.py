@@ -71,10 +71,19 @@ RULES: Final = (
         r"used\b",
         False,
     ),
+    Rule(  # what is missing altogether; "no network policy" and "no connection errors" are no complaints
+        "suffers",
+        "no ",
+        r"\b(?:have|has|had|having|get|gets|got|getting|with|there is|there's|left with) no (?:\w+ )?(?:connections?|"
+        r"connectivity|network|internet|dns|access)\b(?![- ]?(?:\w+ )?(?:polic|problem|issue|trouble|error|loss|drop|"
+        r"complaint|limit|reset|failure|interrupt|timeout|plugin|manager|pool))",
+        False,
+    ),
     Rule(  # what works elsewhere does not work here
         "suffers",
-        "other|another|different|with|from|using|switch|chang",
-        rf"\b(?:in|on|from|with|for|using|have) (?:any |all |every |the |our |my |an |a )*(?:other|another|different) "
+        "other|another|different|with|from|using|switch|chang|old|previous",
+        rf"\b(?:in|on|from|with|for|using|have) (?:any |all |every |the |our |my |an |a )*"
+        rf"(?:other|another|different|old|older|previous) "
         rf"(?:\w+ )?{_ELSEWHERE}\b≈{_WORKS}|\b{_WORKS} ?~\b(?:with|using|on|under) {_PLUGINS}\b|"
         rf"\b(?:with|using|on|under) {_PLUGINS}\b~{_WORKS}|"
         rf"\bworks? (?:\w+ )?(?:when|if|once|only) (?:i|we) (?:\w+ )?(?:change|switch|use|remove|disable|delete|"

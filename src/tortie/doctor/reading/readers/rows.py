@@ -13,7 +13,7 @@ from tortie.doctor.reading.readers.times import age_s, event_ages, is_age, is_cu
 
 _NAME: Final = r"[A-Za-z0-9](?:[A-Za-z0-9.*_-]{0,252}[A-Za-z0-9*])?"
 POD: Final = lazily(
-    rf"\s*(?:(?P<namespace>[a-z0-9][a-z0-9-]{{0,62}})\s+)?(?:pods?/)?(?P<name>{_NAME})\s+(?P<ready>\d{{1,3}})/(?P<all>\d{{1,3}})"
+    rf"\s*(?:(?P<namespace>[a-z0-9][a-z0-9-]{{0,62}})\s+)?(?:pods?/)?(?P<name>{_NAME})\s+(?:●\s+)?(?P<ready>\d{{1,3}})/(?P<all>\d{{1,3}})"
     r"\s+(?P<status>[A-Z][A-Za-z]+(?::\S+)?(?:\s\(\d+\))?)(?:\s+(?P<rest>\S.*))?\s*$"
 )
 NODE: Final = lazily(
@@ -30,7 +30,10 @@ NONE: Final = "<none>"
 
 
 def pod_row(place: Place, line: str) -> Pod | None:
-    """`calico-node-x  0/1  Running  3  29d  10.0.0.1  node`, with any of the cells after the status missing."""
+    """`calico-node-x  0/1  Running  3  29d  10.0.0.1  node`, with any of the cells after the status missing.
+
+    k9s has a mark behind the name where ports are forwarded.
+    """
     match = POD.match(line)
     if not match:
         return None

@@ -66,16 +66,18 @@ _GUESS = lazily(
     r"\b(?:maybe|perhaps|probably|possibly|presumably|i (?:have to |must )?(?:think|guess|suspect|assume|believe|"
     r"suppose)|we (?:think|suspect|assume)|"
     r"my guess|might be|may be|possible signs? of|could be (?:a|an|the|due|because|that|related|caused)|not sure|"
-    r"wonder|seems? to be caused|suspect)\b"
-    r"|怀疑|可能|也许|或许|应该是|估计|猜测|是不是|会不会|感觉是|难道|猜想",
+    r"wonder|seems? to be caused|suspect"
+    r"|(?:boss|manager|colleagues?|devs?|developers?|teams?|customers?|friend|somebody|someone|they|he|she|people) "
+    r"(?:[\w-]+ ){0,9}?(?:believes?|suspects?|suspected|fears?|assumes?))\b"
+    r"|怀疑|可能|也许|或许|应该是|估计|猜测|是不是|会不会|感觉是|难道|猜想|[就只生]怕|万一",
 )
 _CONDITION = lazily(
     r"\b(?:if|whether|unless|in case|do you|did you|have you|please (?:check|try|make sure)|make sure|try to)\b|"
     r"如果|假如|是否|请(?:检查|确认)|建议|要是",
 )
 _NEGATED_BEFORE = lazily(
-    r"(?:\b(?:no|not|never|without|neither|nor|cannot|nothing|none|nobody)|n't|没有?|未|并未|不是?|无|并非|"
-    r"并不)\s*(?:\w+\s+)?$",
+    r"(?:\b(?:no|not|never|without|neither|nor|cannot|nothing|none|nobody|zero)|(?<![\d.,:/-])0|n't|没有?|没人|未|并未|"
+    r"不是?|无|无人|并非|并不)\s*(?:\w+\s+)?$",
 )
 _NEGATION = lazily(
     r"\b(?:not|never|no|without|isn't|wasn't|aren't|weren't|didn't|hasn't)\b|没(?!问题|事)|未|不(?!到|断|久|仅|"
