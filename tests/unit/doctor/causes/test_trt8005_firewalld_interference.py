@@ -206,3 +206,26 @@ def test_pods_get_no_route_to_what_their_machine_reaches() -> None:
         """  # noqa: E501
     assert finding("firewalld-interference", text).strength >= 0.8
     assert finding("firewalld-interference", text.replace("no route to host", "i/o timeout")).strength < 0.8
+
+
+HISTORY = """
+Only the pods on owl-3 stopped answering an hour ago.
+[root@owl-3 ~]# history | tail -3
+  811  firewall-cmd --add-port=31234/tcp --permanent
+  812  firewall-cmd {}
+  813  history | tail -3
+[root@owl-3 ~]# iptables -S | grep -c KUBE
+0
+[root@owl-3 ~]# iptables -S | grep -c cali
+0
+kube-system   canal-n4d8x   2/2   Running   0   57d   10.0.0.3   owl-3
+"""
+
+
+def test_a_reload_in_the_history_and_no_rules_left() -> None:
+    answer = finding("firewalld-interference", HISTORY.format("--reload"))
+    assert (answer.state, answer.rule, answer.strength >= 0.95) == ("found", "wiped", True)
+    assert "owl-3" in answer.objects
+    assert finding("firewalld-interference", HISTORY.format("--list-all")).state != "found"
+    other = HISTORY.format("--reload").replace("2/2   Running", "0/2   Init:0/1")
+    assert finding("firewalld-interference", other).strength < 0.9

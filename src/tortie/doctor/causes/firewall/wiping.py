@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from tortie.doctor.causes.nodes.bgp_evidence import same_host
 from tortie.doctor.causes.underlay.traffic_evidence import compiled, counted
 from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import LogLine
@@ -25,6 +26,7 @@ _BY_HAND: Final = {
     "iptables": rf"{_ANEW}iptables|service iptables {_AGAIN}|\biptables-restore (?:<|/)|\biptables -F(?:\s|;|$)",
     "ufw": rf"\bufw (?:--force )?(?:reload|enable)|{_ANEW}ufw",
 }
+_REMEMBERED: Final = lazily(r"\s*\d{1,6}\*?\s+(\S.*)")
 _UNITS: Final = ("firewalld", "nftables", "netfilter-persistent", "iptables", "ufw")
 _LOGGED: Final = lazily(r"\breload|(?:Started|Starting|Reloaded|Reloading|Finished) ", 0)
 _SETTING: Final = "FlushAllOnReload=yes"  # of firewalld, and its default since 0.8
@@ -68,12 +70,20 @@ def wiping(picture: Picture) -> Wiping | None:
 
 
 def _typed(picture: Picture) -> list[tuple[str, Place, str]]:
-    return [
-        (name, one.place(0), one.host)
+    """At a prompt, or as the shell's history has it."""
+    typed = [(one.command, one.place(0), one.host) for one in picture.exhibits if one.command]
+    typed += [
+        (match[1], one.place(index), one.host)
         for one in picture.exhibits
-        if one.command
+        if "history" in one.command
+        for index, line in enumerate(one.lines)
+        if (match := _REMEMBERED.match(line))
+    ]
+    return [
+        (name, place, host)
+        for command, place, host in typed
         for name, pattern in _BY_HAND.items()
-        if compiled(pattern).search(one.command)
+        if compiled(pattern).search(command)
     ]
 
 
@@ -98,7 +108,10 @@ def _names(message: str, name: str) -> bool:
 
 
 def _counted_away(picture: Picture) -> list[Place]:
-    """Rules of Calico or kube-proxy counted twice: many, then hardly any. It takes the two ends as evidence."""
+    """Rules of Calico or kube-proxy counted twice: many, then hardly any. It takes the two ends as evidence.
+
+    Where an agent is ready, none of either kind says the same: it has written its own.
+    """
     seen: dict[tuple[str, str], tuple[int, Place]] = {}
     for part, number, exhibit in counted(picture):
         word = next((name for name in _RULES if name in part), "")
@@ -109,6 +122,11 @@ def _counted_away(picture: Picture) -> list[Place]:
         if many >= _LEAST and number * 10 <= many:
             return [before, place]
         seen[exhibit.host, word] = (number, place)
+    ready = {pod.node for pod in picture.agents_now() if pod.all_ready}
+    for host in dict.fromkeys(host for host, _ in seen):
+        none = [seen[host, word][1] for word in _RULES[:2] if seen.get((host, word), (1,))[0] == 0]
+        if len(none) == len(_RULES[:2]) and any(same_host(host, node) for node in ready):
+            return none
     return []
 
 
