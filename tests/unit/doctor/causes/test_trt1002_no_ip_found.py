@@ -78,3 +78,25 @@ def test_the_other_family_has_a_setting_of_its_own() -> None:
     seen = picture(REGEX.replace("IPv4", "IPv6") + "    Image:  calico/node:v3.26.0\n")
     commands = [step.command for step in CAUSE.fix(seen, CAUSE.judge(seen))]
     assert any("IP6_AUTODETECTION_METHOD=kubernetes-internal-ip" in command for command in commands)
+
+
+CUT = """
+calico-node is in CrashLoopBackOff here, the log is cut off where it gets interesting:
+2022-02-02 02:02:02.020 [INFO][10] startup/startup.go 99: Starting node moth with version v3.21.4
+2022-02-02 02:02:02.030 [INFO][10] startup/startup.go 455: Initialize BGP data
+moth:~$ ip -br -4 addr
+lo        UNKNOWN   127.0.0.1/8
+{}      UP        192.168.9.43/24
+docker0   DOWN      172.17.0.1/16
+"""
+
+
+def test_the_log_is_cut_and_the_release_passes_over_the_only_link() -> None:
+    answer = finding(ID, CUT.format("wlo1"))  # v3.21 passes over what has `lo` in its name
+    assert (answer.state, answer.rule, answer.strength >= 0.9) == ("found", "passed-over", True)
+    assert "wlo1" in answer.objects
+
+
+def test_a_link_that_the_release_takes_is_no_reason() -> None:
+    assert finding(ID, CUT.format("eno1")).state != "found"
+    assert finding(ID, CUT.format("wlo1").replace("v3.21.4", "v3.26.1")).state != "found"

@@ -35,6 +35,7 @@ UNREACHED: Final = Sign("trt1002-reach", "Unable to auto-detect <family> address
 NO_AUTODETECT: Final = Sign("trt1002-couldnt", "Couldn't autodetect an <family> address. If auto-detecting")
 OLD_FORM: Final = Sign("trt1002-old", "Couldn't autodetect a management <family> address")
 FAILURES: Final = (NO_MATCH, NO_MATCH_BARE, EXCLUDED, OUTSIDE, UNREACHED, NONE_FOUND, NO_AUTODETECT, OLD_FORM)
+LOOKING: Final = Sign("trt1002-looking", "Initialize BGP data")  # the last line before it looks for an address
 KEPT: Final = Sign("trt1002-kept", "Autodetection of <family> address failed, keeping existing value: <rest>")
 NEAR: Final = 3  # lines; what is said of one look stands together
 METHOD_6: Final = "IP6_AUTODETECTION_METHOD"
@@ -142,6 +143,28 @@ def nothing_found(seen: Seen) -> Finding | None:
     )
 
 
+def passed_over(seen: Seen) -> Finding | None:
+    """What it says of the look is cut off: the release passes over every link that has an address of the host's own."""
+    picture, links = seen.picture, seen.overlooked
+    if not picture.hits(LOOKING) or seen.detected or picture.value(METHOD) not in ("", "first-found"):
+        return None
+    if not links or not all(skipped_by(picture, link.name) for link in links):
+        return None
+    blamed = culprits(named("interface", *(link.name for link in links)), named("setting", METHOD))
+    method = picture.setting(METHOD)
+    return found(
+        STRONG if restarts(picture) else LIKELY, blamed, (*links[:2], method, *picture.hits(LOOKING)[-1:]),
+        say="nothing-found", interface=links[0].name, family="IPv4", how="first-found",
+        have=[_shown(picture, link) for link in links[:2]],
+    )  # fmt: skip
+
+
+def restarts(picture: Picture) -> bool:
+    """The agent ends again and again, by its row or by what people say."""
+    agents = [pod for pod in picture.agents_now() if not pod.all_ready and (pod.restarts or "CrashLoop" in pod.status)]
+    return bool(agents or picture.said("keeps-restarting", "complains"))
+
+
 def fix(picture: Picture, finding: Finding) -> Iterator[Do | Step]:
     interface, family = finding.value("interface"), finding.value("family").lower()
     if family == "ipv4" and not interface and _only_ipv6(picture):
@@ -172,9 +195,9 @@ CAUSE = Cause(
     code="TRT1002",
     severity="high",
     explains=("start-terminated", "crash-loop", "not-ready"),
-    signs=(*FAILURES, KEPT, *ADDRESS_SIGNS, STARTED, TERMINATING, NODE_NAME, NODE_BUILT, NODE_USED),
+    signs=(*FAILURES, KEPT, LOOKING, *ADDRESS_SIGNS, STARTED, TERMINATING, NODE_NAME, NODE_BUILT, NODE_USED),
     look=Seen,
-    rules=(stored_kept, detected, detected_later, nothing_found),
+    rules=(stored_kept, detected, detected_later, nothing_found, passed_over),
     fix=fix,
     prevents={"by-address": _by_name},
     yields_to=("autodetect-method-invalid",),  # a method that cannot be read finds nothing
