@@ -154,3 +154,28 @@ def test_where_nobody_is_a_reflector_nothing_is_passed_on() -> None:
     assert (answer.rule, answer.strength >= 0.9) == ("nobody-reflects", True)
     assert "routeReflectorClusterID" in answer.objects
     assert finding("bgp-peer-misconfigured", COUNTED.format(count=1)).strength < 0.8
+
+
+IN_VAIN = """
+Nodes of hall A have no route of hall B, though all sessions are up.
+| 10.64.9.11   | node specific | up    | 11:02:49 | Established |
+bird> show protocols all Node_10_64_9_11
+Node_10_64_9_11 BGP      master   up     11:02:49    Established
+    Import updates:             22         {}          0          0          1
+$ calicoctl get node rr1 rr3 -o yaml | egrep 'name:|routeRef'
+    name: rr1
+      routeReflectorClusterID: 224.0.0.7
+    name: rr3
+      routeReflectorClusterID: 224.0.0.{}
+"""
+
+
+def test_reflectors_of_one_cluster_reject_what_the_other_reflects() -> None:
+    answer = finding("bgp-peer-misconfigured", IN_VAIN.format(21, 7))
+    assert (answer.state, answer.rule, answer.strength >= 0.9) == ("found", "reflected-in-vain", True)
+    assert {"224.0.0.7", "rr1", "rr3"} <= set(answer.objects)
+
+
+def test_an_id_for_each_or_routes_that_are_taken_are_no_fault() -> None:
+    assert finding("bgp-peer-misconfigured", IN_VAIN.format(21, 8)).state != "found"
+    assert finding("bgp-peer-misconfigured", IN_VAIN.format(1, 7)).state != "found"

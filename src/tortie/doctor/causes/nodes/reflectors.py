@@ -177,7 +177,7 @@ def _of_document(document: Document) -> str | None:
 def _picked(exhibit: Exhibit) -> Iterator[tuple[str, str, Place]]:
     """`calicoctl get node -o yaml | grep -e name -e ClusterID`: an id belongs to the name before it."""
     filters = exhibit.command.partition("|")[2].lower()
-    if "node" not in exhibit.command or not ("cluster" in filters or "reflector" in filters):
+    if "node" not in exhibit.command or not any(word in filters for word in ("cluster", "reflector", "routeref")):
         return
     asked = _ASKED.search(exhibit.command.partition("|")[0])
     name, told, at = asked[1] if asked else "", "", 0

@@ -26,6 +26,7 @@ from tortie.doctor.causes.nodes.bgp_evidence import (
 from tortie.doctor.causes.nodes.bgp_nat import rewritten_calls, translated_calls
 from tortie.doctor.causes.nodes.peer_labels import drift, lost
 from tortie.doctor.causes.nodes.reflectors import FIELD, Gap, gap
+from tortie.doctor.causes.nodes.rejected_routes import IMPORTS, one_cluster
 from tortie.doctor.causes.nodes.router_ids import IDENTIFIER, ROUTER_ID, router_ids
 from tortie.doctor.causes.nodes.router_words import UNCONFIGURED, refused
 from tortie.doctor.causes.underlay.traffic_evidence import rows
@@ -220,6 +221,15 @@ def _free_id(missed: Gap) -> str:
     return "244.0.0.1" if not missed.reflecting else "244.0.0.2"
 
 
+def reflected_in_vain(seen: Seen) -> Finding | None:
+    """Sessions stand, and what comes over them is rejected as a loop."""
+    one = one_cluster(seen.picture)
+    if one is None or seen.down:
+        return None
+    who = culprits(named("setting", one.cluster, FIELD), named("node", *one.reflectors[:3]), BGP_PEER)
+    return found(STRONG, who, one.evidence, cluster=one.cluster, hubs=one.reflectors[:4])
+
+
 def established(seen: Seen) -> Finding | None:
     up = seen.picture.sessions()
     return ruled_out(up[:1]) if up and settled(seen.picture) else None
@@ -258,7 +268,7 @@ def fix(picture: Picture, finding: Finding) -> Iterator[Do]:
         yield do("neighbor")
     elif finding.rule == "same-router-id":
         yield do("not-itself", bgppeer=_defined_for(picture, finding.value("peer")))
-    elif finding.rule in ("routes-not-passed-on", "nobody-reflects"):
+    elif finding.rule in ("routes-not-passed-on", "nobody-reflects", "reflected-in-vain"):
         mute = finding.say == "not-reflecting" or finding.rule == "nobody-reflects"
         yield do("reflect") if mute else do("join-reflectors")
     elif finding.rule in ("no-peer-left", "mesh-is-off"):
@@ -293,11 +303,13 @@ CAUSE = Cause(
     code="TRT1012",
     severity="medium",
     explains=("bgp-down", "bird-not-ready", "not-ready", "traffic-dead", "others-failing", "service-dead"),
-    signs=(*UNCONFIGURED, IDENTIFIER, NO_PEERS, MESH_OFF, MESH_OFF_JSON, MESH_COLUMN, UNKNOWN_CONNECT, SESSION_UP),
+    signs=(
+        *UNCONFIGURED, IDENTIFIER, NO_PEERS, MESH_OFF, MESH_OFF_JSON, MESH_COLUMN, UNKNOWN_CONNECT, SESSION_UP, IMPORTS,
+    ),
     look=Seen,
     rules=(
         reserved_router_id, same_router_id, labels_gone, no_peer_left, made_by_nat, unknown_speaker, unknown_to_router,
-        routes_not_passed_on, nobody_reflects, established, mesh_is_off, configured_peer_down,
+        routes_not_passed_on, nobody_reflects, reflected_in_vain, established, mesh_is_off, configured_peer_down,
     ),
     fix=fix,
 )  # fmt: skip
