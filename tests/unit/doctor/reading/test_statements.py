@@ -186,6 +186,7 @@ def test_a_guess_ends_where_the_person_turns() -> None:
         ("10 failed checks since noon.", "complains"),
         ("My boss says that pods are unreachable.", "suffers"),
         ("业务报障了", "suffers"),
+        ("But no node of hall A has a single route of hall B.", "suffers"),
     ],
 )
 def test_complaints(text: str, kind: str) -> None:

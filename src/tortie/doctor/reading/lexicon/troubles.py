@@ -79,6 +79,14 @@ RULES: Final = (
         r"complaint|limit|reset|failure|interrupt|timeout|plugin|manager|pool))",
         False,
     ),
+    Rule(
+        "suffers",
+        "route",
+        r"\b(?:no|not one|none of the) (?:\w+ ){1,6}?(?:has|have|gets?|sees?|learns?|receives?) (?:a single|any|one) "
+        r"(?:\w+ )?routes?\b|"
+        r"\b(?:has|have|gets?|sees?|learns?|receives?) (?:not a single|none of the) (?:\w+ )?routes?\b",
+        False,
+    ),
     Rule(  # what works elsewhere does not work here
         "suffers",
         "other|another|different|with|from|using|switch|chang|old|previous",
