@@ -114,3 +114,23 @@ def test_the_very_pod_that_complained_runs_now() -> None:
     text = "$ kubectl describe pod web-0\nName: web-0\nNamespace: default\nEvents:\n" + NODENAME + "\n"
     assert finding(ID, text + pods.format(ready="1/1")).state == "ruled-out"
     assert finding(ID, text + pods.format(ready="0/1")).state == "found"
+
+
+WARNS = """
+2020-11-16 14:56:14.110 [WARNING][8] startup/startup_linux.go 64: Expected /var/lib/calico to be mounted into the \
+container but it wasn't present. Node name may not be detected properly
+{}
+2020-11-16 14:56:14.131 [INFO][8] startup/startup.go 463: Datastore connection verified
+Calico node started successfully
+"""
+TOLD = "2020-11-16 14:56:14.110 [INFO][8] startup/startup.go 395: Using NODENAME environment for node name"
+
+
+def test_who_was_told_its_name_and_started_only_warns() -> None:
+    assert finding("missing-mount", WARNS.format(TOLD)).state == "ruled-out"
+    assert finding("missing-mount", WARNS.format("")).state == "found"
+    misses = "stat /var/lib/calico/nodename: no such file or directory: check that the calico/node container is running"
+    assert (
+        finding("missing-mount", WARNS.format(TOLD) + f"  Warning  FailedCreatePodSandBox  2m  {misses}").state
+        == "found"
+    )

@@ -117,7 +117,8 @@ def vxlan_only(seen: Seen) -> Finding | None:
 
 def _backend(picture: Picture) -> Setting | None:
     """The last backend that is a value; describe shows only a reference to the ConfigMap."""
-    named = [*picture.settings("calico_backend"), *picture.settings("CALICO_NETWORKING_BACKEND")]
+    names = ("calico_network_backend", "calico_backend", "CALICO_NETWORKING_BACKEND")  # the first one is kubespray's
+    named = [setting for name in names for setting in picture.settings(name)]
     return next((setting for setting in reversed(named) if setting.value.strip("'\"") in ("bird", *WITHOUT_BGP)), None)
 
 

@@ -11,7 +11,7 @@ from tortie.doctor.causes.agent.start_evidence import as_culprits, crash_looping
 from tortie.doctor.causes.cause import LIKELY, POSSIBLE, PROVEN, STRONG, Cause, Do, Finding, do, found, ruled_out
 from tortie.doctor.causes.cni.pods_served import served_since
 from tortie.doctor.causes.culprits import Culprit, culprits, named
-from tortie.doctor.causes.shared import NODENAME_MISSING
+from tortie.doctor.causes.shared import NODENAME_MISSING, STARTED
 from tortie.doctor.causes.steps import Step
 from tortie.doctor.causes.ways import apply_release
 from tortie.doctor.picture.facts import Pod
@@ -23,6 +23,7 @@ NO_SOCKET: Final = Sign("mount-control-socket", "Cannot create control socket <p
 EXPECTED: Final = Sign("mount-expected", "Expected <path> to be mounted into the container but it wasn't present")
 MODULES: Final = Sign("mount-modules", "can't change directory to '/lib/modules'")
 LOCK: Final = Sign("mount-xtables-lock", "can't open lock file <path>: No such file or directory")
+NAMED: Final = Sign("mount-name-told", "Using NODENAME environment for node name")
 STARTING_S: Final = 180.0  # an agent needs so long, and ages are rounded
 FOLDERS: Final = ("/var/lib/calico", "/var/run/calico", "/lib/modules", "/run/xtables.lock", "/sys/fs")
 SHARED: Final = "/var/lib/calico"  # where the agent leaves the node's name for the CNI plugin
@@ -65,6 +66,16 @@ def mounted(seen: Seen) -> Finding | None:
     boxes = seen.picture.containers(init=False)
     have = [box for box in boxes if path in box.mounts and (not box.pod or is_agent(box.pod))]
     return ruled_out(have[:1], path=path) if have else None
+
+
+def started_all_the_same(seen: Seen) -> Finding | None:
+    """It only warns that its name may be lost: it was told its name, it started, and no plugin misses the file."""
+    warned = seen.own and all(hit.sign == EXPECTED.key for hit in seen.own)
+    started = seen.picture.hits(STARTED)
+    told = seen.picture.hits(NAMED)
+    if not (warned and started and told) or seen.picture.hits(NODENAME_MISSING):
+        return None
+    return ruled_out((*started[:1], *told[:1]))
 
 
 def not_mounted(seen: Seen) -> Finding | None:
@@ -206,9 +217,12 @@ CAUSE = Cause(
     explains=(
         "not-ready", "bird-not-ready", "felix-not-ready", "crash-loop", "sandbox-failed", "init-crash", "log-errors",
     ),
-    signs=(NO_SOCKET, EXPECTED, MODULES, LOCK, NODENAME_MISSING),
+    signs=(NO_SOCKET, EXPECTED, MODULES, LOCK, NODENAME_MISSING, STARTED, NAMED),
     look=Seen,
-    rules=(mounted, not_mounted, agent_not_shown, agent_not_started, not_on_every_node, before_the_start, not_shared),
+    rules=(
+        mounted, started_all_the_same, not_mounted, agent_not_shown, agent_not_started, not_on_every_node,
+        before_the_start, not_shared,
+    ),
     fix=fix,
     yields_to=("kernel-module-missing", "ipset-kernel-mismatch"),
 )  # fmt: skip

@@ -33,6 +33,7 @@ _DETAIL: Final = lazily(r"\b(id|dstport|local|dev) (\S+)")
 _TUNNEL: Final = lazily(rf"\bvxlan id 4096 local ({IP}) dev (\S+)")  # Calico's own VNI
 _IFCONFIG: Final = lazily(r"^([\w.:-]+?):? +(?:flags=-?\d+<([^>]*)>|Link encap:(\S+))")
 _NETMASK: Final = lazily(r"\binet (?:addr:)?(\d+\.\d+\.\d+\.\d+)\s.*?(?:netmask |Mask:)(\d+\.\d+\.\d+\.\d+)")
+_AWKED: Final = lazily(r"([\w.-]{1,15})(?:@\w+)?:? mtu (\d+)$")  # of `ip -o link | awk '{print $2,$4,$5}'`
 _SYS: Final = lazily(r"/sys/class/net/([\w.-]+)/mtu(?:\s*:\s*|\s+)(\d+)$")
 _SYS_PAIR: Final = lazily(r"^([\w.-]+)[:\s]\s*(\d{3,5})$")
 _NEIGH: Final = lazily(rf"^({IP}) dev (\S+)\s.*?\b(REACHABLE|STALE|DELAY|PROBE|FAILED|INCOMPLETE|PERMANENT|NOARP)\b")
@@ -217,7 +218,7 @@ def _mtus(exhibit: Exhibit) -> Iterator[Fact]:
         if len(line) > 80:
             continue
         place = exhibit.place(index)
-        match = _SYS.search(line) or (_SYS_PAIR.match(line) if listing else None)
+        match = _SYS.search(line) or (_SYS_PAIR.match(line) if listing else None) or _AWKED.match(line)
         if match:
             yield Interface(place, match[1], exhibit.host, None, "", int(match[2]), (), "", _kind_by_name(match[1]))
         elif device and line.startswith(("mtu ", "dstport ", "vxlan id ", "state ")):
