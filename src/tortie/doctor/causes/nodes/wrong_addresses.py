@@ -34,6 +34,7 @@ from tortie.doctor.causes.nodes.bgp_evidence import (
     unknown_connects,
 )
 from tortie.doctor.causes.nodes.floating_addresses import floating
+from tortie.doctor.causes.nodes.tunnel_networks import elsewhere
 from tortie.doctor.causes.nodes.unnamed_addresses import beside_the_told, foreign
 from tortie.doctor.picture.addresses import inside
 from tortie.doctor.picture.facts import Interface, PortTest
@@ -84,6 +85,7 @@ def suspects(picture: Picture) -> list[Suspect]:
         _odd_one,
         _odd_record,
         _unnamed,
+        _elsewhere,
     )
     every = (suspect for ground in grounds for suspect in ground(picture))
     hosts = _hosts(picture)
@@ -97,6 +99,13 @@ def _unnamed(picture: Picture) -> Iterator[Suspect]:
             yield Suspect("unnamed", strength, seen.address, seen.interface, evidence=(seen,))
     for strength, peer, said in beside_the_told(picture):
         yield Suspect("told", strength, peer.address, evidence=(said, peer))
+
+
+def _elsewhere(picture: Picture) -> Iterator[Suspect]:
+    """Tunnels lead through another link than the one that Kubernetes knows; a ping there in vain says what for."""
+    if one := elsewhere(picture):
+        strength = STRONG if one.silent else POSSIBLE
+        yield Suspect("tunnels", strength, one.end.address, one.link.device, one.end.node, "", (one.end, *one[1:]))
 
 
 def _hosts(picture: Picture) -> set[str]:
