@@ -16,7 +16,7 @@ from tortie.model.tuples import NamedTuple
 ACTIVE_SINCE: Final = Sign("runtime-active-since", "ActiveEnterTimestamp=<rest>")
 _RUNTIMES: Final = ("containerd", "crio", "cri-o", "k3s", "rke2")
 _ZONED: Final = lazily(r" [+-]\d{4}\s")
-_ZONE: Final = lazily(r"\s+(?:[A-Z]{2,5}|[+-]\d\d(?::?\d\d)?)$")
+_ZONE: Final = lazily(r"(?<!\s)\s{1,4}(?:[A-Z]{2,5}|[+-]\d\d(?::?\d\d)?)$")
 # A style of `ls` that has nothing but the time of day.
 _HOUR: Final = lazily(r"^\s{0,40}[-dl][-rwxsStT]{9}[.+@]?\s+\d+\s+\S+\s+\S+\s+\d+\s+(\d\d):(\d\d)(?::\d\d)?\s")
 _AGO: Final = lazily(r"(\d{1,4}) ?(year|month|week|day|h|min|s)")

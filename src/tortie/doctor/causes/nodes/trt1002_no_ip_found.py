@@ -154,7 +154,8 @@ def passed_over(seen: Seen) -> Finding | None:
     method = picture.setting(METHOD)
     return found(
         STRONG if restarts(picture) else LIKELY, blamed, (*links[:2], method, *picture.hits(LOOKING)[-1:]),
-        say="nothing-found", interface=links[0].name, family="IPv4", how="first-found",
+        say="nothing-found",
+        interface=links[0].name, family="IPv4", how="first-found",
         have=[_shown(picture, link) for link in links[:2]],
     )  # fmt: skip
 

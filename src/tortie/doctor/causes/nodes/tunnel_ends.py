@@ -24,7 +24,8 @@ _NO_VIP: Final = lazily(
     r"\b(?:not|no|isn't|never|without)\b[^.,;]{0,24}(?:vip\b|virtual|floating)|(?:不是|并非|没有)[^，。；]{0,8}(?:vip|虚拟|浮动|虚IP)",
     re.IGNORECASE,
 )
-_VALUE: Final = lazily(r"^\s*-?\s*(?:\"?(?:value|address)\"?:\s*)\"?[\d./]+\"?,?\s*$")  # what kube-vip itself is told
+# What kube-vip itself is told.
+_VALUE: Final = lazily(r"^\s{0,60}(?:-\s{1,8})?\"?(?:value|address)\"?:\s{0,20}\"?[\d./]{7,24}\"?,?\s{0,20}$")
 _BEFORE: Final = 2  # lines: `virtual_ipaddress {` and `- name: vip_address` stand above
 
 

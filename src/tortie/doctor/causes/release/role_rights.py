@@ -25,6 +25,7 @@ RIGHTS: Final = (
     Right("bgpfilters", "crd.projectcalico.org", (3, 26), "hostendpoints"),
     Right("tiers", "crd.projectcalico.org", (3, 29), "hostendpoints"),
 )
+_RESOURCES: Final = re.compile(r"[a-z]{1,80}(?:/[a-z]{1,80})?")
 _ROLE: Final = ("calico-node", "canal")
 _WHOSE: Final = re.compile(r"^\s{0,8}name:\s{1,4}[\"']?(?:calico-node|canal-calico|canal)[\"']?\s*$", re.MULTILINE)
 _ANY: Final = re.compile(r"[\"']\*[\"']|^\*\.\*\s", re.MULTILINE)
@@ -45,11 +46,12 @@ def lacking(picture: Picture, release: tuple[int, ...]) -> list[Lack]:
     if not roles or any(_ANY.search(exhibit.text) for exhibit in roles):
         return []
     text = "\n".join(exhibit.text for exhibit in roles)
+    named = set(_RESOURCES.findall(text))
     place = roles[0].place(0, len(roles[0].lines))
     return [
         Lack(right, place, roles[0].host)
         for right in RIGHTS
-        if right.since <= release[:2] and right.shown_by in text and not re.search(rf"\b{right.resource}\b", text)
+        if right.since <= release[:2] and right.shown_by in text and right.resource not in named
     ]
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from tortie.doctor.causes.underlay.told_captures import CAME, FAR, LOCAL, PARTS, SILENT
-from tortie.doctor.causes.underlay.traffic_evidence import compiled, leads, remote_routes, within
+from tortie.doctor.causes.underlay.traffic_evidence import leads, remote_routes, within
 from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Exhibit, Place
@@ -38,6 +38,7 @@ _ABOUT: Final = lazily(
     re.IGNORECASE,
 )
 _ADDRESS: Final = lazily(r"(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?![\d.])")
+_WORDS: Final = lazily(r"[\w.-]{1,253}")
 _NEAR: Final = lazily(
     r"\b(?:both|either|neither|send(?:er|ing)|source|src|this (?:node|host|side))\b|两端|两边|源端|本机"
 )
@@ -137,4 +138,4 @@ def _of_far(picture: Picture, line: str, shown: Shown, exhibit: Exhibit) -> bool
 
 
 def _word(name: str, line: str) -> bool:
-    return compiled(rf"(?<![\w.-]){re.escape(name)}(?![\w-])").search(line) is not None
+    return any(word.rstrip(".") == name for word in _WORDS.findall(line))

@@ -10,6 +10,7 @@ from typing import Final
 
 from tortie.doctor.causes.firewall.hand_lists import hand_listed
 from tortie.doctor.causes.underlay.traffic_evidence import compiled, rows
+from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Place
 from tortie.model.tuples import NamedTuple
@@ -19,8 +20,11 @@ _SAVED: Final = r"^\s*-[AI] \S+ .{{0,200}}?-p {} .{{0,200}}?-j (?:ACCEPT|RETURN)
 _OPENSTACK: Final = r"^\|[^|]{{0,60}}\|\s*{}\s*\|"
 _FIREWALLD: Final = r"^\s*protocols:.{0,100}\bipip\b"
 # Templates and commands of clouds: `IpProtocol: 94`, `--protocol 94`. Nobody looks a number up.
-_CODED: Final = r"(?:IpProtocol\"?\s?[:=]|--(?:ip-)?protocol[ =])\s?[\"']?{}(?![\w.-])"
 _WRONG, _RIGHT = "(?:94|ipip)", "(?:4|ipencap)"
+_TYPED: Final = {
+    _WRONG: lazily(r"(?:IpProtocol\"?\s?[:=]|--(?:ip-)?protocol[ =])\s?[\"']?(?:94|ipip)(?![\w.-])"),
+    _RIGHT: lazily(r"(?:IpProtocol\"?\s?[:=]|--(?:ip-)?protocol[ =])\s?[\"']?(?:4|ipencap)(?![\w.-])"),
+}
 
 
 class Numbered(NamedTuple):
@@ -44,7 +48,7 @@ def _of(picture: Picture, number: str) -> list[Numbered]:
     listed = rows(picture, _LISTED.format(number), needle=" -- ")
     saved = rows(picture, _SAVED.format(number), needle="-p ")
     named = rows(picture, _OPENSTACK.format(number), "openstack", "neutron", needle="|")
-    coded = rows(picture, _CODED.format(number), needle="rotocol")
+    coded = rows(picture, _TYPED[number].pattern, needle="rotocol")
     typed = [one for one in hand_listed(picture) if one.owner == "accept" and compiled(number).fullmatch(one.name)]
     return [
         *(Numbered(row.place, row.host, True) for row in (*listed, *saved)),
@@ -56,6 +60,6 @@ def _of(picture: Picture, number: str) -> list[Numbered]:
 
 def _typed(picture: Picture, number: str) -> list[Numbered]:
     """A command that adds such a rule, and may print nothing."""
-    wanted = compiled(_CODED.format(number))
+    wanted = _TYPED[number]
     typed = (one for one in picture.exhibits if "rotocol" in one.command and "egress" not in one.command)
     return [Numbered(one.place(0), one.host, False) for one in typed if wanted.search(one.command)]

@@ -155,7 +155,9 @@ def read_lines(exhibit: Exhibit, start: int, stop: int) -> Iterator[Fact]:
     owner = owner_of(exhibit.command)
     asked = re.search(r"\b(?:get|describe)\s+no(?:des?)?[ /]+([a-z0-9][\w.-]*)", exhibit.command)
     node = asked[1] if asked else ""
-    calico = "calicoctl" in exhibit.command and re.search(r"\bget\s+(?:-\S+\s+)*no(?:des?)?\b", exhibit.command)
+    calico = "calicoctl" in exhibit.command and re.search(
+        r"\bget\s+(?:-\S{1,60}\s{1,4}){0,8}no(?:des?)?\b", exhibit.command
+    )
     pool_asked = re.search(r"\bippools?(?:\.[a-z.]+)?(?:[ /]+([a-z0-9][\w.-]*))?", exhibit.command)
     kind, resource = _resource(exhibit.command)
     for index in range(start, stop):

@@ -77,7 +77,7 @@ _CONDITION = lazily(
 )
 _NEGATED_BEFORE = lazily(
     r"(?:\b(?:no|not|never|without|neither|nor|cannot|nothing|none|nobody|zero)|(?<![\d.,:/-])0|n't|没有?|没人|未|并未|"
-    r"不是?|无|无人|并非|并不)\s*(?:\w+\s+)?$",
+    r"不是?|无|无人|并非|并不)\s{0,4}(?:\w{1,24}\s{1,4})?$",
 )
 _NEGATION = lazily(
     r"\b(?:not|never|no|without|isn't|wasn't|aren't|weren't|didn't|hasn't)\b|没(?!问题|事)|未|不(?!到|断|久|仅|"
