@@ -53,8 +53,11 @@ _MESSAGE = lazily(
     r"BIRD (?:is not|v?\d|version|daemon)|BGP (?:not established|specification)|felix is not|"
     r"Felix is not"
     r"|failed calling webhook|failed \(add\)|add cmd|error adding|stat /"
-    r"|Loading all (?:IPAM|nodes|workload|handles)|IPAM blocks? |Looking for top|Scanning for IPs"
-    r"|Workloads and nodes are|Found \d+ (?:IPAM|active IP|node tunnel|workload|in-use|IPs|handles)"
+    r"|Loading all (?:IPAM|nodes|workload|handles)|IPAM blocks? |Looking for top|Scanning for (?:IP|rec|blo|han|aff)"
+    r"|Workloads and nodes are|Comparing the two places where settings"
+    r"|Found \d+ (?:IPAM|active IP|node tunnel|workload|in-use|IPs|handles|records that|faults in|settings that)"
+    r"|Done configuring CNI|The node would (?:not )?start\b|of the probe's window  "
+    r"|which is [\d.]+ s \(initialDelaySeconds"
     r"|Node with most|Check complete|(?:ok|changed|failed|unreachable|skipping): \[[\w.-]{1,253}[\] ])"
 )
 # Lines of packet filters and of kernels, in whose rules small words stand, too.

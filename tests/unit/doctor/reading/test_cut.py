@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.support.doctor import source
+from tests.support.doctor import picture, source
 
 from tortie.doctor.reading.cut import cut
 from tortie.doctor.reading.exhibit import Exhibit, Source
@@ -383,3 +383,28 @@ def test_a_remark_behind_a_line_of_output_is_no_part_of_it() -> None:
         """
     told = [one for one in cut(source(text)) if one.command]
     assert told[0].lines[-1] == "localhost.localdomain   (64512)   192.168.137.20/24"
+
+
+def test_sentences_of_programs_are_no_prose() -> None:
+    """Else a bundle would tell a story, and nobody who tells one without a question is told to be healthy."""
+    text = """
+[root@node-1 ~]# calicoctl ipam check
+Checking IPAM for inconsistencies...
+
+Scanning for IPAM handles with no matching IPs...
+Scanning for records that cannot be read...
+Found 0 records that cannot be read.
+Comparing the two places where settings are kept...
+Found 0 settings that disagree.
+Check complete; found 0 problems.
+[root@node-1 ~]# tortie node explain
+
+The node would start and become ready.
+
+of the probe's window  .............................. 0.1%
+which is 60 s (initialDelaySeconds 10, periodSeconds 10, failureThreshold 6)
+[root@node-1 ~]# kubectl logs calico-node-x6jg2 -c install-cni
+
+Done configuring CNI: 4 files changed.
+"""
+    assert not [exhibit.lines for exhibit in picture(text).exhibits if exhibit.prose]
