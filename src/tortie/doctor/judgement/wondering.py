@@ -85,6 +85,12 @@ _ODD: Final = lazily(
 )
 _MARKS: Final = ("?", "？", "吗", "么", "呢", " or not", " or not.")
 _CAPTIONS: Final = (":", "：")
+_MACHINES: Final = lazily(r"(?:[\da-f]{2}:){2}|::|\bdev [a-z]|[\w.-]=\S|/\w+/|\b0x[\da-f]", re.IGNORECASE)
+_PEOPLES: Final = lazily(
+    r"\b(?:the|an?|is|are|was|were|to|in|on|of|and|but|we|i|it|not|no|my|our|this|that|for|with|have|has|can|can't|all|"
+    r"after|since)\b",
+    re.IGNORECASE,
+)
 _WORDS, _LETTERS = 3, 6  # fewer are a name, or a heading
 _HEADINGS: Final = ("#", "=", "--", "**", "【")
 
@@ -123,6 +129,8 @@ def tells(picture: Picture) -> int:
 def _says_something(text: str) -> bool:
     if text.endswith(_CAPTIONS) or text.startswith(_HEADINGS):
         return False
+    if _MACHINES.search(text) and not (_PEOPLES.search(text) or far_east(text)):
+        return False  # output that is not known as such
     return len(text.split()) >= _WORDS or (far_east(text) and len(text) > _LETTERS)
 
 

@@ -73,6 +73,7 @@ _PRINTED = lazily(
     r"|\s{0,12}(?:IP6? )?[\d.]{7,21} > [\d.]{7,21}: |IP6? \((?:tos|class|flowlabel) "
     r"|(?:run|down|fail): /|telnet: |Trying [\d.:a-f]+\.\.\."
     r"|(?:IP )?[\d.]{7,15} is (?:in use|not (?:currently )?assigned)"
+    r"|[\da-fA-F.:]{3,45} dev \S+ (?:lladdr |proxy|router |extern_learn |INCOMPLETE|FAILED|NOARP|PERMANENT|STALE)"
 )
 # A rule or a chain of a packet filter, as iptables-save, -S and -L print it; nobody writes a sentence so.
 _RULE = lazily(r"\s{0,4}(?:(?:\[\d+:\d+\] )?-[AN] [A-Za-z][\w-]* ?|:[A-Za-z][\w-]* (?:ACCEPT|DROP|-) \[|Chain \S+ \()")

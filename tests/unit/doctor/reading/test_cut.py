@@ -408,3 +408,8 @@ which is 60 s (initialDelaySeconds 10, periodSeconds 10, failureThreshold 6)
 Done configuring CNI: 4 files changed.
 """
     assert not [exhibit.lines for exhibit in picture(text).exhibits if exhibit.prose]
+
+
+def test_a_neighbour_is_no_prose() -> None:
+    text = "[root@node-1 ~]# ip neigh\n\nfe80::98f7:a6ff:fe2b:956c dev cali07 lladdr 9a:f7:a6:2b:95:6c STALE\n"
+    assert not [exhibit.lines for exhibit in picture(text).exhibits if exhibit.prose]

@@ -36,3 +36,9 @@ def test_versions_in_prose(text: str, calico: tuple[int, ...] | None, kubernetes
 )
 def test_kernels_in_peoples_words(text: str, kernel: str | None) -> None:
     assert [one.version for one in picture(text).versions("kernel")] == ([kernel] if kernel else [])
+
+
+def test_a_start_names_calicos_release_and_not_ours() -> None:
+    line = "2022-02-02 02:02:02.020 [INFO][10] startup/startup.go 99: Starting node moth with version {}"
+    assert picture(line.format("v3.21.4")).version("calico") == (3, 21, 4)
+    assert picture(line.format("v0.1.0")).version("calico") is None

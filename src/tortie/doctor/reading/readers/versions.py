@@ -30,7 +30,7 @@ _LINES: Final = (
     ("containerd", "containerd", r"^containerd \S+ v?(\d[\w.~+-]*)"),
     ("etcd", "etcd", r"^etcd(?:ctl)? [Vv]ersion: v?(\d[\w.-]*)"),
     ("etcd", "etcd:", r"/etcd(?:-\w+)?:v?(\d[\w.-]*)"),
-    ("calico", "with version v", r"\bStarting node \S{1,253} with version (v\d[\w.-]*)"),
+    ("calico", "with version v", r"\bStarting node \S{1,253} with version (v[23]\.\d[\w.-]*)"),
     ("calico", "Cluster Version", r"^[ \t]*Cluster Version:[ \t]*(v\d[\w.-]*)"),
     ("calico", "calicoVersion", r"calicoVersion[\"']?[ \t]*:[ \t]*[\"']?(v\d[\w.-]*)"),
     ("calico", "CNI plugin version", r"CNI plugin version:? (v\d[\w.-]*)"),
