@@ -35,8 +35,11 @@ def write_files(
     output: str,
     skipped: type[AlreadyExists] | None = None,
 ) -> int:
+    from tortie.store.admission import needed_first
+
     printer = parse_result_format(output)
     manifests = read(filenames, namespace, recursive=recursive, skip_empty=skip_empty, command=verb)
+    manifests.sort(key=lambda manifest: needed_first(manifest.document))
 
     async def work(resources: Resources) -> Outcome:
         # All files are judged before the first write, so that a slip in the last one changes nothing.

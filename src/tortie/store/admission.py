@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from ipaddress import ip_network
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from tortie.model.errors import Invalid, Problem, TortieError
 from tortie.model.keys import IPAM, ResourceKey, host_affinity_prefix
 from tortie.model.kinds import BY_NAME, Kind
+from tortie.model.network import Network
 from tortie.model.policy_names import TIERED
 from tortie.model.resource import typed, validate
 from tortie.model.resources.ippool import IPPool, overlapping
-from tortie.model.resources.policies import BUILT_IN_TIERS
+from tortie.model.resources.policies import BUILT_IN_TIERS, DEFAULT_TIER, OF_KUBERNETES
 from tortie.model.wire import Document
 from tortie.store.contract import Revision
 
@@ -26,24 +27,66 @@ class InUse(TortieError):
     code = "in-use"
 
 
+class OfKubernetes(TortieError):
+    """Calico's controllers keep it in step with an object of Kubernetes; only its name says so."""
+
+    code = "read-only"
+
+    def __init__(self, what: str) -> None:
+        super().__init__(
+            f"operation delete is not supported on {what}",
+            "it is the copy of a network policy of Kubernetes, and would come back",
+            "kubernetes network policies must be managed through the kubernetes API: kubectl delete networkpolicy",
+        )
+
+
+# What policies and peers name, and what therefore is written before them.
+_NEEDED: Final = ("Tier", "BGPFilter")
+
+
+def needed_first(document: Document) -> int:
+    """The sort key for documents that are written together: what others need comes first, the rest as it was given."""
+    return 0 if document["kind"] in _NEEDED else 1
+
+
 class Neighbours:
-    """The other resources that a rule looks at: those stored, and those that the same command is about to write."""
+    """The other resources that a rule looks at: those stored, and those that the same command is about to write.
+
+    Each kind is read once, and a question by name costs the same however many documents are judged.
+    """
 
     def __init__(self, resources: Resources) -> None:
         self._resources = resources
         self._stored: dict[str, list[Document]] = {}
-        self._coming: dict[tuple[str, str], Document] = {}
+        self._names: dict[str, set[str]] = {}
+        self._coming: dict[str, dict[str, Document]] = {}
+        self._blocks: dict[int, list[Network]] = {}
 
     def add(self, document: Document) -> None:
-        self._coming[document["kind"], str(document["metadata"]["name"])] = document
+        self._coming.setdefault(document["kind"], {})[str(document["metadata"]["name"])] = document
 
     async def of(self, kind: str) -> list[Document]:
+        coming = self._coming.get(kind, {})
+        stored = [other for other in await self._those_stored(kind) if other["metadata"]["name"] not in coming]
+        return [*stored, *coming.values()]
+
+    async def has(self, kind: str, name: str) -> bool:
+        if name in self._coming.get(kind, {}):
+            return True
+        if kind not in self._names:
+            self._names[kind] = {str(other["metadata"]["name"]) for other in await self._those_stored(kind)}
+        return name in self._names[kind]
+
+    async def blocks(self, version: int) -> list[Network]:
+        """The address blocks of one family."""
+        if version not in self._blocks:
+            self._blocks[version] = await _blocks(self._resources, version)
+        return self._blocks[version]
+
+    async def _those_stored(self, kind: str) -> list[Document]:
         if kind not in self._stored:
             self._stored[kind] = (await self._resources.list(BY_NAME[kind])).documents
-        coming = {name: document for (its_kind, name), document in self._coming.items() if its_kind == kind}
-        return [other for other in self._stored[kind] if other["metadata"]["name"] not in coming] + list(
-            coming.values()
-        )
+        return self._stored[kind]
 
 
 async def admit(resources: Resources, document: Document, *, stored: Document | None) -> None:
@@ -62,6 +105,8 @@ async def problems_beside(neighbours: Neighbours, document: Document, *, stored:
             return await _pool_problems(neighbours, document)
         case "BGPPeer":
             return await _filter_problems(neighbours, document)
+        case kind if kind in TIERED:
+            return await _tier_problems(neighbours, document, stored)
     return []
 
 
@@ -74,7 +119,26 @@ async def problems_with_earlier(resources: Resources, document: Document, revisi
 
 
 async def _pool_problems(neighbours: Neighbours, document: Document) -> list[Problem]:
-    return _overlaps(document, await neighbours.of("IPPool"))
+    problems = _overlaps(document, await neighbours.of("IPPool"))
+    return problems or _size_problems(document, await neighbours.blocks(_pool(document).spec.cidr.version))
+
+
+def _pool(document: Document) -> IPPool:
+    pool = typed(document)
+    assert isinstance(pool, IPPool)
+    return pool
+
+
+def _size_problems(document: Document, blocks: Iterable[Network]) -> list[Problem]:
+    """Blocks outlive their pool as long as somebody has an address in them, and two sizes would overlap."""
+    spec = _pool(document).spec
+    size = spec.block_size
+    for block in blocks:
+        if block.prefixlen != size and block.version == spec.cidr.version and block.overlaps(spec.cidr):
+            why = f"conflicts with existing allocations that use a different blockSize: there is the block {block}"
+            right = f"blockSize: {block.prefixlen}, or free what is left in the old blocks first"
+            return [Problem("spec.blockSize", size, why, right)]
+    return []
 
 
 def _overlaps(document: Document, others: list[Document]) -> list[Problem]:
@@ -84,21 +148,29 @@ def _overlaps(document: Document, others: list[Document]) -> list[Problem]:
             pools.append(typed(other))
         except Invalid:  # somebody else's broken pool is no reason to refuse this one
             continue
-    pool = typed(document)
-    assert isinstance(pool, IPPool)
-    return list(overlapping(pool, [other for other in pools if isinstance(other, IPPool)]))
+    return list(overlapping(_pool(document), [other for other in pools if isinstance(other, IPPool)]))
 
 
 async def _filter_problems(neighbours: Neighbours, document: Document) -> list[Problem]:
-    wanted = document.get("spec", {}).get("filters") or []
-    if not wanted:
-        return []
-    existing = {other["metadata"]["name"] for other in await neighbours.of("BGPFilter")}
     return [
         Problem(f"spec.filters[{index}]", name, "there is no BGPFilter of that name", "create the filter first")
-        for index, name in enumerate(wanted)
-        if name not in existing
+        for index, name in enumerate(document.get("spec", {}).get("filters") or [])
+        if not await neighbours.has("BGPFilter", name)
     ]
+
+
+async def _tier_problems(neighbours: Neighbours, document: Document, stored: Document | None) -> list[Problem]:
+    """Nobody asks a policy whose tier does not exist. The built-in tiers exist as soon as a node has started."""
+    tier = _tier(document)
+    if tier in BUILT_IN_TIERS or (stored is not None and _tier(stored) == tier) or await neighbours.has("Tier", tier):
+        return []
+    right = "create the tier first, or put it into the same files"
+    return [Problem("spec.tier", tier, f"resource does not exist: Tier({tier})", right)]
+
+
+def _tier(document: Document) -> str:
+    spec = document.get("spec")
+    return str((spec.get("tier") if isinstance(spec, dict) else "") or DEFAULT_TIER)
 
 
 async def admit_deletion(resources: Resources, kind: Kind, document: Document) -> tuple[list[ResourceKey], int]:
@@ -111,6 +183,8 @@ async def admit_deletion(resources: Resources, kind: Kind, document: Document) -
             return await _along_with_node(resources, name)
         case "IPPool":
             return [], await _blocks_in(resources, str(document.get("spec", {}).get("cidr", "")))
+        case "NetworkPolicy" if name.startswith(OF_KUBERNETES):
+            raise OfKubernetes(kind.describe(name, document["metadata"].get("namespace")))
     return [], 0
 
 
@@ -154,18 +228,23 @@ def _on_node(kind: Kind, documents: list[Document], node: str) -> Iterator[Resou
 
 
 async def _blocks_in(resources: Resources, cidr: str) -> int:
-    family = "ipv6" if ":" in cidr else "ipv4"
     try:
         pool = ip_network(cidr)
     except ValueError:
         return 0
-    prefix = f"{IPAM}assignment/{family}/block/"
-    blocks = await resources.store.scan(prefix, timeout_s=resources.timeout_s)
-    inside = 0
-    for entry in blocks.entries:
+    blocks = await _blocks(resources, pool.version)
+    return sum(block.subnet_of(pool) for block in blocks)  # type: ignore[arg-type]
+
+
+async def _blocks(resources: Resources, version: int) -> list[Network]:
+    prefix = f"{IPAM}assignment/ipv{version}/block/"
+    found = await resources.store.scan(prefix, timeout_s=resources.timeout_s)
+    blocks = []
+    for entry in found.entries:
         try:
             block = ip_network(entry.key.removeprefix(prefix).replace("-", "/"))
         except ValueError:
             continue
-        inside += block.version == pool.version and block.subnet_of(pool)  # type: ignore[arg-type]
-    return inside
+        if block.version == version:
+            blocks.append(block)
+    return blocks

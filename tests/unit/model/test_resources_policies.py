@@ -154,13 +154,20 @@ def test_an_egress_service_of_a_global_policy_needs_its_namespace_too() -> None:
     found(policy, "spec.egress[0].destination.services.namespace", "must specify")
 
 
-@pytest.mark.parametrize("name", ["web", "security.web", "knp.default.web.v2", "ossg.default.a.b.c"])
+@pytest.mark.parametrize("name", ["web", "security.web", "ossg.default.a.b.c"])
 def test_a_policys_name_is_one_word_behind_its_tier(name: str) -> None:
     assert validate(document("NetworkPolicy", name, {})) == []
 
 
-def test_a_policys_name_has_no_second_dot() -> None:
-    found(document("GlobalNetworkPolicy", "a.b.c", {}), "metadata.name", "name of a policy")
+@pytest.mark.parametrize("kind", ["GlobalNetworkPolicy", "StagedGlobalNetworkPolicy"])
+@pytest.mark.parametrize("name", ["a.b.c", "knp.default.web", "ossg.default.a"])
+def test_a_global_policys_name_has_no_second_dot(kind: str, name: str) -> None:
+    found(document(kind, name, {}), "metadata.name", "name of a policy")
+
+
+def test_the_name_of_a_copy_of_a_kubernetes_policy_is_reserved() -> None:
+    found(document("NetworkPolicy", "knp.default.web.v2", {}), "metadata.name", "through the kubernetes API")
+    assert validate(document("StagedNetworkPolicy", "knp.default.web.v2", {})) == []
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,10 @@ BUILT_IN_TIERS = {
 
 _RULES_MAX = 1024
 _LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
-_POLICY_NAME = re.compile(rf"({_LABEL}\.)?{_LABEL}|(knp|ossg)\.default\..+")
+_POLICY_NAME = re.compile(rf"({_LABEL}\.)?{_LABEL}")
+# In etcd, copies of Kubernetes' network policies and of OpenStack's security groups stand among Calico's own.
+OF_KUBERNETES = "knp.default."
+_COPIED_NAME = re.compile(rf"{_POLICY_NAME.pattern}|(knp|ossg)\.default\..+")
 _SELECTORS = ("selector", "serviceAccountSelector", "namespaceSelector")
 
 
@@ -151,8 +154,10 @@ class _Policy(Resource, frozen=True, kw_only=True):
             "types": spec.get("types") or directions or ["Ingress"],
         }
 
+    names: ClassVar[re.Pattern[str]] = _POLICY_NAME
+
     def problems(self) -> Iterator[Problem]:
-        if not _POLICY_NAME.fullmatch(self.metadata.name):
+        if not self.names.fullmatch(self.metadata.name):
             right = "letters, digits and -, with at most one dot behind the tier's name"
             yield Problem("metadata.name", self.metadata.name, "is not the name of a policy", right)
 
@@ -167,6 +172,13 @@ class _StagedPolicy(_Policy, frozen=True, kw_only=True):
 
 class NetworkPolicy(_Policy, frozen=True, kw_only=True):
     spec: NetworkPolicySpec = NetworkPolicySpec()
+    names = _COPIED_NAME
+
+    def problems(self) -> Iterator[Problem]:
+        yield from _Policy.problems(self)
+        if self.metadata.name.startswith(OF_KUBERNETES):
+            why = "kubernetes network policies must be managed through the kubernetes API"
+            yield Problem("metadata.name", self.metadata.name, why, "choose another name, or change it with kubectl")
 
 
 class GlobalNetworkPolicy(_Policy, frozen=True, kw_only=True):
@@ -175,6 +187,7 @@ class GlobalNetworkPolicy(_Policy, frozen=True, kw_only=True):
 
 class StagedNetworkPolicy(_StagedPolicy, frozen=True, kw_only=True):
     spec: StagedNetworkPolicySpec = StagedNetworkPolicySpec()
+    names = _COPIED_NAME
 
 
 class StagedGlobalNetworkPolicy(_StagedPolicy, frozen=True, kw_only=True):
