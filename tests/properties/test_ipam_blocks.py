@@ -21,8 +21,8 @@ from tortie.ipam.records import (
     write_affinity,
     write_block,
     write_handle,
-    write_settings,
 )
+from tortie.model.ipam_settings import config_for
 from tortie.model.keys import block_key, handle_key, host_affinity_key
 from tortie.model.wire import encode
 
@@ -139,5 +139,6 @@ def test_handles_affinities_and_settings_round(blocks: dict[str, int], strict: b
     assert read_handle(handle_key("pod"), write_handle(handle)) == handle
     affinity = Affinity("node1", ip_network("10.0.0.0/28"), "pending")
     assert read_affinity(host_affinity_key("node1", "10.0.0.0/28"), write_affinity(affinity)) == affinity
-    settings = IpamSettings(strict, True, 4, 60)
-    assert read_settings("", write_settings(settings)) == settings
+    spec = {"strictAffinity": strict, "autoAllocateBlocks": True, "maxBlocksPerHost": 4, "ipCooldownSeconds": 60}
+    settings = IpamSettings(strict, True, 4, 60, {"kubeVirtVMAddressPersistence": "Enabled"})
+    assert read_settings("", config_for(spec, None)) == settings

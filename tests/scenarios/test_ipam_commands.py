@@ -308,10 +308,16 @@ def test_settings_are_kept_in_both_places_or_in_none(tortie: Tortie) -> None:
     assert ran.stdout == (
         "Successfully set StrictAffinity to: true (it was false)\nSuccessfully set MaxBlocksPerHost to: 4 (it was 0)\n"
     )
-    expected = {"strict_affinity": True, "auto_allocate_blocks": True, "maxBlocksPerHost": 4}
+    expected = {
+        **{"strict_affinity": True, "auto_allocate_blocks": True, "maxBlocksPerHost": 4},
+        "kubeVirtVMAddressPersistence": "Enabled",
+    }
     assert json.loads(tortie.entries()[IPAM_CONFIG]) == expected
     spec = tortie("get", "ipamconfiguration", "default", "-o", "json").json["spec"]
-    assert spec == {"strictAffinity": True, "autoAllocateBlocks": True, "maxBlocksPerHost": 4}
+    assert spec == {
+        **{"strictAffinity": True, "autoAllocateBlocks": True, "maxBlocksPerHost": 4},
+        "kubeVirtVMAddressPersistence": "Enabled",
+    }
     assert_three_lines(tortie("ipam", "configure", "--strictaffinity=false"), 2)
     assert json.loads(tortie.entries()[IPAM_CONFIG]) == expected
     changed = tortie("ipam", "configure", "--strictaffinity=0", "--max-blocks-per-host=0", "-o", "json").json

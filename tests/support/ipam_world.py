@@ -6,8 +6,9 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from tortie.ipam.records import IpamSettings, write_settings
+from tortie.ipam.records import IpamSettings
 from tortie.ipam.request import Request
+from tortie.model.ipam_settings import config_for
 from tortie.model.keys import IPAM_CONFIG, ResourceKey
 from tortie.model.kinds import BY_NAME
 from tortie.model.names import EndpointName, host_interface
@@ -47,7 +48,13 @@ def gone(kind: str, name: str) -> Delete:
 
 
 def settings(wanted: IpamSettings) -> Put:
-    return Put(IPAM_CONFIG, write_settings(wanted))
+    spec = {
+        "strictAffinity": wanted.strict_affinity,
+        "autoAllocateBlocks": wanted.auto_allocate_blocks,
+        "maxBlocksPerHost": wanted.max_blocks_per_host,
+        "ipCooldownSeconds": wanted.cooldown_s,
+    }
+    return Put(IPAM_CONFIG, config_for(spec, None))
 
 
 def pod_handle(container: str) -> str:

@@ -9,8 +9,10 @@ from tortie.ipam.block import HOST, VIRTUAL, WINDOWS_HANDLE, Block, clean_handle
 from tortie.ipam.census import CONFIGURATION, Census
 from tortie.ipam.problems import ConfirmAffinity, CountHandle, DeleteAffinity, DeleteHandle, Problem
 from tortie.ipam.records import BLOCKS, Affinity
+from tortie.model.ipam_settings import differences
 from tortie.model.keys import IPAM_CONFIG, block_key, handle_key, host_affinity_key, virtual_affinity_key
 from tortie.model.network import Network
+from tortie.model.wire import Document
 
 _REPAIR = "tortie ipam check --repair-file FILE, then tortie ipam repair FILE"
 
@@ -102,21 +104,30 @@ def settings_problems(census: Census) -> Iterator[Problem]:
     if census.configuration is None or any(lost.key == IPAM_CONFIG for lost in census.unreadable):
         return
     spec: Any = census.configuration[0].get("spec") or {}
-    settings = census.settings
-    read = {
-        "strictAffinity": settings.strict_affinity,
-        "autoAllocateBlocks": settings.auto_allocate_blocks,
-        "maxBlocksPerHost": settings.max_blocks_per_host,
-        "ipCooldownSeconds": settings.cooldown_s,
-    }
-    defaults = {"strictAffinity": False, "autoAllocateBlocks": True, "maxBlocksPerHost": 0, "ipCooldownSeconds": 0}
-    said = {name: spec.get(name, defaults[name]) for name in read} if isinstance(spec, dict) else {}
-    if different := [name for name in read if name in said and said[name] != read[name]]:
-        each = ", ".join(f"{name} is {_go(read[name])}, not {_go(said[name])}" for name in different)
+    if isinstance(spec, dict) and (different := differences(spec, _stored_settings(census))):
+        each = ", ".join(f"{name} is {_go(read)}, not {_go(said)}" for name, (said, read) in different.items())
         source = "what IPAM reads" if census.settings_revision is not None else "what IPAM uses, as nothing is stored"
         why = f"the resource {CONFIGURATION.rpartition('/')[2]} says otherwise than {source}: {each}"
-        cure = "tortie ipam configure with the settings that you want brings both in agreement"
+        strict = _go(census.settings.strict_affinity)
+        cure = (
+            f"`tortie ipam configure --strictaffinity={strict}` keeps what is in effect and writes it into the "
+            "resource, too; `tortie apply` of the resource puts into effect what it says"
+        )
         yield Problem("settings-disagree", "warning", "IPAMConfiguration", why, cure)
+
+
+def _stored_settings(census: Census) -> Document | None:
+    """As Calico writes them; None where nothing is stored."""
+    settings = census.settings
+    if census.settings_revision is None:
+        return None
+    return {
+        "strict_affinity": settings.strict_affinity,
+        "auto_allocate_blocks": settings.auto_allocate_blocks,
+        "maxBlocksPerHost": settings.max_blocks_per_host,
+        "ipCooldownSeconds": settings.cooldown_s,
+        **settings.rest,
+    }
 
 
 def _owner_key(block: Block) -> str | None:

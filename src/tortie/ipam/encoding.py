@@ -1,4 +1,4 @@
-"""Blocks, affinities, handles and the settings of IPAM as the bytes that Calico keeps, spelled as Go does. Pure."""
+"""Blocks, affinities and handles as the bytes that Calico keeps, spelled as Go does. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tortie.ipam.block import Attribute, Block
 from tortie.model.wire import Document, encode
 
 if TYPE_CHECKING:
-    from tortie.ipam.records import Affinity, Handle, IpamSettings
+    from tortie.ipam.records import Affinity, Handle
 
 
 def write_block(block: Block) -> bytes:
@@ -134,14 +134,3 @@ def write_handle(handle: Handle) -> bytes:
         ((cidr, count),) = handle.blocks.items()
         return b'{"block":{%b:%d},"deleted":false}' % (_text(cidr), count)
     return encode({"block": dict(sorted(handle.blocks.items())), "deleted": handle.deleted, **handle.rest})
-
-
-def write_settings(settings: IpamSettings) -> bytes:
-    """Go leaves out what is false or 0."""
-    fields = {
-        "strict_affinity": settings.strict_affinity,
-        "auto_allocate_blocks": settings.auto_allocate_blocks,
-        "maxBlocksPerHost": settings.max_blocks_per_host,
-        "ipCooldownSeconds": settings.cooldown_s,
-    }
-    return encode({**{name: value for name, value in fields.items() if value}, **settings.rest})

@@ -18,7 +18,6 @@ from tortie.ipam.encoding import block_document as block_document
 from tortie.ipam.encoding import write_affinity as write_affinity
 from tortie.ipam.encoding import write_block as write_block
 from tortie.ipam.encoding import write_handle as write_handle
-from tortie.ipam.encoding import write_settings as write_settings
 from tortie.model.errors import TortieError
 from tortie.model.keys import IPAM
 from tortie.model.network import Network

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from tortie.addressing.conflicts import Registered
-from tortie.model.keys import ResourceKey, resource_prefix
+from tortie.model.keys import IPAM_CONFIG, ResourceKey, resource_prefix
 from tortie.model.kinds import BY_NAME
 from tortie.model.network import CIDR, Network
 from tortie.model.wire import Document, Undecodable, decode
@@ -31,6 +31,9 @@ DEFAULTS: Final = (
     ("BGPConfiguration", "default"),
     ("IPAMConfiguration", "default"),
 )
+
+# Calico leaves this one to its controllers. Here a cluster may have none, and `calicoctl ipam check` ends without it.
+CONTROLLERS: Final = ("KubeControllersConfiguration", "default")
 
 
 class Stored(NamedTuple):
@@ -60,7 +63,8 @@ def key_of(kind: str, name: str) -> str:
 
 
 def wanted_keys(name: str) -> list[str]:
-    return [*(key_of(*default) for default in DEFAULTS), key_of("FelixConfiguration", f"node.{name}")]
+    own = key_of("FelixConfiguration", f"node.{name}")
+    return [*(key_of(*default) for default in (*DEFAULTS, CONTROLLERS)), own, IPAM_CONFIG]
 
 
 def read_picture(name: str, snapshot: Snapshot, *, earlier_name: str = "") -> Picture:

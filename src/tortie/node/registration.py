@@ -10,19 +10,28 @@ import copy
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
+from tortie.model.controllers_defaults import DEFAULT_SPEC
+from tortie.model.ipam_settings import IPAM_CONFIG, in_effect, sound
 from tortie.model.kinds import API_VERSION
 from tortie.model.network import CIDR, IP
 from tortie.model.resource import stored_form, validate
 from tortie.model.resources.policies import BUILT_IN_TIERS
 from tortie.model.wire import Document, encode
-from tortie.node.picture import DEFAULTS, MACHINE, Picture, Stored, key_of
+from tortie.node.picture import CONTROLLERS, DEFAULTS, MACHINE, Picture, Stored, key_of
 from tortie.store.contract import ABSENT, Operation, Put
 
 # The Calico whose data model this is. A Calico that shares the datastore writes its own version; then that stays.
 DATA_MODEL: Final = "v3.33.0"
 
 # Whoever has one of these has decided about it; nothing is added later.
-_ONLY_CREATED: Final = ("IPPool", "Tier", "BGPConfiguration", "IPAMConfiguration")
+_ONLY_CREATED: Final = ("IPPool", "Tier", "BGPConfiguration", "IPAMConfiguration", "KubeControllersConfiguration")
+
+_IPAM: Final[Document] = {
+    "autoAllocateBlocks": True,
+    "maxBlocksPerHost": 0,
+    "strictAffinity": False,
+    "kubeVirtVMAddressPersistence": "Enabled",
+}
 
 
 class NewPool(NamedTuple):
@@ -77,10 +86,23 @@ def plan(picture: Picture, intent: Intent, stamp: Stamp) -> tuple[Write, ...]:
         write = ensure("IPPool", str(pool.document["metadata"]["name"]), _filling(pool.document["spec"]))
         writes.append(write._replace(said=pool.said))
     for kind, name in DEFAULTS:
+        if kind == "IPAMConfiguration":
+            writes.append(ensure(kind, name, _filling(_ipam_settings(picture))))
+            continue
         writes.append(ensure(kind, name, _default_change(kind, name, intent, stamp)))
         if (kind, name) == ("FelixConfiguration", "default"):
             writes.append(ensure(kind, f"node.{intent.name}", _filling({"defaultEndpointToHostAction": "Return"})))
+    writes.append(ensure(*CONTROLLERS, _filling(DEFAULT_SPEC)))
     return tuple(writes)
+
+
+def _ipam_settings(picture: Picture) -> Document:
+    """The resource says from the beginning what IPAM reads; where IPAM has nothing to read, these are its defaults."""
+    stored = picture.documents.get(IPAM_CONFIG)
+    spec: Document = in_effect({"spec": _IPAM}, sound(stored.document) if stored and not stored.unreadable else None)[
+        "spec"
+    ]
+    return spec
 
 
 def own_record_unreadable(picture: Picture) -> str:
@@ -184,12 +206,6 @@ def _default_change(kind: str, name: str, intent: Intent, stamp: Stamp) -> Chang
     specs: dict[str, Document] = {
         "FelixConfiguration": {"reportingInterval": "0s", "logSeverityScreen": "Info"},
         "BGPConfiguration": {},
-        "IPAMConfiguration": {
-            "autoAllocateBlocks": True,
-            "maxBlocksPerHost": 0,
-            "strictAffinity": False,
-            "kubeVirtVMAddressPersistence": "Enabled",
-        },
     }
     return _filling(specs[kind])
 

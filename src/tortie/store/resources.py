@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tortie.model.errors import Invalid, TortieError, UsageError
-from tortie.model.keys import ResourceKey, parse_resource_key, resource_prefix
+from tortie.model.keys import IPAM_CONFIG, ResourceKey, parse_resource_key, resource_prefix
 from tortie.model.kinds import API_VERSION, BY_NAME, Kind
 from tortie.model.policy_names import given_name, possible_names, stored_name
 from tortie.model.wire import Document, Undecodable, decode, encode
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 Edit = Callable[[Document], Document]
+
+# Stored twice; whoever writes these one by one keeps both (see `tortie.store.ipam_settings`).
+_TWOFOLD: Final = "IPAMConfiguration"
 
 # Calico's built-in profile: everybody sees it, nobody stores it.
 DEFAULT_ALLOW: Final[Document] = {
@@ -112,14 +115,14 @@ class Resources:
         entry = await self._find(kind, name, namespace)
         if entry is None:
             raise NotFound(ResourceKey(kind, name, namespace), self.store.where)
-        return presented(kind, entry)
+        return await self._shown(kind, presented(kind, entry))
 
     async def list(self, kind: Kind, namespace: str | None = None) -> Documents:
         listing = await self.store.scan(resource_prefix(kind, namespace), timeout_s=self.timeout_s)
         documents, unreadable = [], []
         for entry in listing.entries:
             try:
-                documents.append(presented(kind, entry))
+                documents.append(await self._shown(kind, presented(kind, entry)))
             except Undecodable as error:
                 unreadable.append(error)
         if kind.name == "Profile":
@@ -135,6 +138,8 @@ class Resources:
             raise AlreadyExists(ResourceKey(kind, name, namespace), self.store.where)
         await admit(self, document, stored=None)
         key, value = await self._new_value(kind, document)
+        if kind.name == _TWOFOLD:
+            return await self._create_twofold(kind, ResourceKey(kind, name), value)
         try:
             revision = await self.store.commit([Put(key, value, ABSENT)], timeout_s=self.timeout_s)
         except Conflict:
@@ -196,6 +201,8 @@ class Resources:
         along, blocks_left = await admit_deletion(self, kind, document)
         operations: list[Operation] = [Delete(entry.key, entry.revision if revision else None)]
         operations += [Delete(str(key)) for key in along]
+        if kind.name == _TWOFOLD:
+            operations.append(Delete(IPAM_CONFIG))
         while operations:  # the resource itself goes last, so that an interrupted deletion can be repeated
             batch, operations = operations[-100:], operations[:-100]
             try:
@@ -238,7 +245,7 @@ class Resources:
         """`pinned`: the caller named the revision it has seen, so somebody else's write is a conflict, not a race."""
         from tortie.store.admission import admit
 
-        before = presented(kind, entry)
+        before = await self._shown(kind, presented(kind, entry))
         await admit(self, change(before), stored=before)
         _, name, namespace = identity({**before, "kind": kind.name})
         key = ResourceKey(kind, name, namespace)
@@ -248,6 +255,8 @@ class Resources:
                 raise NotFound(key, self.store.where)
             return _replaced(kind, entry.key, present, change)
 
+        if kind.name == _TWOFOLD:
+            return await self._rewrite_twofold(kind, entry, change, pinned=pinned)
         if not pinned:
             after = await update(self.store, entry.key, decide, timeout_s=self.timeout_s)
             assert after is not None
@@ -260,6 +269,38 @@ class Resources:
         except Conflict as conflict:
             raise UpdateConflict(key, str(entry.revision), conflict.found.revision if conflict.found else 0) from None
         return presented(kind, Entry(entry.key, value, revision))
+
+    async def _shown(self, kind: Kind, document: Document) -> Document:
+        if kind.name != _TWOFOLD:
+            return document
+        from tortie.store import ipam_settings
+
+        return await ipam_settings.shown(self.store, document, timeout_s=self.timeout_s)
+
+    async def _create_twofold(self, kind: Kind, key: ResourceKey, value: bytes) -> Document:
+        from tortie.store import ipam_settings
+
+        def decide(present: Entry | None) -> bytes:
+            if present is not None and present.value != value:
+                raise AlreadyExists(key, self.store.where)
+            return value
+
+        return presented(kind, await ipam_settings.rewrite(self.store, decide, timeout_s=self.timeout_s))
+
+    async def _rewrite_twofold(self, kind: Kind, entry: Entry, change: Edit, *, pinned: bool) -> Document:
+        from tortie.store import ipam_settings
+
+        key = parse_resource_key(entry.key)
+        assert key is not None
+
+        def decide(present: Entry | None) -> bytes:
+            if present is None:
+                raise NotFound(key, self.store.where)
+            if pinned and present.revision != entry.revision:
+                raise UpdateConflict(key, str(entry.revision), present.revision)
+            return _replaced(kind, entry.key, present.value, change)
+
+        return presented(kind, await ipam_settings.rewrite(self.store, decide, timeout_s=self.timeout_s))
 
     def _refuse_read_only(self, operation: str, kind: Kind, name: str, namespace: str | None) -> None:
         if kind.name == "ClusterInformation" or (kind.name, name) == ("Profile", DEFAULT_ALLOW["metadata"]["name"]):

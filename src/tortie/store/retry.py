@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 from tortie.model.errors import TortieError
 from tortie.store.contract import (
@@ -23,6 +23,9 @@ _LONGEST_PAUSE_S = 0.25
 
 # What the key held, to what it shall hold; None stands for absence. Called once per attempt, so it must be pure.
 Decision = Callable[[bytes | None], bytes | None]
+
+# The same for several keys that are one thing; what is decided has as many values as there were entries.
+Decisions = Callable[[Sequence[Entry | None]], Sequence[bytes | None]]
 
 
 class GaveUp(TortieError):
@@ -53,25 +56,61 @@ async def update(
     A write whose outcome is unknown is repeated like a conflict: the next read shows whether it happened, and a
     decision that finds its own result changes nothing. Attempts are bounded and jittered.
     """
+    (entry,) = await update_together(
+        store,
+        (key,),
+        lambda found: (decide(found[0].value if found[0] else None),),
+        attempts_max=attempts_max,
+        timeout_s=timeout_s,
+        chance=chance,
+        pause=pause,
+    )
+    return entry
+
+
+async def update_together(
+    store: Store,
+    keys: Sequence[str],
+    decide: Decisions,
+    *,
+    attempts_max: int = ATTEMPTS_MAX,
+    timeout_s: float = TIMEOUT_S,
+    chance: Callable[[], float] | None = None,
+    pause: Callable[[float], Awaitable[None]] | None = None,
+) -> list[Entry | None]:
+    """The same for keys that go together: read at one revision, and written in one commit as soon as one changes."""
     for attempt in range(attempts_max):
-        entry = await store.get(key, timeout_s=timeout_s)
-        present = entry.value if entry else None
-        wanted = decide(present)
-        if wanted == present:
-            return entry
+        found = await _read(store, keys, timeout_s)
+        wanted = decide(found)
+        if all(value == (entry.value if entry else None) for value, entry in zip(wanted, found, strict=True)):
+            return found
+        operations = [
+            _operation(key, value, entry)
+            for key, value, entry in zip(keys, wanted, found, strict=True)
+            if value is not None or entry is not None
+        ]
         try:
-            revision = await store.commit([_operation(key, wanted, entry)], timeout_s=timeout_s)
+            revision = await store.commit(operations, timeout_s=timeout_s)
         except Conflict:
             pass
         except Unreachable as error:
             if not error.uncertain:
                 raise
         else:
-            return None if wanted is None else Entry(key, wanted, revision)
+            return [
+                None if value is None else Entry(key, value, revision) for key, value in zip(keys, wanted, strict=True)
+            ]
         await (pause or pause_for)(
             min(_LONGEST_PAUSE_S, _FIRST_PAUSE_S * 2**attempt) * (0.5 + (chance or random_chance)())
         )
-    raise GaveUp(key, attempts_max)
+    raise GaveUp(keys[0], attempts_max)
+
+
+async def _read(store: Store, keys: Sequence[str], timeout_s: float) -> list[Entry | None]:
+    if len(keys) == 1:
+        return [await store.get(keys[0], timeout_s=timeout_s)]
+    snapshot = await store.snapshot(keys, timeout_s=timeout_s)
+    return [snapshot.get(key) for key in keys]
 
 
 def _operation(key: str, wanted: bytes | None, entry: Entry | None) -> Operation:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tortie.model.keys import IPAM_CONFIG
 from tortie.model.wire import Document
 from tortie.node.picture import NODES, POOLS, Picture, key_of, read_picture, wanted_keys
 from tortie.node.registration import Intent, NewPool, Stamp, Write, operations, own_record_unreadable, plan
@@ -76,6 +77,7 @@ def test_an_empty_cluster_gets_everything_in_calicos_order() -> None:
         "FelixConfiguration(node.n1)",
         "BGPConfiguration(default)",
         "IPAMConfiguration(default)",
+        "KubeControllersConfiguration(default)",
     ]
     assert {write.action for write in writes} == {"create"}
     stored = after({}, writes)
@@ -107,6 +109,24 @@ def test_an_empty_cluster_gets_everything_in_calicos_order() -> None:
     assert stored[key_of("Tier", "kube-admin")]["spec"] == {"order": 1000, "defaultAction": "Pass"}
     ipam = stored[key_of("IPAMConfiguration", "default")]["spec"]
     assert (ipam["strictAffinity"], ipam["autoAllocateBlocks"]) == (False, True)
+
+
+def test_the_resource_of_ipam_says_what_calicos_ipam_reads_already() -> None:
+    config = {"strict_affinity": True, "auto_allocate_blocks": True, "maxBlocksPerHost": 3}
+    stored = after({IPAM_CONFIG: config}, plan(picture_of({IPAM_CONFIG: config}), INTENT, STAMP))
+    spec = stored[key_of("IPAMConfiguration", "default")]["spec"]
+    assert (spec["strictAffinity"], spec["maxBlocksPerHost"]) == (True, 3)
+    assert stored[IPAM_CONFIG] == config
+    lost = after({IPAM_CONFIG: b"[]"}, plan(picture_of({IPAM_CONFIG: b"[]"}), INTENT, STAMP))
+    assert lost[key_of("IPAMConfiguration", "default")]["spec"]["strictAffinity"] is False
+
+
+def test_what_calicos_controllers_would_write_is_there_without_them() -> None:
+    stored = after({}, plan(picture_of({}), INTENT, STAMP))
+    written = stored[key_of("KubeControllersConfiguration", "default")]
+    assert written["spec"]["controllers"]["node"]["leakGracePeriod"] == "15m0s"
+    assert written["spec"]["controllers"]["policyMigration"] == {"enabled": "Enabled"}
+    assert written["status"] == {}
 
 
 def test_a_second_start_writes_nothing() -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 import uuid
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
@@ -14,18 +15,18 @@ from tortie.cli.ipam.forms import refuse_form
 from tortie.cli.ipam.show import spoken
 from tortie.cli.session import with_store
 from tortie.cli.settings import Settings
-from tortie.ipam.census import CONFIGURATION
-from tortie.ipam.encoding import write_settings
 from tortie.ipam.records import IpamSettings, read_settings
 from tortie.model.errors import Invalid, TortieError, UsageError
-from tortie.model.keys import IPAM_CONFIG
+from tortie.model.ipam_settings import IPAM_CONFIG, KIND, RESOURCE, config_for
 from tortie.model.kinds import API_VERSION
+from tortie.model.resource import stored_form, validate
 from tortie.model.resources.ipam import IPAMConfigurationSpec
 from tortie.model.wire import Document, Undecodable, decode, encode, to_json
-from tortie.store.contract import ABSENT, Conflict, Entry, Put, Store
+from tortie.store.contract import Entry, Store
+from tortie.store.retry import update_together
 
-_ATTEMPTS_MAX = 20
 _PERSISTENCE = "kubeVirtVMAddressPersistence"
+_UNSET = IpamSettings(rest={_PERSISTENCE: "Enabled"})  # as Calico fills in what is not there
 
 
 class Wanted(NamedTuple):
@@ -78,32 +79,25 @@ class Brought(NamedTuple):
 
 
 async def _bring(store: Store, wanted: Wanted) -> Brought:
-    for _ in range(_ATTEMPTS_MAX):
-        snapshot = await store.snapshot([IPAM_CONFIG, CONFIGURATION])
-        entry, resource = snapshot.get(IPAM_CONFIG), snapshot.get(CONFIGURATION)
-        before, unreadable = IpamSettings(), ""
+    brought = Brought(_UNSET, _UNSET)
+
+    def decide(found: Sequence[Entry | None]) -> tuple[bytes, bytes]:
+        nonlocal brought
+        resource, config = found
+        before, unreadable = _UNSET, ""
         try:
-            before = read_settings(IPAM_CONFIG, entry.value) if entry else before
+            before = read_settings(IPAM_CONFIG, config.value) if config else before
         except TortieError as error:  # what nobody can read is what has to be replaced
             unreadable = error.why
         after = wanted.applied_to(before)
         _refuse_contradictions(after)
-        operations = [
-            Put(key, value, there.revision if there else ABSENT)
-            for key, value, there in (
-                (IPAM_CONFIG, write_settings(after), entry),
-                (CONFIGURATION, _resource(resource, after), resource),
-            )
-            if there is None or there.value != value
-        ]
-        try:
-            if operations:
-                await store.commit(operations)
-        except Conflict:
-            continue
-        return Brought(before, after, unreadable)
-    what = "the settings of IPAM could not be written"
-    raise TortieError(what, f"{_ATTEMPTS_MAX} attempts were overtaken by other writers", "try again")
+        brought = Brought(before, after, unreadable)
+        document = _resource(resource, after)
+        stored = config.value if config and not unreadable else None
+        return _encoded(document, resource), config_for(document["spec"], stored)
+
+    await update_together(store, (RESOURCE, IPAM_CONFIG), decide)
+    return brought
 
 
 def _refuse_contradictions(settings: IpamSettings) -> None:
@@ -117,12 +111,9 @@ def _refuse_contradictions(settings: IpamSettings) -> None:
         raise Invalid("IPAMConfiguration(default)", problems)
 
 
-def _resource(entry: Entry | None, settings: IpamSettings) -> bytes:
+def _resource(entry: Entry | None, settings: IpamSettings) -> Document:
     """Fields that we do not know stay as they are."""
-    try:
-        document = decode(entry.value, entry.key) if entry else _new_resource()
-    except Undecodable:
-        document = _new_resource()
+    document = _decoded(entry) or _new_resource()
     spec: Any = document.get("spec")
     spec = dict(spec) if isinstance(spec, dict) else {}
     spec |= {
@@ -132,15 +123,30 @@ def _resource(entry: Entry | None, settings: IpamSettings) -> bytes:
     }
     if settings.cooldown_s or "ipCooldownSeconds" in spec:
         spec["ipCooldownSeconds"] = settings.cooldown_s
-    if persistence := settings.rest.get(_PERSISTENCE):
-        spec[_PERSISTENCE] = persistence
-    return encode({**document, "spec": spec})
+    if (persistence := settings.rest.get(_PERSISTENCE)) or _PERSISTENCE in spec:
+        spec[_PERSISTENCE] = persistence or "Enabled"
+    return {**document, "spec": spec}
+
+
+def _decoded(entry: Entry | None) -> Document:
+    try:
+        return decode(entry.value, entry.key) if entry else {}
+    except Undecodable:
+        return {}
+
+
+def _encoded(document: Document, entry: Entry | None) -> bytes:
+    """Spelled as Calico does, unless the rest of it breaks the rules: then it stays as others left it."""
+    if entry and encode(document) == encode(_decoded(entry)):
+        return entry.value
+    whole = document.get("kind") == KIND and isinstance(document.get("metadata"), dict)
+    return encode(stored_form(document) if whole and not validate(document, stored=document) else document)
 
 
 def _new_resource() -> Document:
     created = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     metadata = {"name": "default", "uid": str(uuid.uuid4()), "creationTimestamp": created}
-    return {"kind": "IPAMConfiguration", "apiVersion": API_VERSION, "metadata": metadata}
+    return {"kind": KIND, "apiVersion": API_VERSION, "metadata": metadata}
 
 
 def _tell(brought: Brought, wanted: Wanted, output: str) -> None:

@@ -81,6 +81,12 @@ class LoadBalancerControllerConfig(Part, frozen=True, kw_only=True):
     assignIPs: Literal["", "AllServices", "RequestedServicesOnly"] = ""
 
 
+class PolicyMigrationConfig(Part, frozen=True, kw_only=True):
+    """As v3.32 has it; later releases have the one below."""
+
+    enabled: Switch = ""
+
+
 class MigrationControllerConfig(Part, frozen=True, kw_only=True):
     policyNameMigrator: Switch = ""
 
@@ -92,6 +98,7 @@ class ControllersConfig(Part, frozen=True, kw_only=True):
     serviceAccount: ReconcilerConfig | None = None
     namespace: ReconcilerConfig | None = None
     loadBalancer: LoadBalancerControllerConfig | None = None
+    policyMigration: PolicyMigrationConfig | None = None
     migration: MigrationControllerConfig | None = None
 
 
