@@ -43,6 +43,7 @@ def test_a_first_start_registers_everything_and_leaves_a_record(host: Namespace,
         assert names - {"caliconodestatuses/n1"} == {  # its report of BGP may have been written by now
             "nodes/n1",
             "ippools/default-ipv4-ippool",
+            "ippools/default-ipv6-ippool",
             "clusterinformations/default",
             "tiers/default",
             "tiers/kube-admin",
@@ -51,6 +52,7 @@ def test_a_first_start_registers_everything_and_leaves_a_record(host: Namespace,
             "felixconfigurations/node.n1",
             "bgpconfigurations/default",
             "ipamconfigurations/default",
+            "kubecontrollersconfigurations/default",
         }
         assert (tmp_path / "var/lib/calico/nodename").read_bytes() == b"n1"
         agent.wait_log("Calico node started successfully")

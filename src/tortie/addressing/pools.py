@@ -56,6 +56,7 @@ class PoolChoice(NamedTuple):
     skipped: str = ""
     failure: str = ""
     fix: str = ""
+    random: bool = False  # drawn by chance: another start would have another
 
 
 class _Taken(NamedTuple):
@@ -75,11 +76,12 @@ def choose_default_pool(
     service_ranges: tuple[Network, ...],
     node_addresses: tuple[CIDR, ...],
     random_ula: Callable[[], Network],
-    family_used: bool = True,
+    unsupported: str = "",
     unreadable: tuple[str, ...] = (),
 ) -> PoolChoice:
     """`existing` are the CIDRs of all pools of both families; one of this family is enough to need no other.
 
+    `unsupported` says why this family cannot be used here; then there is no pool, whatever the settings ask for.
     `unreadable` are the names of pools whose CIDR cannot be read: each may be the one that is needed.
     """
     if settings.disabled:
@@ -88,8 +90,9 @@ def choose_default_pool(
     present = [pool for pool in existing if pool.version == family]
     if present:
         return PoolChoice(None, skipped=f"there is an IPv{family} pool: {', '.join(map(str, present[:3]))}")
-    if settings.cidr is None and not family_used:
-        return PoolChoice(None, skipped=f"nothing here uses IPv{family}", messages=(_skipping(family),))
+    if unsupported:
+        lost = (Message("warning", f"{_variable(family)}={settings.cidr} makes no pool: {unsupported}"),)
+        return PoolChoice(None, skipped=unsupported, messages=lost if settings.cidr else ())
     if unreadable:
         return _undecidable(family, unreadable)
     taken = _taken(family, host, service_ranges, node_addresses)
@@ -97,7 +100,9 @@ def choose_default_pool(
         return _explicit(family, settings.cidr, taken)
     if family == 4:
         return _first_free(4, (ip_network(candidate) for candidate in _CANDIDATES), taken)
-    return _first_free(6, (random_ula() for _ in range(_ULA_TRIES)), taken)
+    drawn = _first_free(6, (random_ula() for _ in range(_ULA_TRIES)), taken)
+    reasons = ("nothing known overlaps it, and every cluster has another",)
+    return drawn._replace(random=True, reasons=reasons) if drawn.cidr else drawn
 
 
 def pool_document(family: Family, cidr: Network, settings: PoolSettings) -> dict[str, Any]:

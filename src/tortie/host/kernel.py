@@ -147,6 +147,11 @@ def read_sysctl(name: str, root: str = "/proc/sys") -> Sysctl | None:
     return Sysctl(name, value, os.access(path, os.W_OK) if os.geteuid() == 0 else None)
 
 
+def has_ipv6(root: str = "/proc/sys") -> bool:
+    """Whether the kernel has IPv6 at all; interfaces may still have it switched off."""
+    return os.path.isdir(os.path.join(root, "net", "ipv6"))
+
+
 def rp_filters(root: str = "/proc/sys") -> dict[str, str]:
     """The reverse path filter of `all`, `default` and each interface."""
     folder = os.path.join(root, "net/ipv4/conf")

@@ -138,7 +138,7 @@ def _pool(pool: PoolPlan, said: _Said) -> str:
 
 def _own(plan: LabPlan, said: _Said) -> Iterator[str]:
     """Settings and labels that the lab did not choose itself: first what all nodes have, then each node's own."""
-    usual = usual_settings(plan.pools).items()
+    usual = usual_settings(plan.pools, classic=plan.classic).items()
     own = {
         node.name: {pair for pair in node.settings.items() if pair not in usual and pair[0] != "NODENAME"}
         for node in plan.nodes

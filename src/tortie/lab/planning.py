@@ -33,7 +33,8 @@ def plan(topology: Topology, name: str) -> LabPlan:
     pools = pools_of(topology)
     blocks = [blocks_of(pool, layout.numbers) for pool in pools]
     stores = _stores(topology, layout)
-    shared = usual_settings(pools)
+    classic = str(topology.classic).removeprefix("v")
+    shared = usual_settings(pools, classic=classic)
     nodes = [
         _node(topology, index, layout, shared, tuple(each[index] for each in blocks))
         for index in range(len(topology.nodes))
@@ -45,7 +46,7 @@ def plan(topology: Topology, name: str) -> LabPlan:
         StorePlan(topology.store.kind, tuple(store.name for store in stores), topology.store.tls),
         pools,
         layout.racks,
-        classic=str(topology.classic).removeprefix("v"),
+        classic=classic,
         hurry=topology.kubelet.hurry if topology.kubelet else 0,
     )
 
@@ -142,8 +143,11 @@ def _networks(segment: Segment) -> tuple[Network, ...]:
     return (segment.network, segment.network6) if segment.network6 else (segment.network,)
 
 
-def usual_settings(pools: Sequence[PoolPlan]) -> dict[str, str]:
-    """What all nodes of the lab are told. The pools are there already; a node that had to make them makes the same."""
+def usual_settings(pools: Sequence[PoolPlan], *, classic: str) -> dict[str, str]:
+    """What all nodes of the lab are told. The pools are there already; a node that had to make them makes the same.
+
+    A lab without IPv6 has no pool for it; what old releases make of that is theirs.
+    """
     settings = {"CALICO_NETWORKING_BACKEND": "bird", "FELIX_LOGSEVERITYSCREEN": "info"}
     for pool in pools:
         stem = f"CALICO_IPV{pool.cidr.version}POOL_"
@@ -157,6 +161,8 @@ def usual_settings(pools: Sequence[PoolPlan]) -> dict[str, str]:
             settings[f"{stem}IPIP"] = pool.ipip
     if any(pool.cidr.version == 6 for pool in pools):
         settings["IP6"] = "autodetect"  # without it a node takes no IPv6 address
+    elif not classic:
+        settings["CALICO_IPV6POOL_CIDR"] = "none"
     return settings
 
 

@@ -208,7 +208,8 @@ class Converger:
         addressed: tuple[Addressed, ...],
         judged: tuple[Judged, ...],
     ) -> tuple[Write, ...]:
-        pools = choose_pools(self.settings, addressed, network, picture, self._random_ula)
+        six = self._machine.has_ipv6()
+        pools = choose_pools(self.settings, addressed, network, picture, self._random_ula, kernel_has_ipv6=six)
         self._remark("pools", (line for choice in pools.values() for line in choice.messages))
         intent = intent_of(
             self.settings, self._identity.name, self._identity.machine, network, addressed, judged, pools

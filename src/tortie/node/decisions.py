@@ -136,7 +136,10 @@ def choose_pools(
     network: HostNetwork,
     picture: Picture,
     random_ula: Callable[[], Network],
+    *,
+    kernel_has_ipv6: bool,
 ) -> dict[Family, PoolChoice]:
+    """Calico makes an IPv6 pool wherever the kernel has IPv6, also on a node without an IPv6 address."""
     if settings.no_default_pools.value:
         return {}
     addressed = tuple(addressed)
@@ -144,20 +147,24 @@ def choose_pools(
     own = tuple(each.decision.address for each in addressed if each.decision.address)
     choices = {}
     for family in FAMILIES:
-        pool = settings.pool(family)
-        if family == 6 and pool.cidr is None and not (settings.ipv6_support.value and chosen(addressed, 6)):
-            continue
         choices[family] = choose_default_pool(
             family,
-            pool,
+            settings.pool(family),
             host=network,
             existing=picture.pools,
             service_ranges=service_ranges(settings, picture),
             node_addresses=nodes + own,
             random_ula=random_ula,
+            unsupported=_why_no_ipv6(settings, kernel_has_ipv6) if family == 6 else "",
             unreadable=picture.unreadable_pools,
         )
     return choices
+
+
+def _why_no_ipv6(settings: NodeSettings, kernel_has_ipv6: bool) -> str:
+    if not settings.ipv6_support.value:
+        return "FELIX_IPV6SUPPORT is false"
+    return "" if kernel_has_ipv6 else "the kernel has no IPv6"
 
 
 def service_ranges(settings: NodeSettings, picture: Picture) -> tuple[Network, ...]:

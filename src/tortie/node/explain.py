@@ -95,7 +95,8 @@ class Explanation(NamedTuple):
             "pools": [
                 {
                     "family": family,
-                    "cidr": str(pool.cidr) if pool.cidr else None,
+                    "cidr": str(pool.cidr) if pool.cidr and not pool.random else None,
+                    "random": pool.random,
                     "reasons": list(pool.reasons),
                     "skipped": pool.skipped,
                     "rejected": [{"cidr": str(cidr), "reason": reason} for cidr, reason in pool.rejected],

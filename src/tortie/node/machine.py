@@ -10,6 +10,7 @@ from typing import NamedTuple
 from tortie.addressing.conflicts import Conflict, Evidence
 from tortie.host.events import Events
 from tortie.host.files import read_text
+from tortie.host.kernel import has_ipv6
 from tortie.host.links import observe
 from tortie.host.neighbours import someone_else_has
 from tortie.host.processes import running_here
@@ -26,6 +27,7 @@ class Machine(NamedTuple):
     someone_else_has: Callable[[IP, Interface], str | None] = someone_else_has
     hostname: Callable[[], str] = socket.gethostname
     agents_here: Callable[[], tuple[str, ...]] = lambda: running_here("tortie", "node", "run")
+    has_ipv6: Callable[[], bool] = has_ipv6
 
 
 def evidence_about(

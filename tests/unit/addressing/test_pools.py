@@ -114,7 +114,7 @@ def test_when_all_private_ranges_are_routed_none_is_chosen_and_the_setting_named
         (4, PoolSettings(cidr=ip_network("10.0.0.0/16")), {"existing": networks("10.244.0.0/16")}, "10.244.0.0/16"),
         (6, DEFAULTS[6], {"existing": networks("fd00::/48")}, "fd00::/48"),
         (4, PoolSettings(disabled=True), {}, "NO_DEFAULT_POOLS"),
-        (6, DEFAULTS[6], {"family_used": False}, "nothing here uses IPv6"),
+        (6, DEFAULTS[6], {"unsupported": "the kernel has no IPv6"}, "the kernel has no IPv6"),
     ],
 )
 def test_no_pool_where_none_is_needed(family: Family, settings: PoolSettings, known: dict[str, Any], why: str) -> None:
@@ -185,11 +185,15 @@ def test_a_range_of_the_other_family_is_refused_with_its_right_place() -> None:
     assert choice.fix == "CALICO_IPV6POOL_CIDR=fd00::/48"
 
 
-def test_ipv6_gets_a_random_range_only_when_it_is_used() -> None:
-    assert choose(6).cidr == ula()
-    assert choose(6, family_used=False).cidr is None
-    explicit = choose(6, PoolSettings(cidr=ip_network("fd00:10::/48")), family_used=False)
-    assert str(explicit.cidr) == "fd00:10::/48"
+def test_ipv6_gets_a_random_range_unless_it_cannot_be_used() -> None:
+    assert (choose(6).cidr, choose(6).random) == (ula(), True)
+    wanted = PoolSettings(cidr=ip_network("fd00:10::/48"))
+    assert (choose(6, wanted).cidr, choose(6, wanted).random) == (wanted.cidr, False)
+    refused = choose(6, wanted, unsupported="the kernel has no IPv6")
+    assert (refused.cidr, refused.skipped) == (None, "the kernel has no IPv6")
+    assert [message.text for message in refused.messages] == [
+        "CALICO_IPV6POOL_CIDR=fd00:10::/48 makes no pool: the kernel has no IPv6"
+    ]
 
 
 def test_a_random_range_that_is_in_use_is_drawn_again() -> None:

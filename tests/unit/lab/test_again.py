@@ -58,8 +58,8 @@ def test_another_way_to_start_restarts_the_nodes_and_nothing_else() -> None:
     change = changes(present, after(present, classic="3.20"))
     assert not change.refused
     assert {each.name: each.settings for each in change.changed} == {
-        "node-1": ("classic", "hurry"),
-        "node-2": ("classic", "hurry"),
+        "node-1": ("CALICO_IPV6POOL_CIDR", "classic", "hurry"),
+        "node-2": ("CALICO_IPV6POOL_CIDR", "classic", "hurry"),
     }
     assert all(each.restart for each in change.changed)
 

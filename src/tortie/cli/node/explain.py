@@ -71,7 +71,9 @@ def _explanation(sources: Sources, version: CalicoVersion | None) -> Explanation
         find_conflicts(settings, name.name, addressed, picture),
         lambda conflict: evidence_about(machine, conflict, network, earlier, identity),
     )
-    pools = {} if datastore.error else choose_pools(settings, addressed, network, picture, _some_ula)
+    six = machine.has_ipv6()
+    asked = (settings, addressed, network, picture, _some_ula)
+    pools = {} if datastore.error else choose_pools(*asked, kernel_has_ipv6=six)
     intent = intent_of(settings, name.name, identity, network, addressed, judged, pools)
     own_record = own_record_unreadable(picture)
     known = not (own_record or datastore.error or name.problems)

@@ -100,7 +100,9 @@ def _candidate(each: Rejected) -> str:
 def _pools(explanation: Explanation) -> list[str]:
     lines = []
     for family, pool in explanation.pools.items():
-        if pool.cidr:
+        if pool.random:
+            lines.append(f"IPv{family}: a random /48 of fd00::/8{_reason('; '.join(pool.reasons))}")
+        elif pool.cidr:
             lines.append(f"IPv{family}: {pool.cidr}{_reason('; '.join(pool.reasons))}")
         elif pool.skipped:
             lines.append(f"IPv{family}: {pool.skipped}")

@@ -51,7 +51,7 @@ _NAMED: Final = "the name in the nodename file stays"
 
 def _pool(family: int, default_nat: str, default_size: str) -> tuple[Variable, ...]:
     stem, pool = f"CALICO_IPV{family}POOL_", f"default IPv{family} pool"
-    blank = "a range that is free here" if family == 4 else "a random fd00::/8 range, if the node has IPv6"
+    blank = "a range that is free here" if family == 4 else "a random /48 of fd00::/8, if the kernel has IPv6"
     variables = (
         Variable(f"{stem}CIDR", POOL, "", "startup", USED, f"range of the {pool}; unset: {blank}; none: no such pool"),
         Variable(f"{stem}BLOCK_SIZE", NUMBER, default_size, "startup", USED, f"prefix length of the {pool}'s blocks"),
