@@ -139,7 +139,7 @@ def test_a_file_names_what_is_wanted(tortie: Tortie) -> None:
     assert len(ran.stdout.splitlines()) == 31
     tables = tortie("get", "-f", str(GOLDEN / "objects.yaml"))
     assert tables.stdout.startswith("NAME\nnode-a\nnode-b\n")
-    assert "NAME       ORDER\nsecurity   100\nlast       <nil>\n" in tables.stdout
+    assert "NAME       ORDER\nsecurity   100\nlast       1000000\n" in tables.stdout
 
 
 def test_what_is_missing_does_not_hide_what_is_there(tortie: Tortie) -> None:

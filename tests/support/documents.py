@@ -90,6 +90,13 @@ _GLOBAL_POLICY: Document = {
     "namespaceSelector": "env == 'prod'",
     "performanceHints": ["AssumeNeededOnEveryNode"],
 }
+
+
+def _policy(kind: str, name: str, spec: Document) -> Document:
+    tier = {"labels": {"projectcalico.org/tier": spec["tier"]}}
+    return _stored(kind, name, spec, **tier, annotations={"projectcalico.org/metadata": f'{{"name":"{name}"}}'})
+
+
 _CONDITION = {
     "type": "Allocatable",
     "status": "True",
@@ -120,7 +127,7 @@ _ALL = (
             "ignoredInterfaces": ["docker*", "kube-ipvs0"],
             "localWorkloadPeeringIPV4": "169.254.30.1",
             "localWorkloadPeeringIPV6": "fe80::1",
-            "programClusterRoutes": "EnabledNoEncapOnly",
+            "programClusterRoutes": "Enabled",
             "ipv4NormalRoutePriority": 1024,
             "ipv6NormalRoutePriority": 1024,
         },
@@ -164,7 +171,7 @@ _ALL = (
             "nextHopMode": "Self",
             "password": {"secretKeyRef": {"name": "bgp", "key": "tor"}},
             "sourceAddress": "UseNodeIP",
-            "maxRestartTime": "90s",
+            "maxRestartTime": "1m30s",
             "keepaliveTime": "10s",
             "numAllowedLocalASNumbers": 0,
             "ttlSecurity": 0,
@@ -176,7 +183,7 @@ _ALL = (
     _stored(
         "BlockAffinity",
         "node1-192-168-166-128-26",
-        {"state": "confirmed", "node": "node1", "type": "host", "cidr": "192.168.166.128/26", "deleted": False},
+        {"state": "confirmed", "node": "node1", "type": "host", "cidr": "192.168.166.128/26", "deleted": "false"},
     ),
     _stored(
         "CalicoNodeStatus",
@@ -237,13 +244,13 @@ _ALL = (
             "healthEnabled": True,
             "healthHost": "",
             "healthPort": 9099,
-            "healthTimeoutOverrides": [{"name": "InternalDataplaneMainLoop", "timeout": "5m"}],
+            "healthTimeoutOverrides": [{"name": "InternalDataplaneMainLoop", "timeout": "5m0s"}],
             "failsafeInboundHostPorts": [{"protocol": "TCP", "port": 22, "net": "10.0.0.0/8"}],
             "failsafeOutboundHostPorts": [],
             "kubeNodePortRanges": ["30000:32767", 8080],
             "natPortRange": "32768:65535",
             "natOutgoingAddress": "10.0.0.1",
-            "programClusterRoutes": "EnabledIPIPOnly",
+            "programClusterRoutes": "Disabled",
             "externalNodesList": ["10.1.2.3", "10.2.0.0/16"],
             "iptablesNATOutgoingInterfaceFilter": "eth+",
             "nftablesMode": "Auto",
@@ -261,7 +268,7 @@ _ALL = (
             "floatingIPs": "Disabled",
         },
     ),
-    _stored("GlobalNetworkPolicy", "security.host", _GLOBAL_POLICY),
+    _policy("GlobalNetworkPolicy", "security.host", _GLOBAL_POLICY),
     _stored("GlobalNetworkSet", "corp", {"nets": ["10.9.8.7/16", "198.51.100.7", "fd00::/8"]}, labels={"role": "corp"}),
     _stored(
         "HostEndpoint",
@@ -283,7 +290,6 @@ _ALL = (
             "maxBlocksPerHost": 4,
             "autoAllocateBlocks": True,
             "kubeVirtVMAddressPersistence": "Disabled",
-            "ipCooldownSeconds": 60,
         },
     ),
     _stored(
@@ -331,16 +337,16 @@ _ALL = (
                 },
                 "policy": {"reconcilerPeriod": "5m0s"},
                 "loadBalancer": {"assignIPs": "RequestedServicesOnly"},
-                "migration": {"policyNameMigrator": "Disabled"},
+                "policyMigration": {"enabled": "Disabled"},
             },
             "debugProfilePort": 6060,
         },
         {
-            "runningConfig": {"logSeverityScreen": "Info", "controllers": {}},
+            "runningConfig": {"logSeverityScreen": "Info", "healthChecks": "Enabled", "controllers": {}},
             "environmentVars": {"ENABLED_CONTROLLERS": "node"},
         },
     ),
-    _stored("NetworkPolicy", "allow-web", _NAMESPACED_POLICY),
+    _policy("NetworkPolicy", "allow-web", _NAMESPACED_POLICY),
     _stored("NetworkSet", "corp", {"nets": ["10.9.0.0/16"]}, labels={"role": "corp"}),
     _stored(
         "Node",
@@ -375,7 +381,7 @@ _ALL = (
             "labelsToApply": {"pcns.projectcalico.org/name": "default"},
         },
     ),
-    _stored("StagedGlobalNetworkPolicy", "security.host", {"stagedAction": "Learn", **_GLOBAL_POLICY}),
+    _policy("StagedGlobalNetworkPolicy", "security.host", {"stagedAction": "Learn", **_GLOBAL_POLICY}),
     _stored(
         "StagedKubernetesNetworkPolicy",
         "allow-dns",
@@ -398,7 +404,7 @@ _ALL = (
             "policyTypes": ["Ingress", "Egress"],
         },
     ),
-    _stored("StagedNetworkPolicy", "allow-web", {"stagedAction": "Set", **_NAMESPACED_POLICY}),
+    _policy("StagedNetworkPolicy", "allow-web", {"stagedAction": "Set", **_NAMESPACED_POLICY}),
     _stored("Tier", "security", {"order": 10, "defaultAction": "Pass"}, {"conditions": [_CONDITION]}),
     _stored(
         "WorkloadEndpoint",

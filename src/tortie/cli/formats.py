@@ -13,6 +13,12 @@ from tortie.model.wire import Document
 FORMS = ("ps", "wide", "yaml", "json", "name", "custom-columns=HEADING[:PATH],...", "jsonpath=TEMPLATE")
 
 
+_DIRECTIONS = ("ingress", "egress")
+_WITH_RULES = frozenset(
+    ("NetworkPolicy", "GlobalNetworkPolicy", "StagedNetworkPolicy", "StagedGlobalNetworkPolicy", "Profile")
+)
+
+
 class Answer(NamedTuple):
     """What was found, and how it was asked for: one object, a few by name, or a whole list of a kind."""
 
@@ -24,16 +30,32 @@ class Answer(NamedTuple):
     default_as: str = "64512"
 
     def body(self) -> object:
-        if self.single and len(self.documents) == 1:
-            return self.documents[0]
+        documents = [without_empty_ends(document) for document in self.documents]
+        if self.single and len(documents) == 1:
+            return documents[0]
         if self.revision is None or self.kind is None:
-            return self.documents
+            return documents
         return {
             "kind": f"{self.kind.name}List",
             "apiVersion": API_VERSION,
             "metadata": {"resourceVersion": str(self.revision)},
-            "items": self.documents,
+            "items": documents,
         }
+
+
+def without_empty_ends(document: Document) -> Document:
+    """Calico stores an empty source and destination with every rule, and does not show them."""
+    spec = document.get("spec")
+    if document.get("kind") not in _WITH_RULES or not isinstance(spec, dict):
+        return document
+    shown = {field: [_rule(rule) for rule in spec[field]] for field in _DIRECTIONS if isinstance(spec.get(field), list)}
+    return {**document, "spec": spec | shown}
+
+
+def _rule(rule: object) -> object:
+    if not isinstance(rule, dict):
+        return rule
+    return {field: value for field, value in rule.items() if value != {} or field not in ("source", "destination")}
 
 
 Printer = Callable[[Answer], str]

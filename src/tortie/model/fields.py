@@ -13,7 +13,7 @@ from abc import ABC
 from ipaddress import IPv4Address, IPv4Interface, IPv4Network, IPv6Address, IPv6Interface, IPv6Network
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from tortie.model import selector
+from tortie.model import durations, selector
 from tortie.model.errors import TortieError
 from tortie.model.kinds import nearest
 
@@ -154,9 +154,13 @@ class DSCP(str):
 
 
 class Choice(str):
-    """One of a few words, which Calico reads in any case. The value has the documented spelling."""
+    """One of a few words, which people may write in any case. The value has the documented spelling.
+
+    So has what is stored, because calicoctl refuses any other; unless it is one of those that it stores `as_written`.
+    """
 
     names: ClassVar[tuple[str, ...]]
+    as_written: ClassVar[bool] = False
 
     @classmethod
     def parse(cls, raw: object) -> Self:
@@ -186,9 +190,6 @@ class Shaped(str):
         return cls(raw)
 
 
-_SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
-
-
 class Duration(Shaped):
     """A span of time in Go's form: 90s, 1m30s, 500ms."""
 
@@ -198,8 +199,7 @@ class Duration(Shaped):
 
     @property
     def seconds(self) -> float:
-        parts = re.findall(r"([0-9]*\.?[0-9]*)(ns|us|µs|μs|ms|s|m|h)", self)
-        return (-1 if self.startswith("-") else 1) * sum(float(number) * _SECONDS[unit] for number, unit in parts)
+        return durations.nanoseconds(self) / 1e9
 
 
 class MACAddress(Shaped):

@@ -33,6 +33,22 @@ def stored_name(kind: Kind, name: str, tier: str, calico_version: str | None) ->
     return _LEGACY_PREFIX + name if found and (int(found[1]), int(found[2])) < (3, 32) else name
 
 
+def annotated(metadata: Document) -> Document:
+    """The annotations with the one that holds the policy's name; `metadata` has the name as it was given."""
+    name = json.dumps({"name": metadata["name"]}, separators=(",", ":"), ensure_ascii=False)
+    return {**(metadata.get("annotations") or {}), _ANNOTATION: name}
+
+
+def shown(kind: Kind, document: Document) -> Document:
+    """The metadata of a stored policy as people see it: with the name as given, and without the note of it."""
+    metadata: Document = document["metadata"] | {"name": given_name(kind, document)}
+    if kind.name in TIERED and isinstance(annotations := metadata.get("annotations"), dict):
+        metadata["annotations"] = {key: value for key, value in annotations.items() if key != _ANNOTATION}
+        if not metadata["annotations"]:
+            del metadata["annotations"]
+    return metadata
+
+
 def given_name(kind: Kind, document: Document) -> str:
     """The policy's name as people know it."""
     metadata = document.get("metadata") or {}

@@ -12,7 +12,7 @@ import msgspec
 from tortie.model.errors import Invalid, Problem
 from tortie.model.fields import BadField, Name
 from tortie.model.kinds import BY_NAME, Kind
-from tortie.model.shape import Part, convert, problems_in, rewritten, spelled, value_of
+from tortie.model.shape import Always, Part, convert, problems_in, rewritten, spelled, value_of
 from tortie.model.wire import Document
 
 __all__ = [
@@ -66,9 +66,9 @@ class Condition(Part, frozen=True, kw_only=True):
     type: str
     status: Literal["True", "False", "Unknown"]
     observedGeneration: int = 0
-    lastTransitionTime: str | None = None
-    reason: str = ""
-    message: str = ""
+    lastTransitionTime: Always[str | None] = None
+    reason: Always[str] = ""
+    message: Always[str] = ""
 
 
 class Resource(Part, frozen=True, kw_only=True):
@@ -87,6 +87,16 @@ class Resource(Part, frozen=True, kw_only=True):
     def complete(cls, spec: Document) -> Document:
         """The spec with the defaults that Calico writes out when it stores the resource."""
         return spec
+
+    @classmethod
+    def complete_status(cls, status: Document) -> Document:
+        """The same for the status, of a kind that keeps defaults there."""
+        return status
+
+    @classmethod
+    def derive(cls, metadata: Document, spec: Document) -> Document:  # noqa: ARG003 - the kinds that care do
+        """The metadata with what Calico adds to it from the resource's name and its completed spec."""
+        return metadata
 
     def problems(self) -> Iterator[Problem]:
         """Rules that need more than the spec, such as the resource's name."""
@@ -137,14 +147,23 @@ def validate(document: Document, *, stored: Document | None = None) -> list[Prob
     return problems
 
 
-def stored_form(document: Document) -> Document:
-    """Defaults filled in, spelled as Calico does, without what only an answer carries."""
+def stored_form(document: Document, *, stored_as: str | None = None) -> Document:
+    """Byte for byte what Calico stores: defaults filled in, spelled its way, without what only an answer carries.
+
+    `stored_as` is the name that is stored, where that is not the one that people gave (see policy_names).
+    """
     resource_type = type_of(BY_NAME[document["kind"]])
     metadata = {
         name: value for name, value in document["metadata"].items() if name not in ("resourceVersion", "selfLink")
     }
     spec = resource_type.complete(dict(document.get("spec") or {}))
-    return spelled({**document, "metadata": metadata, "spec": spec}, resource_type)
+    metadata = resource_type.derive(metadata, spec)
+    if stored_as is not None:
+        metadata["name"] = stored_as
+    whole = {**document, "metadata": metadata, "spec": spec}
+    if status := document.get("status"):
+        whole["status"] = resource_type.complete_status(status)
+    return spelled(whole, resource_type)
 
 
 def with_changes(document: Document, value: Resource) -> Document:

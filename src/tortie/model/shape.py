@@ -17,6 +17,7 @@ import msgspec
 from tortie.model.errors import Problem
 from tortie.model.fields import BadField, is_text, parse_field, print_field
 from tortie.model.kinds import nearest
+from tortie.model.spelling import Spelling, spelling_of
 from tortie.model.wire import Document
 
 
@@ -58,6 +59,7 @@ class Field(NamedTuple):
     part: type[Part] | None  # the nested type, when the field is one or a list or map of them
     many: str  # "", "list" or "map"
     zero: Any
+    spelling: Spelling | None  # of the value, or of each of many
 
     def unset(self, value: object) -> bool:
         return value is None or (self.text and value == "")
@@ -83,6 +85,7 @@ def fields_of(part: type[Part]) -> dict[str, Field]:
             part=inner if isinstance(inner, type) and issubclass(inner, Part) else None,
             many=many,
             zero=None if info.default is msgspec.NODEFAULT else builtins(info.default),
+            spelling=spelling_of(inner),
         )
     first = [name for name in part.written_first if name in found]
     return {name: found[name] for name in [*first, *(name for name in found if name not in first)]}
@@ -210,7 +213,9 @@ def _spelled_value(value: Any, field: Field) -> Any:
         part = field.part
         return {key: spelled(value[key], part) if part else value[key] for key in sorted(value)}
     if field.part is None:
-        return value
+        if field.spelling is None:
+            return value
+        return [field.spelling(item) for item in value] if field.many else field.spelling(value)
     return [spelled(item, field.part) for item in value] if field.many else spelled(value, field.part)
 
 

@@ -14,14 +14,12 @@ from tortie.model.controllers_defaults import DEFAULT_SPEC
 from tortie.model.ipam_settings import IPAM_CONFIG, in_effect, sound
 from tortie.model.kinds import API_VERSION
 from tortie.model.network import CIDR, IP
+from tortie.model.release import DATA_MODEL
 from tortie.model.resource import stored_form, validate
 from tortie.model.resources.policies import BUILT_IN_TIERS
 from tortie.model.wire import Document, encode
 from tortie.node.picture import CONTROLLERS, DEFAULTS, MACHINE, Picture, Stored, key_of
 from tortie.store.contract import ABSENT, Operation, Put
-
-# The Calico whose data model this is. A Calico that shares the datastore writes its own version; then that stays.
-DATA_MODEL: Final = "v3.33.0"
 
 # Whoever has one of these has decided about it; nothing is added later.
 _ONLY_CREATED: Final = ("IPPool", "Tier", "BGPConfiguration", "IPAMConfiguration", "KubeControllersConfiguration")
@@ -53,6 +51,7 @@ class Intent(NamedTuple):
     cluster_types: tuple[str, ...] = ()
     retire: tuple[str, ...] = ()  # earlier names of this machine, whose records give up their addresses
     networking: bool = True  # False: backend none, addresses are none of our business
+    calico_version: str = DATA_MODEL  # of a new cluster; a Calico that shares the datastore writes its own
 
 
 class Stamp(NamedTuple):
@@ -219,7 +218,7 @@ def _change_cluster(document: Document, intent: Intent, stamp: Stamp) -> list[st
     if not spec.get("clusterGUID"):
         _set(spec, "clusterGUID", stamp.new_uid().replace("-", ""), "spec.", changed)
     if not spec.get("calicoVersion"):
-        _set(spec, "calicoVersion", DATA_MODEL, "spec.", changed)
+        _set(spec, "calicoVersion", intent.calico_version, "spec.", changed)
     if spec.get("datastoreReady") is None:
         _set(spec, "datastoreReady", True, "spec.", changed)
     return changed

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from tortie.model.errors import Invalid, TortieError, UsageError
 from tortie.model.keys import IPAM_CONFIG, ResourceKey, parse_resource_key, resource_prefix
 from tortie.model.kinds import API_VERSION, BY_NAME, Kind
-from tortie.model.policy_names import given_name, possible_names, stored_name
+from tortie.model.policy_names import possible_names, shown, stored_name
 from tortie.model.wire import Document, Undecodable, decode, encode
 from tortie.store.contract import ABSENT, TIMEOUT_S, Conflict, Delete, Entry, Operation, Put, Revision, Store
 from tortie.store.retry import update
@@ -23,6 +23,8 @@ Edit = Callable[[Document], Document]
 
 # Stored twice; whoever writes these one by one keeps both (see `tortie.store.ipam_settings`).
 _TWOFOLD: Final = "IPAMConfiguration"
+# What people say about a new resource beside its spec; the rest of its metadata is the datastore's business.
+_GIVEN: Final = ("name", "namespace", "labels", "annotations")
 
 # Calico's built-in profile: everybody sees it, nobody stores it.
 DEFAULT_ALLOW: Final[Document] = {
@@ -152,7 +154,7 @@ class Resources:
         return presented(kind, created)
 
     async def replace(self, document: Document) -> Document:
-        """The stored resource becomes what the document says; uid and creation time stay."""
+        """The stored resource becomes what the document says; of its metadata, labels and annotations do."""
         kind, name, namespace = identity(document)
         self._refuse_read_only("Update", kind, name, namespace)
         entry = await self._find(kind, name, namespace)
@@ -161,7 +163,7 @@ class Resources:
         expected = str((document.get("metadata") or {}).get("resourceVersion") or "")
         if expected and expected != str(entry.revision):
             raise UpdateConflict(ResourceKey(kind, name, namespace), expected, entry.revision)
-        return await self._rewrite(kind, entry, lambda _stored: document, pinned=bool(expected))
+        return await self._rewrite(kind, entry, lambda stored: _in_place_of(stored, document), pinned=bool(expected))
 
     async def apply(self, document: Document) -> Document:
         """Creates the resource, or replaces the one there is."""
@@ -225,15 +227,10 @@ class Resources:
         _, name, namespace = identity(document)
         tier = str((document.get("spec") or {}).get("tier") or "")
         name = stored_name(kind, name, tier, await self._calico_version() if kind.name.endswith("Policy") else None)
-        created = self._now().strftime("%Y-%m-%dT%H:%M:%SZ")
-        metadata = {
-            **document["metadata"],
-            "name": name,
-            "uid": self._new_uid(),
-            "creationTimestamp": created,
-        }
+        metadata = {field: value for field, value in document["metadata"].items() if field in _GIVEN}
+        metadata |= {"uid": self._new_uid(), "creationTimestamp": self._now().strftime("%Y-%m-%dT%H:%M:%SZ")}
         key = str(ResourceKey(kind, name, namespace))
-        return key, encode(stored_form({**document, "metadata": metadata}))
+        return key, encode(stored_form({**document, "metadata": metadata}, stored_as=name))
 
     async def _calico_version(self) -> str | None:
         key = ResourceKey(BY_NAME["ClusterInformation"], "default")
@@ -325,6 +322,17 @@ def identity(document: Document) -> tuple[Kind, str, str | None]:
     return kind, str(metadata["name"]), (metadata.get("namespace") or None) if kind.namespaced else None
 
 
+def _in_place_of(stored: Document, document: Document) -> Document:
+    """Fields of the metadata that nobody knows are the document's too, because they may be of a newer Calico."""
+    from tortie.model.resource import Metadata
+    from tortie.model.shape import fields_of
+
+    known = set(fields_of(Metadata)) - set(_GIVEN)
+    given = {field: value for field, value in document["metadata"].items() if field not in known}
+    kept = {field: value for field, value in stored["metadata"].items() if field in known}
+    return {**document, "metadata": {**given, **kept}}
+
+
 def _same_resource(before: Document, after: Document) -> Document:
     """The key says what a resource is; a change of these would store one thing under the name of another."""
     metadata = after.get("metadata")
@@ -354,7 +362,7 @@ def presented(kind: Kind, entry: Entry) -> Document:
     metadata["resourceVersion"] = str(entry.revision)
     document["metadata"] = metadata
     document.setdefault("kind", kind.name)
-    metadata["name"] = given_name(kind, document)
+    document["metadata"] = shown(kind, document)
     return document
 
 
@@ -362,13 +370,11 @@ def _replaced(kind: Kind, key: str, present: bytes, change: Edit) -> bytes:
     from tortie.model.resource import stored_form, validate
 
     before = decode(present, key)
-    shown = presented(kind, Entry(key, present, 0))
-    after = change(shown)
-    if problems := validate(after, stored=shown):
+    seen = presented(kind, Entry(key, present, 0))
+    after = change(seen)
+    if problems := validate(after, stored=seen):
         raise Invalid(kind.describe(after["metadata"]["name"], after["metadata"].get("namespace")), problems)
-    kept = {
-        name: before["metadata"][name]
-        for name in ("name", "uid", "creationTimestamp")
-        if name in before.get("metadata", {})
-    }
-    return encode(stored_form({**after, "metadata": {**after["metadata"], **kept}}))
+    metadata = before.get("metadata") or {}
+    kept = {name: metadata[name] for name in ("uid", "creationTimestamp") if name in metadata}
+    stored_as = metadata.get("name")
+    return encode(stored_form({**after, "metadata": {**after["metadata"], **kept}}, stored_as=stored_as))

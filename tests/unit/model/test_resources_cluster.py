@@ -72,17 +72,22 @@ def test_two_templates_cannot_share_a_name() -> None:
 
 def test_a_controllers_configuration_is_stored_with_calicos_defaults() -> None:
     given = document("KubeControllersConfiguration", "default", {})
-    assert stored_form(given)["spec"] == {"prometheusMetricsPort": 9094, "controllers": {}}
+    assert stored_form(given)["spec"] == {
+        "healthChecks": "Enabled",
+        "prometheusMetricsPort": 9094,
+        "controllers": {},
+    }
     given["spec"] = {**_templates(_TEMPLATE), "prometheusMetricsPort": 0}
-    given["spec"]["controllers"]["loadBalancer"] = {}
+    given["spec"]["controllers"] |= {"loadBalancer": {}, "policyMigration": {}}
+    given["status"] = {"runningConfig": {}}
     stored = stored_form(given)
     assert stored["spec"]["prometheusMetricsPort"] == 0
     assert stored["spec"]["controllers"] == {
-        "node": {"hostEndpoint": {"templates": [{**_TEMPLATE, "nodeSelector": "all()"}]}, "leakGracePeriod": "15m0s"},
+        "node": {"hostEndpoint": {"templates": [_TEMPLATE]}, "leakGracePeriod": "15m0s"},
         "loadBalancer": {"assignIPs": "AllServices"},
+        "policyMigration": {"enabled": "Enabled"},
     }
-    assert stored["status"] == {}
-    assert "nodeSelector" not in _TEMPLATE
+    assert stored["status"] == {"runningConfig": {"healthChecks": "Enabled", "controllers": {}}}
 
 
 @pytest.mark.parametrize(
@@ -148,6 +153,7 @@ def test_a_node_status_is_stored_with_its_counters() -> None:
     asked = document("CalicoNodeStatus", "n1", {"node": "n1", "classes": ["BGP"], "updatePeriodSeconds": 0})
     counters = [f"number{word}V{version}" for version in (4, 6) for word in ("Established", "NotEstablished")]
     assert stored_form(asked)["status"] == {
+        "lastUpdated": None,
         "agent": {"birdV4": {}, "birdV6": {}},
         "bgp": dict.fromkeys(counters, 0),
         "routes": {},

@@ -87,15 +87,21 @@ def test_a_felix_configuration_is_refused(spec: Document, field: str, fragment: 
     found(changed("FelixConfiguration", spec), f"spec.{field}", fragment)
 
 
-def test_words_that_felix_reads_in_any_case_are_kept_as_they_are_written() -> None:
+def test_words_in_any_case_are_stored_in_the_only_spelling_that_calicoctl_takes() -> None:
     words = {"iptablesBackend": "auto", "logSeverityScreen": "INFO", "defaultEndpointToHostAction": "ACCEPT"}
     written = document("FelixConfiguration", "default", words)
     assert validate(written) == []
-    stored = stored_form(written)
+    right = {"iptablesBackend": "Auto", "logSeverityScreen": "Info", "defaultEndpointToHostAction": "Accept"}
+    assert right.items() <= stored_form(written)["spec"].items()
+
+
+def test_words_that_calicoctl_takes_in_any_case_are_kept_as_they_are_written() -> None:
+    words = {"chainInsertMode": "append", "bpfEnforceRPF": "loose", "routeSource": "workloadips"}
+    stored = stored_form(document("FelixConfiguration", "default", words))
     assert words.items() <= stored["spec"].items()
     value = typed(stored)
     assert isinstance(value, FelixConfiguration)
-    assert (value.spec.iptablesBackend, value.spec.logSeverityScreen) == ("Auto", "Info")
+    assert (value.spec.chainInsertMode, value.spec.bpfEnforceRPF) == ("Append", "Loose")
 
 
 @pytest.mark.parametrize(
@@ -114,6 +120,7 @@ def test_words_that_felix_reads_in_any_case_are_kept_as_they_are_written() -> No
 def test_felixs_settings_are_stored_with_calicos_defaults(spec: Document, balancing: str, nat: str) -> None:
     assert stored_form(document("FelixConfiguration", "default", spec))["spec"] == {
         **spec,
+        "nftablesMode": "Auto",
         "bpfLogLevel": "",
         "bpfConnectTimeLoadBalancing": balancing,
         "bpfHostNetworkedNATWithoutCTLB": nat,

@@ -148,4 +148,4 @@ def test_a_block_affinity_is_refused(spec: Document, field: str, fragment: str) 
 def test_a_block_affinity_without_a_state_is_written_with_an_empty_one() -> None:
     affinity = document("BlockAffinity", "a", {"node": "n1", "cidr": "10.0.0.0/26"})
     assert validate(affinity) == []
-    assert stored_form(affinity)["spec"] == {"state": "", "node": "n1", "cidr": "10.0.0.0/26", "deleted": False}
+    assert stored_form(affinity)["spec"] == {"state": "", "node": "n1", "cidr": "10.0.0.0/26", "deleted": "false"}

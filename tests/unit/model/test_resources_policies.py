@@ -266,7 +266,7 @@ def test_the_profile_that_allows_everything_cannot_be_changed() -> None:
         ("t" * 64, {}, "metadata.name", "name of a tier"),
         ("sec", {"defaultAction": "Allow"}, "spec.defaultAction", "must be one of Deny, Pass"),
         ("sec", {"order": float("inf")}, "spec.order", "JSON"),
-        ("default", {}, "spec.order", "fixed"),
+        ("kube-admin", {"defaultAction": "Pass"}, "spec.order", "fixed"),
         ("default", {"order": 1}, "spec.order", "fixed"),
         ("default", {"order": 1000000, "defaultAction": "Pass"}, "spec.defaultAction", "fixed"),
         ("kube-admin", {"order": 1000}, "spec.defaultAction", "fixed"),
@@ -282,8 +282,9 @@ def test_the_tiers_of_every_cluster_are_accepted_as_they_are() -> None:
         assert validate(document("Tier", name, {"order": order, "defaultAction": action})) == []
 
 
-def test_a_tier_denies_unless_it_says_otherwise() -> None:
-    assert stored_form(document("Tier", "sec", {}))["spec"] == {"defaultAction": "Deny"}
+def test_a_tier_comes_late_and_denies_unless_it_says_otherwise() -> None:
+    assert stored_form(document("Tier", "sec", {}))["spec"] == {"order": 1_000_000, "defaultAction": "Deny"}
+    assert stored_form(document("Tier", "sec", {"order": 0}))["spec"]["order"] == 0
 
 
 @pytest.mark.parametrize("kind", ["NetworkSet", "GlobalNetworkSet"])

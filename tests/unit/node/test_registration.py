@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tortie.model.keys import IPAM_CONFIG
+from tortie.model.release import DATA_MODEL
 from tortie.model.wire import Document
 from tortie.node.picture import NODES, POOLS, Picture, key_of, read_picture, wanted_keys
 from tortie.node.registration import Intent, NewPool, Stamp, Write, operations, own_record_unreadable, plan
@@ -100,13 +101,15 @@ def test_an_empty_cluster_gets_everything_in_calicos_order() -> None:
     assert cluster == {
         "clusterGUID": "11111111222233334444555555555555",
         "clusterType": "k8s,bgp",
-        "calicoVersion": "v3.33.0",
+        "calicoVersion": DATA_MODEL,
         "datastoreReady": True,
     }
     felix = stored[key_of("FelixConfiguration", "default")]["spec"]
     assert (felix["logSeverityScreen"], felix["reportingInterval"]) == ("Info", "0s")
     assert stored[key_of("FelixConfiguration", "node.n1")]["spec"]["defaultEndpointToHostAction"] == "Return"
     assert stored[key_of("Tier", "kube-admin")]["spec"] == {"order": 1000, "defaultAction": "Pass"}
+    bgp = stored[key_of("BGPConfiguration", "default")]["spec"]
+    assert bgp == {"logSeverityScreen": "Info", "serviceLoadBalancerAggregation": "Enabled"}
     ipam = stored[key_of("IPAMConfiguration", "default")]["spec"]
     assert (ipam["strictAffinity"], ipam["autoAllocateBlocks"]) == (False, True)
 

@@ -23,6 +23,7 @@ from tortie.model.fields import (
 from tortie.model.resource import Resource, Spec
 from tortie.model.resources.checks import PORTS, PRIORITIES, outside, too_many, under
 from tortie.model.shape import Part
+from tortie.model.wire import Document
 
 ProgramClusterRoutes = Literal["Enabled", "Disabled", "EnabledIPIPOnly", "EnabledNoEncapOnly"]
 
@@ -128,6 +129,13 @@ class BGPConfiguration(Resource, frozen=True, kw_only=True):
     spec: BGPConfigurationSpec = BGPConfigurationSpec()
     only_names = re.compile(r"default|node\.[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
     names_help = "default for the cluster, or node.<nodename> for one node"
+
+    @classmethod
+    def complete(cls, spec: Document) -> Document:
+        return spec | {
+            "logSeverityScreen": spec.get("logSeverityScreen") or "Info",
+            "serviceLoadBalancerAggregation": spec.get("serviceLoadBalancerAggregation") or "Enabled",
+        }
 
     def problems(self) -> Iterator[Problem]:
         if self.metadata.name == "default":

@@ -81,13 +81,13 @@ class LoadBalancerControllerConfig(Part, frozen=True, kw_only=True):
     assignIPs: Literal["", "AllServices", "RequestedServicesOnly"] = ""
 
 
-class PolicyMigrationConfig(Part, frozen=True, kw_only=True):
-    """As v3.32 has it; later releases have the one below."""
-
+class MigrationControllerConfig(Part, frozen=True, kw_only=True):
     enabled: Switch = ""
 
 
-class MigrationControllerConfig(Part, frozen=True, kw_only=True):
+class NamedMigrationsConfig(Part, frozen=True, kw_only=True):
+    """What replaces `policyMigration` after v3.32."""
+
     policyNameMigrator: Switch = ""
 
 
@@ -98,8 +98,8 @@ class ControllersConfig(Part, frozen=True, kw_only=True):
     serviceAccount: ReconcilerConfig | None = None
     namespace: ReconcilerConfig | None = None
     loadBalancer: LoadBalancerControllerConfig | None = None
-    policyMigration: PolicyMigrationConfig | None = None
-    migration: MigrationControllerConfig | None = None
+    policyMigration: MigrationControllerConfig | None = None
+    migration: NamedMigrationsConfig | None = None
 
 
 class KubeControllersConfigurationSpec(Spec, frozen=True, kw_only=True):
@@ -129,15 +129,24 @@ class KubeControllersConfiguration(Resource, frozen=True, kw_only=True):
 
     @classmethod
     def complete(cls, spec: Document) -> Document:
-        controllers = dict(spec.get("controllers") or {})
-        if (node := controllers.get("node")) is not None:
-            controllers["node"] = _with_defaults(node, leakGracePeriod="15m0s")
-            if templates := (node.get("hostEndpoint") or {}).get("templates"):
-                completed = [_with_defaults(template, nodeSelector="all()") for template in templates]
-                controllers["node"]["hostEndpoint"] = node["hostEndpoint"] | {"templates": completed}
-        if (balancer := controllers.get("loadBalancer")) is not None:
-            controllers["loadBalancer"] = _with_defaults(balancer, assignIPs="AllServices")
-        return _with_defaults(spec | {"controllers": controllers}, prometheusMetricsPort=9094)
+        completed = _with_schema_defaults(_with_defaults(spec, prometheusMetricsPort=9094))
+        if (node := completed["controllers"].get("node")) is not None:
+            completed["controllers"]["node"] = _with_defaults(node, leakGracePeriod="15m0s")
+        return completed
+
+    @classmethod
+    def complete_status(cls, status: Document) -> Document:
+        running = status.get("runningConfig")
+        return status if running is None else status | {"runningConfig": _with_schema_defaults(running)}
+
+
+def _with_schema_defaults(config: Document) -> Document:
+    """Those that Calico's schema names, which hold wherever such a configuration stands."""
+    controllers = dict(config.get("controllers") or {})
+    for name, defaults in (("loadBalancer", {"assignIPs": "AllServices"}), ("policyMigration", {"enabled": "Enabled"})):
+        if controllers.get(name) is not None:
+            controllers[name] = _with_defaults(controllers[name], **defaults)
+    return _with_defaults(config | {"controllers": controllers}, healthChecks="Enabled")
 
 
 def _with_defaults(document: Document, **defaults: object) -> Document:

@@ -22,6 +22,10 @@ from tortie.model.names import EndpointName
 from tortie.model.resource import Resource, Spec
 from tortie.model.resources.checks import PORTS, outside, under
 from tortie.model.shape import Always, Part, leaf_problem
+from tortie.model.wire import Document
+
+NAMESPACE_LABEL = "projectcalico.org/namespace"
+ORCHESTRATOR_LABEL = "projectcalico.org/orchestrator"
 
 # Which field of the spec is the workload's part of the endpoint's name; other orchestrators use `workload`.
 _WORKLOAD_FIELD = {"k8s": "pod", "cni": "containerID"}
@@ -149,6 +153,12 @@ class WorkloadEndpointSpec(Spec, frozen=True, kw_only=True):
 
 class WorkloadEndpoint(Resource, frozen=True, kw_only=True):
     spec: WorkloadEndpointSpec
+
+    @classmethod
+    def derive(cls, metadata: Document, spec: Document) -> Document:
+        """Labels by which policies find it; they follow from what it is, whatever somebody wrote there."""
+        derived = {NAMESPACE_LABEL: metadata["namespace"], ORCHESTRATOR_LABEL: spec["orchestrator"]}
+        return metadata | {"labels": {**(metadata.get("labels") or {}), **derived}}
 
     def problems(self) -> Iterator[Problem]:
         """The name is made of what the endpoint is, so that two makers of one endpoint meet."""

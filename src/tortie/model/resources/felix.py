@@ -336,6 +336,7 @@ class FelixConfiguration(Resource, frozen=True, kw_only=True):
             balancing, nat = "Enabled" if enabled else "Disabled", "Disabled"
         return spec | {
             "floatingIPs": spec.get("floatingIPs") or "Disabled",
+            "nftablesMode": spec.get("nftablesMode") or "Auto",
             "bpfConnectTimeLoadBalancing": balancing or "TCP",
             "bpfHostNetworkedNATWithoutCTLB": nat or "Enabled",
         }

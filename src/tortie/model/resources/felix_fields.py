@@ -21,6 +21,7 @@ class IptablesBackend(Choice):
 
 class ChainInsertMode(Choice):
     names = ("Insert", "Append")
+    as_written = True
 
 
 class EndpointToHostAction(Choice):
@@ -37,6 +38,7 @@ class DenyAction(Choice):
 
 class RouteSource(Choice):
     names = ("CalicoIPAM", "WorkloadIPs")
+    as_written = True
 
 
 class ServiceLoopPrevention(Choice):
@@ -57,10 +59,12 @@ class BPFServiceMode(Choice):
 
 class BPFMapScaling(Choice):
     names = ("Disabled", "DoubleIfFull")
+    as_written = True
 
 
 class BPFEnforceRPF(Choice):
     names = ("Disabled", "Strict", "Loose")
+    as_written = True
 
 
 class LogPrefix(Shaped):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from tortie.model.errors import Problem
-from tortie.model.fields import IPInterface, IPNetwork
+from tortie.model.fields import BadField, IPInterface, IPNetwork
 from tortie.model.resource import Resource, Spec
 from tortie.model.resources.checks import outside
 from tortie.model.shape import Always
@@ -46,15 +46,30 @@ class IPReservation(Resource, frozen=True, kw_only=True):
     spec: IPReservationSpec = IPReservationSpec()
 
 
+class Flag(str):
+    """A yes or no that is stored as text, as Calico does here since its first releases."""
+
+    @classmethod
+    def parse(cls, raw: object) -> Flag:
+        text = str(raw).lower() if isinstance(raw, bool) else raw
+        if text not in ("true", "false"):
+            raise BadField("is not true or false", "true or false")
+        return cls(text)
+
+    @classmethod
+    def spelled(cls, raw: object) -> object:
+        return str(cls.parse(raw))
+
+
 class BlockAffinitySpec(Spec, frozen=True, kw_only=True):
     state: Always[Literal["", "pending", "confirmed", "pendingDeletion"]] = ""
     node: str
     type: Literal["", "host", "virtual"] = ""
     cidr: IPNetwork
-    deleted: Always[bool] = False
+    deleted: Always[Flag] = Flag("false")
 
     def problems(self) -> Iterator[Problem]:
-        if self.deleted:
+        if self.deleted == "true":
             yield Problem("deleted", "true", "only the owner of a block may give it up", "leave it out")
 
 

@@ -100,11 +100,12 @@ class IPPool(Resource, frozen=True, kw_only=True):
 
     @classmethod
     def complete(cls, spec: Document) -> Document:
-        version = 6 if ":" in str(spec.get("cidr")) else 4
+        network = ipaddress.ip_network(spec["cidr"])
         return spec | {
+            "cidr": str(network),
             "vxlanMode": spec.get("vxlanMode") or "Never",
             "ipipMode": spec.get("ipipMode") or "Never",
-            "blockSize": spec.get("blockSize") or _DEFAULT_BLOCK_SIZE[version],
+            "blockSize": spec.get("blockSize") or _DEFAULT_BLOCK_SIZE[network.version],
             "nodeSelector": spec.get("nodeSelector") or "all()",
             "allowedUses": spec.get("allowedUses") or list(_DEFAULT_USES),
             "assignmentMode": spec.get("assignmentMode") or "Automatic",

@@ -67,9 +67,13 @@ class NetworkPolicyPeer(Part, frozen=True, kw_only=True):
             yield Problem("ipBlock", self.ipBlock.cidr, why, "make two peers of it")
 
 
+class KubernetesPort(Port):
+    """A number, or a name in quotes; digits in quotes stay in quotes."""
+
+
 class NetworkPolicyPort(Part, frozen=True, kw_only=True):
     protocol: Literal["TCP", "UDP", "SCTP"] | None = None
-    port: Port | None = None
+    port: KubernetesPort | None = None
     endPort: int | None = None
 
     def problems(self) -> Iterator[Problem]:

@@ -77,7 +77,7 @@ class CalicoNodeBGPRouteStatus(Part, frozen=True, kw_only=True):
 
 
 class CalicoNodeStatusStatus(Part, frozen=True, kw_only=True):
-    lastUpdated: str | None = None
+    lastUpdated: Always[str | None] = None
     agent: CalicoNodeAgentStatus = CalicoNodeAgentStatus()
     bgp: CalicoNodeBGPStatus = CalicoNodeBGPStatus()
     routes: CalicoNodeBGPRouteStatus = CalicoNodeBGPRouteStatus()

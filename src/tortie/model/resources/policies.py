@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal
 
 from tortie.model.errors import Problem
 from tortie.model.fields import Name, Selector
+from tortie.model.policy_names import annotated
 from tortie.model.resource import Condition, Resource, Spec, label_problems
 from tortie.model.resources.checks import misplaced_global, repeated, too_long, too_many, under
 from tortie.model.resources.kubernetes import EgressRule, IngressRule, LabelSelector
@@ -20,10 +21,12 @@ PolicyType = Literal["Ingress", "Egress"]
 StagedAction = Literal["", "Set", "Delete", "Learn", "Ignore"]
 
 DEFAULT_TIER = "default"
+TIER_LABEL = "projectcalico.org/tier"
 DEFAULT_ALLOW_PROFILE = "projectcalico-default-allow"
+TIER_ORDER = 1_000_000  # of a tier that names none
 # Tiers that every cluster has, with the order and the default action that they keep.
 BUILT_IN_TIERS = {
-    DEFAULT_TIER: (1_000_000, "Deny"),
+    DEFAULT_TIER: (TIER_ORDER, "Deny"),
     "kube-admin": (1_000, "Pass"),
     "kube-baseline": (10_000_000, "Pass"),
 }
@@ -146,6 +149,12 @@ def _order_problems(order: float | None) -> Iterator[Problem]:
 
 class _Policy(Resource, frozen=True, kw_only=True):
     @classmethod
+    def derive(cls, metadata: Document, spec: Document) -> Document:
+        """Its tier as a label, and in an annotation the name as it was given; neither is anybody else's to set."""
+        labels = {**(metadata.get("labels") or {}), TIER_LABEL: spec["tier"]}
+        return metadata | {"labels": labels, "annotations": annotated(metadata)}
+
+    @classmethod
     def complete(cls, spec: Document) -> Document:
         """A policy governs the directions it has rules for; one without any rules governs ingress."""
         directions = [word for word, rules in (("Ingress", "ingress"), ("Egress", "egress")) if spec.get(rules)]
@@ -166,7 +175,7 @@ class _StagedPolicy(_Policy, frozen=True, kw_only=True):
     @classmethod
     def complete(cls, spec: Document) -> Document:
         if spec.get("stagedAction") == "Delete":
-            return spec | {"tier": spec.get("tier") or DEFAULT_TIER}
+            return spec | {"tier": spec.get("tier") or DEFAULT_TIER, "types": None}
         return _Policy.complete(spec) | {"stagedAction": spec.get("stagedAction") or "Set"}
 
 
@@ -237,11 +246,15 @@ class TierStatus(Part, frozen=True, kw_only=True):
 
 class Tier(Resource, frozen=True, kw_only=True):
     spec: TierSpec = TierSpec()
-    status: TierStatus | None = None
+    status: TierStatus = TierStatus()
 
     @classmethod
     def complete(cls, spec: Document) -> Document:
-        return spec | {"defaultAction": spec.get("defaultAction") or "Deny"}
+        order = spec.get("order")
+        return spec | {
+            "order": TIER_ORDER if order is None else order,
+            "defaultAction": spec.get("defaultAction") or "Deny",
+        }
 
     def problems(self) -> Iterator[Problem]:
         name = self.metadata.name
@@ -253,10 +266,10 @@ class Tier(Resource, frozen=True, kw_only=True):
 
     def _fixed(self, order: float, action: str) -> Iterator[Problem]:
         wanted: tuple[tuple[str, Any, Any], ...] = (
-            ("order", self.spec.order, order),
+            ("order", TIER_ORDER if self.spec.order is None else self.spec.order, order),
             ("defaultAction", self.spec.defaultAction or "Deny", action),
         )
         for field, value, right in wanted:
             if value != right:
                 why = f"the {field} of the tier {self.metadata.name} is fixed"
-                yield Problem(f"spec.{field}", "" if value is None else value, why, f"{field}: {right}")
+                yield Problem(f"spec.{field}", value, why, f"{field}: {right}")

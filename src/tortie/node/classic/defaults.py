@@ -130,6 +130,7 @@ class Defaults:
             k8s_node_ref=self._settings.k8s_node_ref.value or "",
             cluster_types=self._settings.cluster_type.value,
             networking=self._settings.backend.value != "none",
+            calico_version=str(self._log.release),
         )
 
     def _chosen(self, family: Family, network: HostNetwork) -> Network:
