@@ -64,7 +64,7 @@ def test_fields_of_one_object_and_of_many() -> None:
 
 
 def test_many_fields_are_counted() -> None:
-    fields = {f"debugSimulate{part}": "5s" for part in ("CalcGraphHangAfter", "DataplaneHangAfter")}
+    fields: dict[str, Any] = {f"debugSimulate{part}": "5s" for part in ("CalcGraphHangAfter", "DataplaneHangAfter")}
     fields |= {"goGCThreshold": 10, "goMaxProcs": 2, "goMemoryLimitMB": 100}
     (what,) = _told(_document("FelixConfiguration", "default", **fields))
     assert what.startswith(
@@ -76,7 +76,8 @@ def test_many_fields_are_counted() -> None:
     "document",
     [
         # What a start of ours and of Calico writes.
-        _document("FelixConfiguration", "default", reportingInterval="0s", logSeverityScreen="Info", floatingIPs="Disabled",
+        _document("FelixConfiguration", "default", reportingInterval="0s", logSeverityScreen="Info",
+                  floatingIPs="Disabled",
                   bpfConnectTimeLoadBalancing="TCP", bpfHostNetworkedNATWithoutCTLB="Enabled", nftablesMode="Auto",
                   bpfLogLevel=""),
         _document("BGPConfiguration", "default", logSeverityScreen="Info", serviceLoadBalancerAggregation="Enabled",
@@ -88,8 +89,9 @@ def test_many_fields_are_counted() -> None:
                                         "hostEndpoint": {"autoCreate": "Disabled"}},
                                "policy": {"reconcilerPeriod": "5m0s"}, "loadBalancer": {"assignIPs": "AllServices"}}),
         # Says what is so anyway, in whatever spelling.
-        _document("FelixConfiguration", "default", bpfEnabled=False, wireguardEnabled=False, iptablesRefreshInterval="180s",
-                  iptablesBackend="nft", logSeverityFile="INFO", ipipEnabled=False, healthEnabled=True),
+        _document("FelixConfiguration", "default", bpfEnabled=False, wireguardEnabled=False,
+                  iptablesRefreshInterval="180s", iptablesBackend="nft",
+                  logSeverityFile="INFO", ipipEnabled=False, healthEnabled=True),
         _document("FelixConfiguration", "default", vxlanMTU=1400, natPortRange="1000:2000"),
         _document("IPPool", "p", cidr="10.0.0.0/16", ipipMode="Never", vxlanMode="Always",
                   allowedUses=["Workload", "Tunnel"]),

@@ -85,5 +85,6 @@ def _exists(part: type[Part], path: str) -> bool:
 def _names(module: str) -> str:
     """The text of the module without its comments."""
     found = importlib.util.find_spec(module)
-    assert found is not None and found.origin, module
+    assert found is not None, module
+    assert found.origin, module
     return ast.unparse(ast.parse(Path(found.origin).read_text()))

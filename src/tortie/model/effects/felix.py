@@ -96,12 +96,10 @@ _OTHERS: Final = {
     **all_nothing(reasons.SURROUNDINGS, "metadataAddr=127.0.0.1 metadataPort=8775 openstackRegion"),
     **all_nothing(reasons.SURROUNDINGS, "externalNodesList istioAmbientMode=Disabled istioDSCPMark=23"),
     **all_nothing(reasons.SURROUNDINGS, "awsSrcDstCheck=DoNothing windowsManageFirewallRules=Disabled"),
-    **all_nothing(
-        reasons.INNARDS, "useInternalDataplaneDriver=true dataplaneDriver featureDetectOverride featureGates"
-    ),
+    **all_nothing(reasons.INNARDS, "useInternalDataplaneDriver=true dataplaneDriver featureDetectOverride"),
     **all_nothing(reasons.INNARDS, "debugMemoryProfilePath debugSimulateCalcGraphHangAfter=0s debugHost=localhost"),
     **all_nothing(reasons.INNARDS, "debugSimulateDataplaneHangAfter=0s debugSimulateDataplaneApplyDelay=0s debugPort"),
-    **all_nothing(reasons.INNARDS, "goGCThreshold=40 goMemoryLimitMB=-1 goMaxProcs=-1"),
+    **all_nothing(reasons.INNARDS, "featureGates goGCThreshold=40 goMemoryLimitMB=-1 goMaxProcs=-1"),
     "kubeNodePortRanges": nothing(reasons.SERVICES, ["30000:32767"]),
     "nodeSelector": nothing(reasons.NODE_SELECTOR),
 }

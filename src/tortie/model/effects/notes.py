@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from tortie.model.effects.reasons import REASONS, Reason
 from tortie.model.effects.rows import Entry, Nothing
 from tortie.model.effects.table import FIELDS, KINDS_WITHOUT
+from tortie.model.tuples import NamedTuple
 
 # Every cluster has them, whatever its policies.
 TIERS_OF_ALL: Final = ("default", "kube-admin", "kube-baseline")
@@ -19,8 +20,7 @@ TIERS_OF_ALL: Final = ("default", "kube-admin", "kube-baseline")
 _PROFILES_OF_ALL: Final = ("kns.", "ksa.")
 NAMED: Final = 3  # objects, and fields, that a sentence names
 _LISTED: Final = 20  # in JSON
-_DURATION: Final = re.compile(r"(?:[0-9.]+(?:ns|us|µs|ms|s|m|h))+")
-_PART: Final = re.compile(r"([0-9.]+)(ns|us|µs|ms|s|m|h)")
+_PART: Final = r"([0-9.]+)(ns|us|µs|ms|s|m|h)"  # of a duration; compiled only where spellings differ
 _SECONDS: Final = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
@@ -146,10 +146,10 @@ def _same(value: Any, quiet: Any) -> bool:
 def _seconds(text: str) -> float | None:
     if text == "0":
         return 0.0
-    if not _DURATION.fullmatch(text):
+    if not re.fullmatch(f"({_PART})+", text):
         return None
     try:
-        return round(sum(float(number) * _SECONDS[unit] for number, unit in _PART.findall(text)), 9)
+        return round(sum(float(number) * _SECONDS[unit] for number, unit in re.findall(_PART, text)), 9)
     except ValueError:
         return None
 

@@ -6,7 +6,9 @@ them. Chinese stands beside what the doctor says.
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
+
+from tortie.model.tuples import NamedTuple
 
 
 class Reason(NamedTuple):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from tortie.model.effects.reasons import Reason
+from tortie.model.tuples import NamedTuple
 
 
 class Read(NamedTuple):

@@ -1,8 +1,9 @@
 """Every field of every kind: what reads it, that it is a mere statement, or that it has no effect and why. Data.
 
-Paths are below `spec`; a path stands for all that is below it. `KINDS_WITHOUT` are kinds that have no effect as a whole.
-A field without an effect is only told if somebody asks for something with it: the values beside its reason ask for
-nothing, because they are Calico's defaults or what happens here anyway, and so does an empty one. FelixConfiguration has a module of its own.
+Paths are below `spec`; a path stands for all that is below it. `KINDS_WITHOUT` are kinds that have no effect as a
+whole. A field without an effect is only told if somebody asks for something with it: the values beside its reason ask
+for nothing, because they are Calico's defaults or what happens here anyway, and so does an empty one.
+FelixConfiguration has a module of its own.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ from typing import Final
 
 from tortie.model.effects import reasons
 from tortie.model.effects.felix import FELIX
-from tortie.model.effects.rows import Entry, data, nothing, read_by
 from tortie.model.effects.reasons import Reason
+from tortie.model.effects.rows import Entry, data, nothing, read_by
 
 # As a whole: nothing in them is looked at.
 KINDS_WITHOUT: Final[Mapping[str, Reason]] = {
