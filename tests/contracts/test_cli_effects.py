@@ -12,7 +12,7 @@ import pytest
 from tests.support.cli import Tortie, pool, resource
 
 DENY = {"selector": "all()", "types": ["Ingress", "Egress"]}
-PASSES = "nothing enforces it yet: every packet still passes"
+PASSES = "Tortie enforces no policy yet: on its nodes every packet still passes"
 
 
 @pytest.fixture
@@ -44,8 +44,7 @@ def test_replace_and_patch_tell_it_too_and_a_label_does_not(tortie: Tortie) -> N
 def test_many_of_them_are_one_sentence(tortie: Tortie) -> None:
     ran = tortie("apply", "-f", tortie.file("p.yaml", *_policies(12)))
     assert ran.stderr == (
-        "warning: 12 GlobalNetworkPolicies are stored, but nothing enforces them yet: every packet still passes\n"
-        "  which: p0, p1, p2 and 9 more\n"
+        f"warning: 12 GlobalNetworkPolicies are stored, but {PASSES}\n  which: p0, p1, p2 and 9 more\n"
     )
 
 

@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 
-from tortie.model.effects.notes import gathered, notes_of, notes_of_key
+from tortie.model.effects.notes import Note, gathered, notes_of, notes_of_key, notes_of_variables
+from tortie.model.effects.reasons import PROFILE
 
 ALLOW = {"action": "Allow"}
+PASSES = "Tortie enforces no policy yet: on its nodes every packet still passes"
 
 
 def _document(kind: str, name: str = "a", namespace: str = "", **spec: Any) -> dict[str, Any]:
@@ -22,14 +24,14 @@ def _told(*documents: dict[str, Any]) -> list[str]:
 
 def test_one_policy() -> None:
     assert _told(_document("NetworkPolicy", "deny-all", "shop")) == [
-        "NetworkPolicy shop/deny-all is stored, but nothing enforces it yet: every packet still passes"
+        f"NetworkPolicy shop/deny-all is stored, but {PASSES}"
     ]
 
 
 def test_many_policies_are_one_sentence_that_names_a_few() -> None:
     many = [_document("NetworkPolicy", f"p{n}", "shop") for n in range(12)]
     (told,) = gathered(note for each in many for note in notes_of(each))
-    assert told.what == "12 NetworkPolicies are stored, but nothing enforces them yet: every packet still passes"
+    assert told.what == f"12 NetworkPolicies are stored, but {PASSES}"
     assert told.which == "shop/p0, shop/p1, shop/p2 and 9 more"
     assert told.as_json()["objects"][:2] == ["NetworkPolicy(shop/p0)", "NetworkPolicy(shop/p1)"]
 
@@ -38,9 +40,7 @@ def test_kinds_that_have_no_effect_for_one_reason_are_told_together() -> None:
     told = gathered(
         [*notes_of(_document("NetworkPolicy", "p", "shop")), *notes_of(_document("GlobalNetworkPolicy", "g"))]
     )
-    assert [each.what for each in told] == [
-        "1 NetworkPolicy and 1 GlobalNetworkPolicy are stored, but nothing enforces them yet: every packet still passes"
-    ]
+    assert [each.what for each in told] == [f"1 NetworkPolicy and 1 GlobalNetworkPolicy are stored, but {PASSES}"]
     assert told[0].which == "NetworkPolicy(shop/p), GlobalNetworkPolicy(g)"
 
 
@@ -53,13 +53,13 @@ def test_of_more_than_are_known_by_name_the_count_is_told() -> None:
 def test_fields_of_one_object_and_of_many() -> None:
     felix = _document("FelixConfiguration", "default", wireguardEnabled=True, wireguardMTU=1400)
     assert _told(felix) == [
-        "wireguardEnabled and wireguardMTU of FelixConfiguration default are stored, but nothing is encrypted yet: "
-        "packets between nodes travel in the clear"
+        "wireguardEnabled and wireguardMTU of FelixConfiguration default are stored, but Tortie encrypts nothing yet: "
+        "packets between its nodes travel in the clear"
     ]
     pools = [_document("IPPool", f"p{n}", cidr="10.0.0.0/16", ipipMode="Always") for n in range(2)]
     assert _told(*pools) == [
-        "ipipMode of 2 IPPools is stored, but no IPIP tunnel is made yet: "
-        "the pods of such a pool are not reached from other nodes"
+        "ipipMode of 2 IPPools is stored, but Tortie makes no IPIP tunnel yet: "
+        "its nodes do not reach such pods on other nodes"
     ]
 
 
@@ -68,7 +68,7 @@ def test_many_fields_are_counted() -> None:
     fields |= {"goGCThreshold": 10, "goMaxProcs": 2, "goMemoryLimitMB": 100}
     (what,) = _told(_document("FelixConfiguration", "default", **fields))
     assert what.startswith(
-        "debugSimulateCalcGraphHangAfter, debugSimulateDataplaneHangAfter, goGCThreshold and 2 more fields of "
+        "debugSimulateCalcGraphHangAfter, debugSimulateDataplaneHangAfter, goGCThreshold and 2 more of "
     )
 
 
@@ -126,7 +126,7 @@ def test_nothing_is_told(document: dict[str, Any]) -> None:
         (_document("IPPool", cidr="10.0.0.0/16", allowedUses=["LoadBalancer"]), "load-balancer"),
         (_document("FelixConfiguration", "default", bpfEnabled=True), "ebpf"),
         (_document("FelixConfiguration", "default", iptablesBackend="Legacy"), "nftables"),
-        (_document("FelixConfiguration", "default", defaultEndpointToHostAction="ACCEPT"), "filtering"),
+        (_document("FelixConfiguration", "default", defaultEndpointToHostAction="DROP"), "filtering"),
         (_document("FelixConfiguration", "default", prometheusMetricsEnabled=False), "ports"),
         (_document("FelixConfiguration", "default", debugPort=0), "innards"),
         (_document("FelixConfiguration", "racks", nodeSelector="all()"), "node-selector"),
@@ -148,3 +148,26 @@ def test_by_the_name_alone_only_what_every_cluster_has_is_passed_over() -> None:
     assert not [*notes_of_key("Profile", "kns.shop"), *notes_of_key("Profile", "ksa.shop.default")]
     assert not [*notes_of_key("Tier", "kube-admin")]
     assert [*notes_of_key("Profile", "mine"), *notes_of_key("Tier", "security")]
+
+
+def test_what_the_environment_asks_for_is_told_by_the_names_of_its_variables() -> None:
+    variables = {
+        "FELIX_BPFENABLED": "true", "FELIX_BPFLOGLEVEL": "Debug", "FELIX_IPTABLESREFRESHINTERVAL": "60",
+        "FELIX_XDPENABLED": "1",
+        # Calico's own manifests say these, and mean nothing by them, or what is so anyway.
+        "FELIX_DEFAULTENDPOINTTOHOSTACTION": "ACCEPT", "FELIX_WIREGUARDMTU": "0", "FELIX_LOGSEVERITYSCREEN": "info",
+        "FELIX_REPORTINGINTERVAL": "0", "FELIX_IPIPENABLED": "no", "FELIX_ROUTEREFRESHINTERVAL": "90",
+        "FELIX_VXLANMTU": "1400", "FELIX_TYPHAK8SSERVICENAME": "calico-typha", "FELIX_LOGFILEPATH": "None",
+    }  # fmt: skip
+    given = [(name, name.removeprefix("FELIX_"), text) for name, text in variables.items()]
+    assert [told.what for told in gathered(notes_of_variables(given))] == [
+        "FELIX_BPFENABLED and FELIX_BPFLOGLEVEL are set, but Tortie loads no eBPF program: packets take the kernel's "
+        "usual way, and kube-proxy is still needed",
+        "FELIX_IPTABLESREFRESHINTERVAL is set, but Tortie filters no packet yet, so that there is nothing to tune",
+    ]
+
+
+def test_names_that_nobody_knows_are_counted() -> None:
+    (told,) = gathered([Note("Profile", "", PROFILE)], {"Profile": 3})
+    assert told.what.startswith("3 Profiles are stored")
+    assert (told.which, told.objects) == ("", ())

@@ -15,8 +15,8 @@ _READ: Final = read_by(
     "tortie.dataplane.felix",
     """
     ipv6Support interfacePrefix ipipMTU vxlanEnabled vxlanMTU vxlanMTUV6 vxlanPort vxlanVNI natPortRange
-    natOutgoingAddress natOutgoingExclusions deviceRouteSourceAddress deviceRouteSourceAddressIPv6 deviceRouteProtocol
-    removeExternalRoutes ipForwarding iptablesNATOutgoingInterfaceFilter ipv4NormalRoutePriority
+    natOutgoingAddress natOutgoingExclusions deviceRouteSourceAddress deviceRouteSourceAddressIPv6
+    deviceRouteProtocol removeExternalRoutes ipForwarding iptablesNATOutgoingInterfaceFilter ipv4NormalRoutePriority
     ipv6NormalRoutePriority mtuIfacePattern
     """,
 )
@@ -24,17 +24,18 @@ _EBPF: Final = all_nothing(
     reasons.EBPF,
     """
     bpfEnabled=false bpfOverlayHostSourceIP=TunnelAddress bpfDisableUnprivileged=true bpfJITHardening=Auto
-    bpfLogLevel=Off bpfConntrackLogLevel=Off bpfConntrackMode=Auto bpfConntrackTimeouts bpfIPFragTimeout bpfLogFilters
-    bpfCTLBLogFilter bpfDataIfacePattern bpfL3IfacePattern bpfConnectTimeLoadBalancingEnabled
+    bpfLogLevel=Off bpfConntrackLogLevel=Off bpfConntrackMode=Auto bpfConntrackTimeouts bpfIPFragTimeout
+    bpfLogFilters bpfCTLBLogFilter bpfDataIfacePattern bpfL3IfacePattern bpfConnectTimeLoadBalancingEnabled
     bpfConnectTimeLoadBalancing=TCP bpfHostNetworkedNATWithoutCTLB=Enabled bpfExternalServiceMode=Tunnel
     bpfDSROptoutCIDRs bpfExtToServiceConnmark=0 bpfKubeProxyIptablesCleanupEnabled=true bpfKubeProxyMinSyncPeriod=1s
     bpfKubeProxyEndpointSlicesEnabled=true bpfKubeProxyHealthzPort=10256 bpfPSNATPorts=20000:29999
     bpfMapSizeNATFrontend=65536 bpfMapSizeNATBackend=262144 bpfMapSizeNATAffinity=65536 bpfMapSizeRoute=262144
     bpfMapSizeConntrack=512000 bpfMapSizePerCpuConntrack=0 bpfMapSizeConntrackScaling=DoubleIfFull
-    bpfMapSizeConntrackCleanupQueue=100000 bpfMapSizeIPSets=1048576 bpfMapSizeIfState=1000 bpfHostConntrackBypass=false
-    bpfIPFragmentReassemblyEnabled bpfEnforceRPF=Loose bpfPolicyDebugEnabled=true bpfForceTrackPacketsFromIfaces
-    bpfDisableGROForIfaces bpfExcludeCIDRsFromNAT bpfExportBufferSizeMB=1 bpfRedirectToPeer=Enabled bpfAttachType=TCX
-    bpfProfiling=Disabled bpfMaglevMaxEndpointsPerService=100 bpfMaglevMaxServices=100 cgroupV2Path
+    bpfMapSizeConntrackCleanupQueue=100000 bpfMapSizeIPSets=1048576 bpfMapSizeIfState=1000
+    bpfHostConntrackBypass=false bpfIPFragmentReassemblyEnabled bpfEnforceRPF=Loose bpfPolicyDebugEnabled=true
+    bpfForceTrackPacketsFromIfaces bpfDisableGROForIfaces bpfExcludeCIDRsFromNAT bpfExportBufferSizeMB=1
+    bpfRedirectToPeer=Enabled bpfAttachType=TCX bpfProfiling=Disabled bpfMaglevMaxEndpointsPerService=100
+    bpfMaglevMaxServices=100 cgroupV2Path
     """,
 )
 _FILTERING: Final = all_nothing(
@@ -42,14 +43,14 @@ _FILTERING: Final = all_nothing(
     """
     iptablesRefreshInterval=3m iptablesPostWriteCheckInterval=5s iptablesLockFilePath iptablesLockTimeout=0s
     iptablesLockProbeInterval=50ms ipsetsRefreshInterval=90s maxIpsetSize=1048576 xdpRefreshInterval=90s
-    interfaceExclude=kube-ipvs0 chainInsertMode=Insert defaultEndpointToHostAction=Drop iptablesFilterAllowAction=Accept
-    iptablesMangleAllowAction=Accept iptablesFilterDenyAction=Drop logPrefix=calico-packet logActionRateLimit
-    logActionRateLimitBurst=5 allowVXLANPacketsFromWorkloads=false allowIPIPPacketsFromWorkloads=false
-    iptablesMarkMask=4294901760 disableConntrackInvalidCheck=false failsafeInboundHostPorts failsafeOutboundHostPorts
-    policySyncPathPrefix sidecarAccelerationEnabled=false xdpEnabled=true genericXDPEnabled=false
-    nftablesFlowTableOffload=Disabled nftablesFlowTableDataIfacePattern nftablesRefreshInterval=3m
-    nftablesFilterAllowAction=Accept nftablesMangleAllowAction=Accept nftablesFilterDenyAction=Drop
-    nftablesMarkMask=4294901760
+    interfaceExclude=kube-ipvs0 chainInsertMode=Insert defaultEndpointToHostAction=Accept,Return
+    iptablesFilterAllowAction=Accept iptablesMangleAllowAction=Accept iptablesFilterDenyAction=Drop
+    logPrefix=calico-packet logActionRateLimit logActionRateLimitBurst=5 allowVXLANPacketsFromWorkloads=true,false
+    allowIPIPPacketsFromWorkloads=true,false iptablesMarkMask=4294901760 disableConntrackInvalidCheck=true,false
+    failsafeInboundHostPorts failsafeOutboundHostPorts policySyncPathPrefix sidecarAccelerationEnabled=false
+    xdpEnabled=true genericXDPEnabled=false nftablesFlowTableOffload=Disabled nftablesFlowTableDataIfacePattern
+    nftablesRefreshInterval=3m nftablesFilterAllowAction=Accept nftablesMangleAllowAction=Accept
+    nftablesFilterDenyAction=Drop nftablesMarkMask=4294901760
     """,
 )
 _WIREGUARD: Final = all_nothing(

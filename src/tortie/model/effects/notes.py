@@ -6,7 +6,7 @@ Documents may be anything that is stored; what cannot be read as a resource says
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from tortie.model.effects.reasons import REASONS, Reason
@@ -18,6 +18,11 @@ from tortie.model.tuples import NamedTuple
 TIERS_OF_ALL: Final = ("default", "kube-admin", "kube-baseline")
 # Profiles of namespaces and service accounts: Calico's controllers let them allow everything.
 _PROFILES_OF_ALL: Final = ("kns.", "ksa.")
+_SWITCHES: Final = {
+    **dict.fromkeys(("1", "yes", "y", "t", "on"), "true"),
+    **dict.fromkeys(("no", "n", "f", "off"), "false"),
+}
+VARIABLE: Final = "variable"
 NAMED: Final = 3  # objects, and fields, that a sentence names
 _LISTED: Final = 20  # in JSON
 _PART: Final = r"([0-9.]+)(ns|us|µs|ms|s|m|h)"  # of a duration; compiled only where spellings differ
@@ -27,8 +32,8 @@ _SECONDS: Final = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m
 class Note(NamedTuple):
     """One thing without effect."""
 
-    kind: str
-    name: str  # with its namespace
+    kind: str  # VARIABLE for one of the environment
+    name: str  # with its namespace; "" where only its kind is known
     reason: Reason
     field: str = ""  # below spec; "" for the resource as a whole
     value: Any = None
@@ -47,9 +52,9 @@ class Told(NamedTuple):
     def which(self) -> str:
         """The first few objects, where the sentence does not name the only one; else ""."""
         total = sum(self.kinds.values())
-        if total < 2:
-            return ""
         names = self.objects[:NAMED]
+        if total < 2 or not names:
+            return ""
         if len(self.kinds) == 1:
             names = tuple(name.partition("(")[2].removesuffix(")") for name in names)
         return ", ".join(names) + (f" and {total - len(names)} more" if total > len(names) else "")
@@ -92,26 +97,44 @@ def gathered(notes: Iterable[Note], counts: Mapping[str, int] | None = None) -> 
     by_reason: dict[str, list[Note]] = {}
     for note in notes:
         by_reason.setdefault(note.reason.key, []).append(note)
-    return [_told(reason, by_reason[reason.key], counts or {}) for reason in REASONS if reason.key in by_reason]
+    return [
+        told
+        for reason in REASONS
+        for part in _apart(by_reason.get(reason.key, ()))
+        if (told := _told(reason, part, counts or {}))
+    ]
+
+
+def _apart(notes: Iterable[Note]) -> Iterator[list[Note]]:
+    """What is stored, and what the environment says."""
+    for variables in (False, True):
+        if part := [note for note in notes if (note.kind == VARIABLE) is variables]:
+            yield part
 
 
 def _told(reason: Reason, notes: list[Note], counts: Mapping[str, int]) -> Told:
-    objects = tuple(dict.fromkeys(f"{note.kind}({note.name})" for note in notes))
-    kinds: dict[str, int] = {}
-    for each in objects:
-        kind = each.partition("(")[0]
-        kinds[kind] = kinds.get(kind, 0) + 1
-    kinds = {kind: max(count, counts.get(kind, 0)) for kind, count in kinds.items()}
+    objects = tuple(dict.fromkeys(f"{note.kind}({note.name})" for note in notes if note.name))
+    if notes[0].kind == VARIABLE:
+        names = [note.name for note in notes]
+        what = f"{_joined(_few(names))} {'are' if len(names) > 1 else 'is'} set, but {reason.here}"
+        return Told(reason, what, {}, (), objects)
+    kinds = {
+        kind: max(sum(each.startswith(f"{kind}(") for each in objects), counts.get(kind, 0))
+        for kind in dict.fromkeys(note.kind for note in notes)
+    }
     fields = tuple(dict.fromkeys(note.field for note in notes if note.field))
-    only = f"{notes[0].kind} {notes[0].name}" if sum(kinds.values()) == 1 else ""
+    only = f"{notes[0].kind} {notes[0].name}" if sum(kinds.values()) == 1 and notes[0].name else ""
     which = only or _joined([f"{count} {_plural(kind) if count > 1 else kind}" for kind, count in kinds.items()])
-    many = len(fields) > 1 if fields else not only
+    many = len(fields) > 1 if fields else sum(kinds.values()) > 1
     if fields:
-        rest = len(fields) - NAMED
-        named = [*fields[:NAMED], f"{rest} more fields"] if rest > 1 else list(fields)
-        which = f"{_joined(named)} of {which}"
-    what = f"{which} {'are' if many else 'is'} stored, but {reason.told(many)}"
+        which = f"{_joined(_few(fields))} of {which}"
+    what = f"{which} {'are' if many else 'is'} stored, but {reason.here}"
     return Told(reason, what, kinds, fields, objects)
+
+
+def _few(names: Sequence[str]) -> list[str]:
+    rest = len(names) - NAMED
+    return [*names[:NAMED], f"{rest} more"] if rest > 1 else list(names)
 
 
 def _joined(words: list[str]) -> str:
@@ -120,6 +143,15 @@ def _joined(words: list[str]) -> str:
 
 def _plural(kind: str) -> str:
     return f"{kind[:-1]}ies" if kind.endswith("y") else f"{kind}s"
+
+
+def notes_of_variables(variables: Iterable[tuple[str, str, str]]) -> Iterator[Note]:
+    """Of parameters of Felix: each with the variable's name, the field in any case, and the text."""
+    fields = {name.lower(): entry for name, entry in FIELDS["FelixConfiguration"].items()}
+    for name, field, text in variables:
+        entry = fields.get(field.lower())
+        if isinstance(entry, Nothing) and not _is_quiet_text(text.strip().lower(), entry):
+            yield Note(VARIABLE, name, entry.reason, value=text)
 
 
 def _asking(part: Mapping[str, Any], table: Mapping[str, Entry], path: str = "") -> Iterator[tuple[str, Any, Nothing]]:
@@ -135,6 +167,15 @@ def _asking(part: Mapping[str, Any], table: Mapping[str, Entry], path: str = "")
 
 def _is_quiet(value: Any, entry: Nothing) -> bool:
     return value in (None, "", [], {}) or any(_same(value, quiet) for quiet in entry.quiet)
+
+
+def _is_quiet_text(text: str, entry: Nothing) -> bool:
+    """As environments have it: durations as plain numbers of seconds, switches in several spellings."""
+    text = _SWITCHES.get(text, text)
+    return not text or any(
+        text == str(quiet).lower() or (text.isdigit() and _seconds(f"{text}s") == _seconds(str(quiet)))
+        for quiet in entry.quiet
+    )
 
 
 def _same(value: Any, quiet: Any) -> bool:
