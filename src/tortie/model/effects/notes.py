@@ -161,7 +161,7 @@ def _asking(part: Mapping[str, Any], table: Mapping[str, Entry], path: str = "")
         if isinstance(entry, Nothing):
             if not _is_quiet(value, entry):
                 yield where, value, entry
-        elif entry is None and isinstance(value, dict):
+        elif entry is None and isinstance(value, dict) and any(row.startswith(f"{where}.") for row in table):
             yield from _asking(value, table, f"{where}.")
 
 
@@ -203,7 +203,7 @@ def _harmless(kind: str, name: str, spec: Mapping[str, Any] | None) -> bool:
         return False
     if spec is None:
         return name.startswith(_PROFILES_OF_ALL)
-    directions = [spec.get("ingress") or [], spec.get("egress") or []]
+    directions = [rules if isinstance(rules := spec.get(name), list) else [] for name in ("ingress", "egress")]
     return directions == [[], []] or all(_first_allows(rules) for rules in directions)
 
 
