@@ -40,7 +40,7 @@ def tortie(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 def _filled(tortie: Tortie) -> Tortie:
     tortie.put(key_of("clusterinformations", "default"), CLUSTER_INFORMATION)
     ran = tortie("apply", "-f", str(GOLDEN / "objects.yaml"))
-    assert ran == (0, "Successfully applied 31 resource(s)\n", "")
+    assert (ran.code, ran.stdout) == (0, "Successfully applied 31 resource(s)\n")
     return tortie
 
 

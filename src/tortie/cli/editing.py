@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from tortie.cli.effects import warn_without_effect
 from tortie.cli.formats import Answer, parse_result_format
 from tortie.cli.options import scope_of
 from tortie.cli.session import with_resources
@@ -28,4 +29,6 @@ def edit_one(
         sys.stdout.write(printer(Answer([after], kind=kind, single=True)))
     else:
         sys.stdout.write(f"Successfully {done} 1 '{kind.name}' resource\n")
+    if done == "patched":  # a label makes nothing take effect
+        warn_without_effect([after], output)
     return 0

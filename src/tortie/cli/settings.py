@@ -13,7 +13,7 @@ from tortie.model.errors import Invalid, Problem, UsageError
 from tortie.model.kinds import API_VERSION, nearest
 
 if TYPE_CHECKING:
-    from tortie.store.contract import Store
+    from tortie.store.contract import CountingStore
     from tortie.store.etcd import EtcdConfig
 
 DEFAULT_FILE: Final = "/etc/calico/calicoctl.cfg"
@@ -253,7 +253,7 @@ def _is_text(text: str) -> bool:
     return True
 
 
-def open_store(settings: Settings, *, in_loop: bool = False) -> Store:
+def open_store(settings: Settings, *, in_loop: bool = False) -> CountingStore:
     """`in_loop`: for a program whose event loop must go on turning while the store works."""
     if settings.get("datastoreType") == "etcdv3":
         from tortie.store.etcd import EtcdStore

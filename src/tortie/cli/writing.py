@@ -6,6 +6,7 @@ import sys
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
+from tortie.cli.effects import warn_without_effect
 from tortie.cli.files import read_files
 from tortie.cli.formats import Answer, Printer, parse_result_format
 from tortie.cli.outcome import Outcome, counted
@@ -61,6 +62,7 @@ def write_files(
     if not manifests and not printer:
         sys.stdout.write("No resources specified\n")
     print_done(printer, done, outcome.written)
+    warn_without_effect(outcome.written, output)
     outcome.raise_failures()
     return 0
 

@@ -17,6 +17,7 @@ class Health:
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._launched = clock()
+        self.on_verbose: Callable[[], None] = lambda: None  # called when a person asks the page for everything
         self._state = at_launch(clock())
         # A signal handler may bring news in the middle of other news; it must not wait for itself.
         self._lock = RLock()
@@ -45,6 +46,10 @@ class Health:
 
     def met(self, name: str) -> None:
         self._become(lambda state, _: state.met(name))
+
+    def remark(self, name: str, texts: tuple[str, ...]) -> None:
+        """What people shall know who ask for everything; it says nothing about ready or live."""
+        self._become(lambda state, _: state._replace(remarks={**state.remarks, name: texts}))
 
     def started(self) -> None:
         self._become(lambda state, now: state.started(now))

@@ -21,11 +21,13 @@ def health_routes(health: Health) -> Routes:
 def _answer(health: Health, question: Question, request: Request) -> Response:
     report = health.report()
     good = is_good(report, question)
+    verbose = request.query.get("verbose", "false") not in ("false", "0")
+    if verbose:
+        health.on_verbose()
     if _wants_json(request):
         import json
 
         return Response(200 if good else 503, json.dumps(as_json(report), ensure_ascii=False) + "\n", JSON)
-    verbose = request.query.get("verbose", "false") not in ("false", "0")
     if good and not verbose and not has_news(report):
         return Response(204)
     return Response(200 if good else 503, as_text(report, question, verbose=verbose))

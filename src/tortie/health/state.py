@@ -78,6 +78,7 @@ class State(NamedTuple):
     error: Error | None = None
     needs: Mapping[str, Need] = {}
     components: Mapping[str, Component] = {}
+    remarks: Mapping[str, tuple[str, ...]] = {}  # worth telling, and no reason not to be ready
     loop_bound_s: float | None = None
     beaten: float | None = None  # when the event loop last turned
 

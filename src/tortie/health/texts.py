@@ -114,6 +114,9 @@ def _lines(report: Report, question: Question) -> Iterator[str]:
     if question == "liveness" and report.live:
         for cause in report.not_ready:
             yield from _cause("not ready", cause)
+    if question == "readiness":
+        for name, texts in report.remarks.items():
+            yield from (f"{name}: {_flat(text)}" for text in texts)
 
 
 def _told(report: Report, question: Question) -> tuple[NotReady, ...]:
@@ -202,6 +205,7 @@ def as_json(report: Report) -> dict[str, Any]:
             {"name": phase.name, "seconds": _rounded(phase.seconds), "roundTrips": phase.round_trips}
             for phase in report.phases
         ],
+        "remarks": {name: list(texts) for name, texts in report.remarks.items()},
         "components": [
             {
                 "name": row.name,

@@ -65,6 +65,7 @@ class Report(NamedTuple):
     phases: tuple[Phase, ...]  # those that are over
     requests: Mapping[tuple[str, str], int]  # datastore round trips by operation and phase
     components: tuple[Row, ...]  # by name, with our own parts
+    remarks: Mapping[str, tuple[str, ...]]
 
     @property
     def not_live(self) -> tuple[NotReady, ...]:
@@ -93,6 +94,7 @@ def judge(state: State, now: float) -> Report:
         phases=state.past,
         requests=state.requests,
         components=tuple(sorted(_rows(state, now), key=lambda row: row.name)),
+        remarks=state.remarks,
     )
 
 

@@ -11,6 +11,7 @@ The promises, which `tests/contracts/test_store.py` holds for every back end:
 * `scan` is a snapshot: everything below the prefix as it was at one revision, which it reports.
 * `snapshot` is that for several keys and prefixes together, and asks the datastore once however much there is: what it
   costs far away does not grow with the number of things read.
+* `tally` counts the keys below prefixes and names the first few, at one revision, without reading any value.
 * `watch(after=r)` gives every change with a revision above r, once each, in order, however often the
   connection breaks; when it cannot, because that history has been compacted, it raises `Compacted`. After a
   compaction to c, watching after c or later always works, and watching after less than c - 1 never does.
@@ -81,6 +82,13 @@ class Snapshot(NamedTuple):
         return Listing(self.listings[prefix], self.revision)
 
 
+class Tally(NamedTuple):
+    """How many keys begin with a prefix, and the first of them in their order."""
+
+    total: int
+    keys: tuple[str, ...]
+
+
 class Put(NamedTuple):
     key: str
     value: bytes
@@ -130,6 +138,14 @@ class Store(Protocol):
         ...
 
     async def close(self) -> None: ...
+
+
+class CountingStore(Store, Protocol):
+    """Both back ends are; what stands in front of one need not be."""
+
+    async def tally(self, prefixes: Sequence[str], *, first: int, timeout_s: float = TIMEOUT_S) -> dict[str, Tally]:
+        """At most `OPERATIONS_MAX` prefixes, and of each at most `first` keys by name, at least one."""
+        ...
 
 
 async def put(

@@ -7,11 +7,22 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from typing import TypeVar
 
-from tortie.store.contract import TIMEOUT_S, Change, Entry, Listing, Operation, Revision, Snapshot, Store
+from tortie.store.contract import (
+    TIMEOUT_S,
+    Change,
+    CountingStore,
+    Entry,
+    Listing,
+    Operation,
+    Revision,
+    Snapshot,
+    Store,
+    Tally,
+)
 
 Result = TypeVar("Result")
 
-# Which call of the contract (get, scan, snapshot, commit, watch), its seconds, and the error it ended with, if any.
+# Which call of the contract (get, scan, snapshot, ...), its seconds, and the error it ended with, if any.
 OnRequest = Callable[[str, float, BaseException | None], None]
 
 
@@ -67,3 +78,14 @@ class Metered:
             raise
         self._on_request(op, time.monotonic() - began, None)
         return result
+
+
+class MeteredCounting(Metered):
+    """The same in front of a store that counts."""
+
+    def __init__(self, store: CountingStore, *, on_request: OnRequest) -> None:
+        super().__init__(store, on_request=on_request)
+        self._counting = store
+
+    async def tally(self, prefixes: Sequence[str], *, first: int, timeout_s: float = TIMEOUT_S) -> dict[str, Tally]:
+        return await self._told("tally", self._counting.tally(prefixes, first=first, timeout_s=timeout_s))

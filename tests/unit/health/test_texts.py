@@ -205,6 +205,7 @@ def test_json_has_everything(health: Health, clock: Clock) -> None:
                 "sinceSeconds": 1.235,
             }
         ],
+        "remarks": {},
         "lastError": {**REFUSED._asdict(), "phase": "datastore", "ageSeconds": 1.235, "count": 1},
         "phases": [{"name": "launch", "seconds": 0.0, "roundTrips": 0}],
         "components": [

@@ -11,9 +11,9 @@ import pytest
 
 from tortie.cli.session import finish
 from tortie.model.errors import UsageError
-from tortie.store.contract import ABSENT, Compacted, Conflict, Put, Store, put
+from tortie.store.contract import ABSENT, Compacted, Conflict, Put, Store, Tally, put
 from tortie.store.embedded import EmbeddedStore, inline
-from tortie.store.metered import Metered
+from tortie.store.metered import Metered, MeteredCounting
 
 Told = list[tuple[str, str | None]]
 
@@ -117,3 +117,15 @@ def test_a_command_needs_no_event_loop(tmp_path: Path) -> None:
     assert list(finish(store.snapshot(["/a"])).entries) == ["/a"]
     finish(store.close())
     assert records.told == [("commit", None), ("snapshot", None)]
+
+
+def test_counting_is_told_too(tmp_path: Path) -> None:
+    async def counted() -> None:
+        store = MeteredCounting(EmbeddedStore(tmp_path / "store.db", offload=inline), on_request=records.note)
+        await put(store, "/a", b"1")
+        assert await store.tally(["/"], first=1) == {"/": Tally(1, ("/a",))}
+        await store.close()
+
+    records = Records()
+    asyncio.run(counted())
+    assert records.told == [("commit", None), ("tally", None)]

@@ -38,6 +38,8 @@ from tortie.model.errors import TortieError, UsageError
 from tortie.node.agent import Agent, Parts
 from tortie.node.claim import Claim
 from tortie.node.converge import Converged, Converger, Identity, described
+from tortie.node.effects import of_environment
+from tortie.node.effects_look import EffectsLook
 from tortie.node.log import Log
 from tortie.node.machine import Machine, machine_id
 from tortie.node.mesh import Mesh
@@ -53,7 +55,7 @@ from tortie.node.settings import Change, NodeSettings, Reading, changes, refusal
 from tortie.node.status import status_routes
 from tortie.node.supervision import Loop
 from tortie.node.timeline import REFUSED, STOPPED, Timeline
-from tortie.store.metered import Metered
+from tortie.store.metered import MeteredCounting
 
 Result = TypeVar("Result")
 
@@ -110,6 +112,18 @@ class Assembly:
         """`stored`: what the machine was called at its last start."""
         settings = self._reading.settings
         self._open_metrics(settings)
+        identity = Identity(name, stored if stored != name else "", machine_id(self._paths))
+        store = MeteredCounting(
+            open_store(self._datastore, in_loop=True),
+            on_request=lambda op, _seconds, _error: self._health.count(op),
+        )
+        in_vain = of_environment(settings)
+        for each in in_vain:
+            self._log.warning(each.what)
+        effects = EffectsLook(
+            name, store, self._health, own_dataplane=not settings.disable_felix.value, environment=in_vain
+        )
+        self._health.on_verbose = effects.ask_sometimes
         told = status_routes(
             name,
             self._health,
@@ -117,12 +131,7 @@ class Assembly:
             lambda: self._mesh,
             lambda: self._pods.status() if self._pods else None,
         )
-        self._status_page = serve(self._paths.status_socket, 0, told, purpose=STATUS)
-        identity = Identity(name, stored if stored != name else "", machine_id(self._paths))
-        store = Metered(
-            open_store(self._datastore, in_loop=True),
-            on_request=lambda op, _seconds, _error: self._health.count(op),
-        )
+        self._status_page = serve(self._paths.status_socket, 0, {**told, **effects.routes()}, purpose=STATUS)
         machine = Machine()
         phases = Phases(self._health)
         news = KernelNews(machine.open_events)
@@ -150,7 +159,7 @@ class Assembly:
             environment,
             self._felix_health,
         )
-        loops: list[Loop] = [*self._pods.loops]
+        loops: list[Loop] = [*self._pods.loops, Loop("effects", effects.run)]
         if settings.backend.value == "bird":
             self._mesh = Mesh(
                 name,

@@ -7,6 +7,7 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tortie.bgp.replies import BirdStatus, SessionState
+from tortie.cli.node.effects_view import EffectsView
 from tortie.model.errors import TortieError
 from tortie.model.network import IP, Family
 
@@ -133,6 +134,7 @@ class NodeStatus(NamedTuple):
     agent: AgentView | None = None
     blames: tuple[Blame, ...] = ()
     own_fault: OwnFault | None = None
+    effects: EffectsView | None = None  # says nothing about how the node is
 
     @property
     def healthy(self) -> bool:

@@ -10,6 +10,7 @@ from typing import Final
 from tortie.bgp.control import ask, ask_all
 from tortie.bgp.replies import protocols_in, sessions_in, status_in
 from tortie.cli.node.bgp_standing import SOCKETS, AgentView, BirdView, NodeStatus, Process, parsed_agent, standing
+from tortie.cli.node.effects_view import ask_effects
 from tortie.health.probe import NoAnswer, ask_unix
 from tortie.host.files import read_text
 from tortie.host.processes import is_running
@@ -29,7 +30,8 @@ def look_at_node(paths: Paths, now: datetime) -> NodeStatus:
     if bird.denied and agent and agent.sessions is not None:
         states = tuple(wanted.seen for wanted in agent.sessions if wanted.seen)
         bird = bird._replace(sessions=states, by_agent=True)
-    return standing(_process(paths, agent), bird, agent, now)
+    found = standing(_process(paths, agent), bird, agent, now)
+    return found._replace(effects=ask_effects(paths.status_socket) if agent else None)
 
 
 def _ask_agent(paths: Paths) -> AgentView | None:

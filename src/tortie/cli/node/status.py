@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from tortie.cli.node.bgp_standing import Blame, NodeStatus, Refused
+from tortie.cli.node.effects_view import as_json as effects_json
 from tortie.model.errors import TortieError, UsageError
 from tortie.model.wire import to_json
 from tortie.node.paths import Paths
@@ -67,6 +68,7 @@ def as_json(found: NodeStatus) -> dict[str, Any]:
         "ownFault": found.own_fault._asdict() if found.own_fault else None,
         "unreachable": list(agent.unreachable) if agent else [],
         "refusals": [{**_told(each), "subject": each.subject} for each in agent.refusals] if agent else [],
+        "withoutEffect": effects_json(found.effects),
     }
 
 

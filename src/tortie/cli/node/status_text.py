@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from tortie.cli.node.bgp_standing import Blame, NodeStatus, Reason
+from tortie.cli.node.effects_view import as_lines
 from tortie.model.errors import TortieError
 from tortie.model.network import Family
 from tortie.model.spans import span
@@ -38,11 +39,11 @@ def as_text(found: NodeStatus, now: datetime) -> str:
             return "\n".join(lines) + "\n\n"
     if found.without_bgp:
         lines += ["", "It takes no part in BGP: CALICO_NETWORKING_BACKEND is not bird."]
-        return "\n".join([*lines, *_not_ready(found)]) + "\n\n"
+        return "\n".join([*lines, *_not_ready(found), *as_lines(found.effects)]) + "\n\n"
     if bird.trouble and bird.by_agent:
         lines.append(f"  note: {bird.socket} is closed to this user; this is what the agent saw last")
     elif bird.trouble:
-        lines += ["", *_told(bird.trouble), *_not_ready(found)]
+        lines += ["", *_told(bird.trouble), *_not_ready(found), *as_lines(found.effects)]
         return "\n".join(lines) + "\n\n"
     if bird.not_the_nodes:
         own = (
@@ -60,7 +61,7 @@ def as_text(found: NodeStatus, now: datetime) -> str:
         lines += _limited([_blamed(blame) for blame in found.blames if blame.session.peer.version == family])
     if found.own_fault:
         lines += ["", f"All sessions are down, so it is rather this node than its peers: {found.own_fault.fix}"]
-    return "\n".join([*lines, *_beside(found), *_not_ready(found)]) + "\n\n"
+    return "\n".join([*lines, *_beside(found), *_not_ready(found), *as_lines(found.effects)]) + "\n\n"
 
 
 def table(sessions: Sequence[SessionState], now: datetime) -> list[str]:

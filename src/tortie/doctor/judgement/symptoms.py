@@ -42,6 +42,10 @@ SAID = {
         "traffic-dead",
         Words("machines lose their network when pods start", "Pod 启动后主机断网"),
     ),
+    "policy-without-effect": (
+        "policy-without-effect",
+        Words("packets pass that a network policy shall drop", "网络策略没有拦截应当拦截的流量"),
+    ),
     "network-lost-sometimes": ("traffic-dead", Words("pods lose the network now and then", "Pod 网络时断时续")),
 }
 

@@ -58,6 +58,9 @@ _MESSAGE = lazily(
     r"|Found \d+ (?:IPAM|active IP|node tunnel|workload|in-use|IPs|handles|records that|faults in|settings that)"
     r"|Done configuring CNI|The node would (?:not )?start\b|of the probe's window  "
     r"|which is [\d.]+ s \(initialDelaySeconds"
+    r"|Without effect on this node:|\s{2,4}which: \S|Whether anything else is stored without effect"
+    r"|(?:warning: |without effect: )?\S[^\n]{1,300}? (?:is|are) (?:stored|set), but "
+    r"(?:with |only policies look there, and )?Tortie "
     r"|Node with most|Check complete|(?:ok|changed|failed|unreachable|skipping): \[[\w.-]{1,253}[\] ])"
 )
 # Lines of packet filters and of kernels, in whose rules small words stand, too.

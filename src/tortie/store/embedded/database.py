@@ -25,6 +25,7 @@ from tortie.store.contract import (
     Put,
     Revision,
     Snapshot,
+    Tally,
     prefix_end,
 )
 
@@ -106,6 +107,18 @@ class Database:
             found = [entry for key in keys if (entry := self.get(key))]
             listings = {prefix: self._below(prefix) for prefix in prefixes}
             return Snapshot({entry.key: entry for entry in found}, listings, newest >> 8)
+
+    def tally(self, prefixes: Sequence[str], first: int) -> dict[str, Tally]:
+        with self._transaction("BEGIN"):
+            self._head()
+            return {prefix: self._tally(prefix, first) for prefix in prefixes}
+
+    def _tally(self, prefix: str, first: int) -> Tally:
+        (count,) = self._execute("SELECT count(*) FROM current WHERE " + _BELOW, _range(prefix)).fetchone()
+        rows = self._execute(
+            "SELECT key FROM current WHERE " + _BELOW + " ORDER BY key LIMIT ?", (*_range(prefix), first)
+        )
+        return Tally(count, tuple(key for (key,) in rows))
 
     def _below(self, prefix: str) -> tuple[Entry, ...]:
         rows = self._execute(_ENTRIES + _BELOW + " ORDER BY key", _range(prefix))

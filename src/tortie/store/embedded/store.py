@@ -19,6 +19,7 @@ from tortie.store.contract import (
     Operation,
     Revision,
     Snapshot,
+    Tally,
     Unreachable,
     check_key,
     check_operations,
@@ -72,6 +73,10 @@ class EmbeddedStore:
     ) -> Snapshot:
         check_snapshot(keys, prefixes)
         return await self._read("snapshot", timeout_s, lambda database: database.snapshot(keys, prefixes))
+
+    async def tally(self, prefixes: Sequence[str], *, first: int, timeout_s: float = TIMEOUT_S) -> dict[str, Tally]:
+        check_snapshot((), prefixes)
+        return await self._read("tally", timeout_s, lambda database: database.tally(prefixes, first))
 
     async def commit(self, operations: Sequence[Operation], *, timeout_s: float = TIMEOUT_S) -> Revision:
         check_operations(operations)

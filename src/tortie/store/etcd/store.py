@@ -19,6 +19,7 @@ from tortie.store.contract import (
     Put,
     Revision,
     Snapshot,
+    Tally,
     check_key,
     check_operations,
     check_prefix,
@@ -104,6 +105,21 @@ class EtcdStore:
         request = TxnRequest(success=[RequestOp(request_range=range_) for range_ in ranges])
         doing = f"read {_counted(keys, prefixes)}"
         return _snapshot(keys, prefixes, await self._client.read(TXN, request, doing, timeout_s))
+
+    async def tally(self, prefixes: Sequence[str], *, first: int, timeout_s: float = TIMEOUT_S) -> dict[str, Tally]:
+        """etcd counts a range whole, whatever the limit of what it sends."""
+        check_snapshot((), prefixes)
+        ranges = []
+        for prefix in prefixes:
+            begin, end = key_range(prefix)
+            ranges.append(RangeRequest(key=begin, range_end=end, limit=first, keys_only=True))
+        request = TxnRequest(success=[RequestOp(request_range=range_) for range_ in ranges])
+        reply = await self._client.read(TXN, request, f"count {_counted((), prefixes)}", timeout_s)
+        found = [response.response_range for response in reply.responses]
+        return {
+            prefix: Tally(each.count, tuple(text_key(kv.key) for kv in each.kvs))
+            for prefix, each in zip(prefixes, found, strict=True)
+        }
 
     async def commit(self, operations: Sequence[Operation], *, timeout_s: float = TIMEOUT_S) -> Revision:
         check_operations(operations)

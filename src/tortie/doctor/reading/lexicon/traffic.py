@@ -347,6 +347,23 @@ RULES: Final = (
         r"deny-all)|(?:应用|创建|下发|添加|加)了?~(?:globalnetworkpolicy|networkpolicy|网络策略|"
         r"hostendpoint)",
     ),
+    Rule(  # pods still reach what a policy shall keep from them
+        "policy-without-effect",
+        "polic|策略|deny",
+        r"(?:(?:global|network|globalnetwork|staged)?polic(?:y|ies)|deny[- ]all|default[- ]deny)≈"
+        r"(?:(?:that|which)~)?(?:not|n't|never|no longer|fails? to)~(?:block|den(?:y|ied)|drop|enforced?|appl(?:y|ied)|"
+        r"take (?:any )?effect|isolat|restrict|filter|stop)\w*|"
+        r"polic(?:y|ies)~(?:has|have) no effect|polic(?:y|ies)~(?:is|are|being|gets?) ignored|"
+        r"(?:despite|in spite of|although|even though|even with)~(?:polic(?:y|ies)|deny[- ]all|default[- ]deny)≈"
+        r"(?:can|could|still|reach(?:es|able)?|connects?|gets? through|answers?)|"
+        r"\bstill~(?:reach|connect|ping|curl|access|talk|get through|answer)\w*~(?:despite|although|even though|in "
+        r"spite of|with)~(?:polic(?:y|ies)|deny[- ]all|default[- ]deny)|"
+        r"(?:polic(?:y|ies)|deny[- ]all|default[- ]deny)≈\b(?:but|and|yet|still)~\bstill~(?:reach|connect|ping|curl|"
+        r"access|talk|get through|answer|pass)|"
+        r"(?:策略|networkpolicy|deny-all)~(?:不生效|没有?生效|未生效|不起作用|没有?起?作用|无效|拦不住|没有?拦|挡不住|不拦)|"
+        r"(?:策略|networkpolicy|deny-all)≈(?:还是|仍然?|依然|照样)(?:都)?(?:能|可以|会)?~(?:访问|通|连|ping|curl)",
+        False,
+    ),
     Rule(
         "proxy-used",
         "proxy|代理",

@@ -1,6 +1,7 @@
 """What Tortie's own node says of itself: `tortie node explain` and `tortie node timeline`.
 
-`node status` and `get` have calicoctl's forms and are read as those.
+`node status` and `get` have calicoctl's forms and are read as those; only what has no effect on a node is said by
+nobody else. Settings of scope `effects`: its lines.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from tortie.doctor.lazily import lazily
 from tortie.doctor.picture.facts import Fact, Registered, Setting
 from tortie.doctor.reading.exhibit import Exhibit
 
+_WITHOUT: Final = "Without effect on this node:"
 _SECTIONS: Final = ("NODE", "SETTINGS", "DATASTORE", "IPv4 ADDRESS", "IPv6 ADDRESS", "DEFAULT POOLS")
 _ADDRESS: Final = lazily(r"  (?P<ip>[0-9a-f.:]+)/(?P<length>\d+) on (?P<link>\S+)")
 _SETTING: Final = lazily(r"  (?P<name>[A-Z][A-Z0-9_]+)\s{2,}(?P<value>\S.*?)\s{2,}(?P<source>\S.*)$")
@@ -23,6 +25,16 @@ def read(exhibit: Exhibit) -> Iterator[Fact]:
         yield from _timeline(exhibit)
     elif "IPv4 ADDRESS" in exhibit.lines and "SETTINGS" in exhibit.lines:
         yield from _explained(exhibit)
+    if _WITHOUT in exhibit.lines:
+        yield from _without_effect(exhibit)
+
+
+def _without_effect(exhibit: Exhibit) -> Iterator[Fact]:
+    begin = exhibit.lines.index(_WITHOUT)
+    for index, line in enumerate(exhibit.lines[begin:], begin):
+        if index > begin and not line.startswith("  "):
+            return
+        yield Setting(exhibit.place(index), "effects", "told", line.strip(), "", exhibit.host)
 
 
 def _explained(exhibit: Exhibit) -> Iterator[Fact]:

@@ -23,6 +23,7 @@ negation is respected. The values of a statement are the hosts and addresses tha
 | ping-works, ping-fails, ping-works-tcp-not, ping-works-port-179-not, port-179-open, opening-179-helps, large-packets-stall | tried |
 | pod-source-bare (what pods send outside keeps their addresses) | tried |
 | sent-not-received, capture-silent (somewhere), bgp-open-lost, offload-off-helps, rollback-helps, firewalld-stop-helps, works-after-restart, heals-by-itself, keeps-restarting (a program of Calico's) | tried |
+| policy-without-effect (pods still reach what a policy shall keep from them) | filters |
 | firewall-off, only-tcp-udp-icmp, selinux-off, firewall-blocks-179, policy-applied, proxy-used = behind-proxy | filters |
 | datastore-far, api-direct-ok, kube-proxy-missing, service-rules-missing, api-vip-dead, control-plane-restless, certs-renewed, signing-key-replaced, lb-ok-masters-not, no-default-route | control plane |
 | etcd-moved, etcd-disk-slow, etcd-member-restored, etcd-down, etcd-health-ok, killed-no-terminating | datastore, start |
