@@ -44,6 +44,7 @@ class Intent(NamedTuple):
     cluster_types: tuple[str, ...] = ()
     retire: tuple[str, ...] = ()  # earlier names of this machine, whose records give up their addresses
     networking: bool = True  # False: backend none, addresses are none of our business
+    calico_version: str = ""  # another release's than ours, for a new cluster; classic mode plays one
 
 
 class Stamp(NamedTuple):
@@ -203,7 +204,7 @@ def _change_cluster(document: Document, intent: Intent, stamp: Stamp) -> list[st
     if not spec.get("clusterGUID"):
         _set(spec, "clusterGUID", stamp.new_uid().replace("-", ""), "spec.", changed)
     if not spec.get("calicoVersion"):
-        _set(spec, "calicoVersion", DATA_MODEL, "spec.", changed)
+        _set(spec, "calicoVersion", intent.calico_version or DATA_MODEL, "spec.", changed)
     if spec.get("datastoreReady") is None:
         _set(spec, "datastoreReady", True, "spec.", changed)
     return changed
