@@ -92,9 +92,7 @@ class ClassicAssembly(Assembly):
 
     BIRD = RunitBird
 
-    def __init__(
-        self, log: ClassicLog, sources: Sources, reading: Reading, datastore: Settings, named: _Named
-    ) -> None:
+    def __init__(self, log: ClassicLog, sources: Sources, reading: Reading, datastore: Settings, named: _Named) -> None:
         super().__init__(Health(time.monotonic), sources, reading, datastore, "calico", None, lambda: False)
         self._startup_log = log
         self._named = named

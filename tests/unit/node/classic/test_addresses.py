@@ -104,8 +104,8 @@ NOTHING = (
         (
             "cidr=11.0.0.0/8,12.0.0.0/8",
             [
-                "[warning] Unable to auto-detect an IPv4 address using interface cidr [11.0.0.0/8 12.0.0.0/8]: no valid "
-                "IPv4 addresses found on the host interfaces",
+                "[warning] Unable to auto-detect an IPv4 address using interface cidr [11.0.0.0/8 12.0.0.0/8]: no "
+                "valid IPv4 addresses found on the host interfaces",
             ],
         ),
         (

@@ -24,7 +24,8 @@ def told(version: str, environment: dict[str, str], existing: tuple[str, ...] = 
         if asked is None:
             return []
         for step in pools_to_make(asked, environment, release, existing, MACHINE):
-            lines.append(shown(step) if isinstance(step, Line) else f"+ {step.cidr} {step.refused}".rstrip())
+            text = shown(step) if isinstance(step, Line) else f"+ {step.cidr} {step.refused}".rstrip()
+            lines.append(text)
     except Ends as over:
         lines += [*map(shown, over.lines), "END"]
     return lines
