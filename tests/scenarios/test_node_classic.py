@@ -80,12 +80,11 @@ HEALTHY = {
         "[INFO] startup.go 272: Using NODENAME environment for node name",
         "[INFO] startup.go 284: Determined node name: n1",
         "[INFO] startup.go 97: Skipping datastore connection test",
-        '[INFO] startup.go 352: Building new node resource Name="n1"',
-        "[INFO] startup.go 367: Initialize BGP data",
-        "[INFO] startup.go 747: Using autodetected IPv4 address on interface eth0: 10.0.0.1/24",
-        "[INFO] startup.go 432: Node IPv4 changed, will check for conflicts",
+        '[INFO] startup.go 367: Building new node resource Name="n1"',
+        "[INFO] startup.go 382: Initialize BGP data",
+        "[INFO] startup.go 584: Using autodetected IPv4 address on interface eth0: 10.0.0.1/24",
+        "[INFO] startup.go 452: Node IPv4 changed, will check for conflicts",
         "[INFO] startup.go 647: No AS number configured on node resource, using global value",
-        "[INFO] startup.go 149: Setting NetworkUnavailable to False",
         "[INFO] startup.go 530: FELIX_IPV6SUPPORT is false through environment variable",
         "[INFO] startup.go 181: Using node name: n1",
     ],
@@ -93,16 +92,35 @@ HEALTHY = {
         "[INFO] startup/startup.go 396: Early log level set to info",
         "[INFO] startup/utils.go 126: Using NODENAME environment for node name n1",
         "[INFO] startup/utils.go 138: Determined node name: n1",
-        "[INFO] startup/startup.go 94: Starting node n1 with version v3.20.0",
-        "[INFO] startup/startup.go 103: Skipping datastore connection test",
-        '[INFO] startup/startup.go 480: Building new node resource Name="n1"',
-        "[INFO] startup/startup.go 485: Initialize BGP data",
+        "[INFO] startup/startup.go 98: Starting node n1 with version v3.20.0",
+        "[INFO] startup/startup.go 110: Skipping datastore connection test",
+        '[INFO] startup/startup.go 439: Building new node resource Name="n1"',
+        "[INFO] startup/startup.go 454: Initialize BGP data",
+        "[INFO] startup/startup.go 713: Using autodetected IPv4 address on interface eth0: 10.0.0.1/24",
+        "[INFO] startup/startup.go 530: Node IPv4 changed, will check for conflicts",
+        "[INFO] startup/startup.go 790: No AS number configured on node resource, using global value",
+        "[INFO] startup/startup.go 906: Selected default IP pool is '192.168.0.0/16'",
+        "[INFO] startup/startup.go 645: FELIX_IPV6SUPPORT is false through environment variable",
+        "[INFO] startup/startup.go 208: Using node name: n1",
+    ],
+    "3.28": [
+        "[INFO] startup/startup.go 431: Early log level set to info",
+        "[INFO] startup/utils.go 126: Using NODENAME environment for node name n1",
+        "[INFO] startup/utils.go 138: Determined node name: n1",
+        "[INFO] startup/startup.go 95: Starting node n1 with version v3.28.0",
+        "[INFO] startup/startup.go 107: Skipping datastore connection test",
+        '[INFO] startup/startup.go 474: Building new node resource Name="n1"',
+        "[WARNING] startup/winutils.go 150: Neither --kubeconfig nor --master was specified.  Using the "
+        "inClusterConfig.  This might not work.",
+        "[WARNING] startup/winutils.go 155: error creating inClusterConfig, falling back to default config: unable to "
+        "load in-cluster configuration, KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT must be defined",
+        "[INFO] startup/startup.go 489: Initialize BGP data",
         "[INFO] startup/autodetection_methods.go 103: Using autodetected IPv4 address on interface eth0: 10.0.0.1/24",
-        "[INFO] startup/startup.go 560: Node IPv4 changed, will check for conflicts",
-        "[INFO] startup/startup.go 717: No AS number configured on node resource, using global value",
-        "[INFO] startup/startup.go 688: FELIX_IPV6SUPPORT is false through environment variable",
-        "[INFO] startup/startup.go 207: Using node name: n1",
-        "[INFO] startup/utils.go 190: Setting NetworkUnavailable to false",
+        "[INFO] startup/startup.go 565: Node IPv4 changed, will check for conflicts",
+        "[INFO] startup/startup.go 712: No AS number configured on node resource, using global value",
+        "[INFO] startup/startup.go 830: Selected default IP pool is '192.168.0.0/16'",
+        "[INFO] startup/startup.go 680: FELIX_IPV6SUPPORT is false through environment variable",
+        "[INFO] startup/startup.go 215: Using node name: n1",
     ],
 }
 
@@ -133,7 +151,7 @@ def test_a_bridge_is_taken_while_the_node_runs(host: Namespace, tmp_path: Path) 
         assert address_of(agent) == "10.0.0.1/24"
         host.bridge(BRIDGE)
         host.ip("addr", "add", "172.18.0.1/16", "dev", BRIDGE)
-        agent.wait_log("monitor-addresses/startup.go 273: Updated node IP addresses")
+        agent.wait_log("monitor-addresses/startup.go 325: Updated node IP addresses")
         assert f"Using autodetected IPv4 address on interface {BRIDGE}: 172.18.0.1/16" in agent.log
         assert address_of(agent) == "172.18.0.1/16"
 
@@ -153,11 +171,10 @@ def test_a_later_release_passes_it_over(host: Namespace, tmp_path: Path) -> None
     [
         (
             "2.6",
-            "WARNING: Calico node 'n2' is already using the IPv4 address 10.0.0.1 -  Check the node configuration to "
-            "remove the IP address conflict",
+            "Calico node 'n2' is already using the IPv4 address 10.0.0.1:",
         ),
-        ("3.9", "[WARNING] startup.go 871: Calico node 'n2' is already using the IPv4 address 10.0.0.1."),
-        ("3.20", "[WARNING] startup/startup.go 1002: Calico node 'n2' is already using the IPv4 address 10.0.0.1."),
+        ("3.9", "[WARNING] startup.go 1010: Calico node 'n2' is already using the IPv4 address 10.0.0.1."),
+        ("3.20", "[WARNING] startup/startup.go 1074: Calico node 'n2' is already using the IPv4 address 10.0.0.1."),
     ],
 )
 def test_a_conflict_is_the_end(host: Namespace, tmp_path: Path, version: str, line: str) -> None:
@@ -170,10 +187,93 @@ def test_a_conflict_is_the_end(host: Namespace, tmp_path: Path, version: str, li
     assert line in lines
     assert lines[-1] == "Calico node failed to start"
     assert lines[-2].endswith("Terminating")
-    if version != "2.6":
-        assert lines[-3].endswith('Clearing out-of-date IPv4 address from this node IP="10.0.0.1/24"')
-        assert address_of(agent) == ""
+    assert not any("Clearing" in each for each in lines)  # this node was never stored
+    assert key_of("nodes", "n1") not in store_of(agent).entries()
     assert address_of(agent, "n2") == "10.0.0.1/24"
+
+
+@pytest.mark.parametrize(("version", "cleared"), [("3.0", False), ("3.9", True), ("3.28", True)])
+def test_the_loser_of_a_conflict_that_was_stored_before_loses_its_address(
+    host: Namespace, tmp_path: Path, version: str, cleared: bool
+) -> None:
+    agent = classic(tmp_path, host, version)
+    with_pool(agent)
+    store_of(agent).put(key_of("nodes", "n1"), node("n1", "10.0.0.9/24"))
+    store_of(agent).put(key_of("nodes", "n2"), node("n2", "10.0.0.1/24"))
+    with agent:
+        assert agent.wait_end() == 1
+    said = any(
+        line.endswith('Clearing out-of-date IPv4 address from this node IP="10.0.0.1/24"')
+        for line in start_lines(agent)
+    )
+    assert (said, address_of(agent)) == (cleared, "" if cleared else "10.0.0.9/24")
+
+
+@pytest.mark.parametrize(
+    ("variables", "error"),
+    [
+        (
+            {"CALICO_IPV4POOL_CIDR": "10.0.0.0/33"},
+            "[ERROR] startup/startup.go 834: Invalid CIDR specified in CALICO_IPV4POOL_CIDR '10.0.0.0/33'",
+        ),
+        ({"CALICO_IPV4POOL_BLOCK_SIZE": "19"}, "[ERROR] startup/startup.go 644: Invalid blocksize 19 for version 4"),
+        (
+            {"AS": "x"},
+            "[ERROR] startup/startup.go 703: The AS number specified in the environment (AS=x) is not valid "
+            "error=invalid AS Number format (x)",
+        ),
+        (
+            {"IP": "none"},
+            "[ERROR] startup/startup.go 282: No IPv4 or IPv6 addresses configured or detected, required for Calico "
+            "networking",
+        ),
+    ],
+)
+def test_what_it_refuses_ends_it_with_one(
+    host: Namespace, tmp_path: Path, variables: dict[str, str], error: str
+) -> None:
+    agent = NodeAgent(tmp_path, host, "--classic", "3.28", **(CALICO | variables), TORTIE_ROOT=str(tmp_path))
+    with agent:
+        assert agent.wait_end() == 1
+    *_, said, ending, last = start_lines(agent)
+    assert (said, ending) == (error, "[WARNING] startup/utils.go 48: Terminating")
+    assert last == "Calico node failed to start"
+    assert not any("ippools" in key for key in store_of(agent).entries())
+
+
+def test_default_pools_are_made_as_the_release_makes_them(host: Namespace, tmp_path: Path) -> None:
+    agent = NodeAgent(
+        tmp_path,
+        host,
+        "--classic",
+        "3.28",
+        NODENAME="n1",
+        CALICO_IPV4POOL_CIDR="10.5.0.0/16",
+        TORTIE_ROOT=str(tmp_path),
+    )
+    with agent:
+        agent.wait_log("Calico node started successfully")
+    lines = [line.split(": ", 1)[1] for line in start_lines(agent) if "startup/" in line]
+    begin = lines.index("CALICO_IPV4POOL_NAT_OUTGOING is true (defaulted) through environment variable")
+    made = re.sub(r"fd\w\w:\w+:\w+::/48|fd[0-9a-f:]+::/48", "ULA/48", "\n".join(lines[begin:-1]))
+    modes = "IPIP mode: Never, VXLAN mode: Never, DisableBGPExport: false"
+    assert made.splitlines() == [
+        "CALICO_IPV4POOL_NAT_OUTGOING is true (defaulted) through environment variable",
+        "CALICO_IPV4POOL_DISABLE_BGP_EXPORT is false (defaulted) through environment variable",
+        f"Ensure default IPv4 pool is created. {modes}",
+        f"Created default IPv4 pool (10.5.0.0/16) with NAT outgoing true. {modes}",
+        "FELIX_IPV6SUPPORT is true (defaulted) through environment variable",
+        "IPv6 supported on this platform: true",
+        "CALICO_IPV6POOL_NAT_OUTGOING is false (defaulted) through environment variable",
+        "CALICO_IPV6POOL_DISABLE_BGP_EXPORT is false (defaulted) through environment variable",
+        f"Ensure default IPv6 pool is created. {modes}",
+        f"Created default IPv6 pool (ULA/48) with NAT outgoing false. {modes}",
+    ]
+    entries = store_of(agent).entries()
+    assert {key_of("ippools", f"default-ipv{family}-ippool") for family in (4, 6)} <= set(entries)
+    information = json.loads(entries[key_of("clusterinformations", "default")])["spec"]
+    assert information["calicoVersion"] == "v3.28.0"
+    assert key_of("bgpconfigurations", "default") not in entries
 
 
 def test_no_health_port_and_probes_in_calicos_words_until_the_start_is_over(host: Namespace, tmp_path: Path) -> None:
@@ -209,8 +309,8 @@ def test_without_waiting_an_unreachable_datastore_is_the_end(host: Namespace, tm
         assert agent.wait_end() == 1
     lines = start_lines(agent)
     assert lines[-1] == "Calico node failed to start"
-    assert lines[-2] == "[WARNING] startup.go 1058: Terminating"
-    assert "Unable to access datastore to query node configuration error=" in lines[-3]
+    assert lines[-2] == "[WARNING] startup.go 1214: Terminating"
+    assert lines[-3].endswith("Unable to access datastore to query node configuration")
     assert "Unable to query node configuration" in lines[-4]
 
 
@@ -284,7 +384,7 @@ def test_settings_that_cannot_be_meant_end_it_in_its_own_words(host: Namespace, 
     with classic(tmp_path, host, "3.20", IP_AUTODETECTION_METHOD="eth0") as agent:
         assert agent.wait_end() == 1
     assert start_lines(agent)[-3:] == [
-        "[ERROR] startup/autodetection_methods.go 84: Invalid IP autodetection method: eth0",
+        "[ERROR] startup/startup.go 697: Invalid IP autodetection method: eth0",
         "[WARNING] startup/utils.go 48: Terminating",
         "Calico node failed to start",
     ]

@@ -207,14 +207,14 @@ def _mended(name: str, patterns: tuple[str, ...]) -> str:
 
 
 def _network(text: str, part: str) -> CIDR:
-    cidr = _as_cidr(part)
+    cidr = go_cidr(part)
     if cidr is not None:
         return cidr
     what = f'Invalid CIDR "{part}" for IP autodetection method: {text}'
     tidy = part.strip().strip("'\"")
     if not tidy:
         raise BadMethod(text, what, "there is an empty place in the list", _without_empty(text))
-    if (cidr := _as_cidr(tidy)) is not None:
+    if (cidr := go_cidr(tidy)) is not None:
         raise BadMethod(text, what, "it has blanks or quotes", text.replace(part, tidy))
     try:
         lenient = ip_interface(tidy)  # also reads netmasks and single addresses
@@ -240,7 +240,7 @@ def _without_empty(text: str) -> str:
     return f"{name}={parts}" if parts else f"{name}=<network>"
 
 
-def _as_cidr(text: str) -> CIDR | None:
+def go_cidr(text: str) -> CIDR | None:
     """As Go's ParseCIDR reads it: a prefix length is needed, a netmask or a zone is refused."""
     if not re.fullmatch(r"[0-9A-Fa-f.:]+/[0-9]{1,4}", text):
         return None
@@ -294,7 +294,7 @@ def _meant(name: str) -> str:
 
 def _bare(text: str) -> str:
     """A value without its method: an address, a network, a host's name or an interface's."""
-    if all(_as_cidr(part) for part in _listed(text)):
+    if all(go_cidr(part) for part in _listed(text)):
         return f"cidr={text}"
     try:
         return f"can-reach={ip_address(text)}"

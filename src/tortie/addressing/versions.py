@@ -41,7 +41,7 @@ LATEST: Final = CalicoVersion(3, 32, 1)
 CIDR_SINCE: Final = CalicoVersion(3, 16)
 INTERNAL_IP_SINCE: Final = CalicoVersion(3, 22)
 # An IPv4 address without a prefix length gets the one of its interface; before, and for IPv6, it stands alone.
-INTERFACE_PREFIX_SINCE: Final = CalicoVersion(3, 19)
+INTERFACE_PREFIX_SINCE: Final = CalicoVersion(3, 18)
 
 
 def _lacking(text: str) -> str:

@@ -23,7 +23,7 @@ NETWORK = host(
     routes=(route("default", 2, via="10.0.0.1"),),
 )
 SURROUNDINGS = Surroundings(NETWORK, nodes("10.0.0.6/24"))
-OLD, NEW = CalicoVersion(3, 18), CalicoVersion(3, 19)
+OLD, NEW = CalicoVersion(3, 17), CalicoVersion(3, 18)
 STORED = ip_interface("10.9.9.9/24")
 
 

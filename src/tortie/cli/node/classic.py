@@ -14,7 +14,7 @@ import time
 import uuid
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from tortie.cli.node.assembly import Assembly
 from tortie.cli.node.sources import Sources, where_is
@@ -30,6 +30,7 @@ from tortie.node.classic.log import ClassicLog
 from tortie.node.classic.name import classic_name
 from tortie.node.classic.release import Release, read_release
 from tortie.node.classic.startup import Circumstances
+from tortie.node.classic.words import GoError
 from tortie.node.log import LEVELS
 from tortie.node.machine import Machine
 from tortie.node.paths import Paths
@@ -54,17 +55,23 @@ def run_classic(version: str, *, env_file: str | None, log_format: str, root: st
         signal.signal(number, signal.SIG_DFL)
     sources = Sources(env_file, root, flags)
     reading = sources.reading()
-    log = ClassicLog(sys.stdout, release, level=_level(sources.environment(), release))
+    level, refused = _level(sources.environment(), release)
+    log = ClassicLog(sys.stdout, release, level=level)
     log.introduce()
+    if refused:
+        usual = "error" if release.bare else "info"
+        unknown = GoError(f'not a valid logrus Level: "{refused}"')
+        log.error(f"Failed to parse log level, defaulting to {usual}.", error=unknown)
     log.info(f"Early log level set to {log.level}")
+    named = _named(log, sources, reading)
     try:
         datastore = sources.datastore()
         where_is(datastore)
     except TortieError as error:
-        log.plain(f"ERROR: Error loading datastore config: {error.what}")
+        log.plain(_no_datastore(sources.environment(), error))
         log.plain("Calico node failed to start")
         return _FAILED
-    assembly = ClassicAssembly(log, sources, reading, datastore)
+    assembly = ClassicAssembly(log, sources, reading, datastore, named)
     try:
         return asyncio.run(assembly.run())
     except KeyboardInterrupt:
@@ -75,14 +82,20 @@ def run_classic(version: str, *, env_file: str | None, log_format: str, root: st
             sys.stdout.flush()
 
 
+class _Named(NamedTuple):
+    name: str
+    stored: str  # what the file said
+
+
 class ClassicAssembly(Assembly):
     """Its own `Health` is nobody's page: that of Felix has one, once the start is over."""
 
     BIRD = RunitBird
 
-    def __init__(self, log: ClassicLog, sources: Sources, reading: Reading, datastore: Settings) -> None:
+    def __init__(self, log: ClassicLog, sources: Sources, reading: Reading, datastore: Settings, named: _Named) -> None:
         super().__init__(Health(time.monotonic), sources, reading, datastore, "calico", None, lambda: False)
         self._startup_log = log
+        self._named = named
         self._log = log.part("felix", level="info")
         self._felix_health = Health(time.monotonic)
         self._felix_health.started()
@@ -92,18 +105,11 @@ class ClassicAssembly(Assembly):
         log = self._startup_log
         await self._patiently("other-agent", self._claim.take)
         self._recorder.open(lambda _: None)
-        file = self._paths.below(settings.nodename_file.value)
-        try:
-            stored = read_text(file)
-        except TortieError:
-            stored = None
-        name, messages = classic_name(environment, stored, socket.gethostname(), file, log.release)
-        for message in messages:
-            log.at(message.level, message.text)
+        name, stored = self._named
         self._recorder.node = name
         self._recorder.update()
         try:
-            parts = self._parts(name, (stored or "").strip())
+            parts = self._parts(name, stored)
         except TortieError as error:
             log.plain(f"ERROR: Error accessing the Calico datastore: {error.what}: {error.why}")
             log.plain("Calico node failed to start")
@@ -127,10 +133,31 @@ class ClassicAssembly(Assembly):
         return await ClassicAgent(parts, Roles(given, log, felix, tunnels)).run()
 
 
-def _level(environment: dict[str, str], release: Release) -> str:
-    told = environment.get("CALICO_STARTUP_LOGLEVEL", "").strip().lower()
-    told = "warning" if told == "warn" else told
-    return told if told in LEVELS else "error" if release.bare else "info"
+def _named(log: ClassicLog, sources: Sources, reading: Reading) -> _Named:
+    file = Paths(sources.root).below(reading.settings.nodename_file.value)
+    try:
+        stored = read_text(file)
+    except TortieError:
+        stored = None
+    name, messages = classic_name(sources.environment(), stored, socket.gethostname(), file, log.release)
+    for message in messages:
+        log.at(message.level, message.text)
+    return _Named(name, (stored or "").strip())
+
+
+def _no_datastore(environment: dict[str, str], error: TortieError) -> str:
+    told = environment.get("DATASTORE_TYPE", "")
+    if "datastore type" in error.what:
+        return f"ERROR: Error accessing the Calico datastore: unknown datastore type: {told}"
+    return f"ERROR: Error loading datastore config: {error.what}"
+
+
+def _level(environment: dict[str, str], release: Release) -> tuple[str, str]:
+    """And what was told, if nobody knows such a level."""
+    told = environment.get("CALICO_STARTUP_LOGLEVEL", "")
+    level = "warning" if told.lower() == "warn" else told.lower()
+    usual = "error" if release.bare else "info"
+    return (level, "") if level in LEVELS else (usual, told)
 
 
 def _now() -> str:

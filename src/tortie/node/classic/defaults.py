@@ -9,26 +9,23 @@ from ipaddress import IPv6Network
 from secrets import randbits
 from typing import Final
 
-from tortie.addressing.pools import created_message, pool_document
+from tortie.addressing.methods import go_cidr
 from tortie.model.network import CIDR, Family, HostNetwork, Network
-from tortie.node.classic.addresses import default_pool
+from tortie.model.wire import Undecodable, decode
 from tortie.node.classic.log import ClassicLog
+from tortie.node.classic.pools import Machine, ToMake, asked_pools, pools_to_make
 from tortie.node.classic.reading import ClassicReader
 from tortie.node.classic.words import GoError
+from tortie.node.classic.words_of_go import Ends, Line
 from tortie.node.picture import DEFAULTS, NODES, POOLS, Picture, key_of, read_picture
 from tortie.node.registration import Intent, NewPool, Stamp, Write, plan
 from tortie.node.settings import NodeSettings
 from tortie.store.contract import Entry, Revision, Snapshot
 
-_SINCE: Final = {
-    "Tier": (3, 29),
-    "BGPConfiguration": (3, 21),
-    "IPAMConfiguration": (3, 30),
-}
-_OFF: Final = ("false", "0", "no", "n", "f")
+# Of the defaults, what there was before v3.29; the others came later.
+_KNOWN: Final = ("ClusterInformation", "FelixConfiguration")
 _AGAIN_S: Final = 1.0
 _TRIES: Final = 60  # Calico has no limit here
-_FIRST_IPV6_POOL: Final = (3, 0)
 
 
 class Defaults:
@@ -54,9 +51,11 @@ class Defaults:
         listings = {NODES: (own,) if own else (), POOLS: tuple(pools)}
         return read_picture(self._name, Snapshot(entries, listings, own.revision if own else 0))
 
-    async def register(self, picture: Picture, addresses: Mapping[Family, CIDR | None]) -> Revision:
+    async def register(
+        self, picture: Picture, addresses: Mapping[Family, CIDR | None], as_number: int | None = None
+    ) -> Revision:
         """The own Node; it expects what was read at the beginning, and is not tried again."""
-        intent = self._intent(addresses)
+        intent = self._intent(addresses)._replace(as_number=as_number)
         write = plan(picture, intent, self._stamp)[0]
         if write.action == "leave":
             raise GoError(write.why)
@@ -65,28 +64,27 @@ class Defaults:
         return await self._reader.write([write.operation])
 
     async def pools(self, network: HostNetwork) -> None:
-        settings = self._settings
-        if settings.no_default_pools.value:
+        """Raises `Ends` where the release gives up."""
+        asked = asked_pools(self._environment, self._log.release)
+        if asked is None:
             self._log.info("Skipping IP pool configuration")
             return
-        existing = await self._reader.list(POOLS)
-        present = {pool.version for pool in self.picture(None, pools=existing).pools}
-        for family in _families():
-            pool = settings.pool(family)
-            if pool.disabled:
-                self._log.info(f"Skipping IPv{family} pool configuration")
-                continue
-            if family in present or (family == 6 and not self._ipv6_supported()):
-                continue
-            cidr = pool.cidr or self._chosen(family, network)
-            self._tell_switch(f"CALICO_IPV{family}POOL_NAT_OUTGOING", default=family == 4)
-            made = NewPool(pool_document(family, cidr, pool), created_message(family, cidr, pool).text)
-            await self._create_pool(made)
+        try:
+            existing = {entry.key[len(POOLS) :]: _cidr_of(entry) for entry in await self._reader.list(POOLS)}
+        except GoError as error:
+            raise Ends(Line("error", "Unable to fetch IP pool list", {"error": error})) from error
+        unreadable = [(name, text) for name, text in existing.items() if go_cidr(text) is None]
+        machine = Machine(network, _has_ipv6(), _random_ula)
+        texts = list(existing.values())
+        for step in pools_to_make(asked, self._environment, self._log.release, texts, machine):
+            if isinstance(step, Line):
+                self._log.tell((step,))
+            else:
+                await self._create_pool(step, unreadable)
 
     async def cluster(self) -> None:
-        wanted = [(kind, name) for kind, name in DEFAULTS if self._log.release >= _SINCE.get(kind, (0,))] + [
-            ("FelixConfiguration", f"node.{self._name}")
-        ]
+        wanted = [(kind, name) for kind, name in DEFAULTS if kind in _KNOWN]
+        wanted.append(("FelixConfiguration", f"node.{self._name}"))
         for kind, name in wanted:
             for attempt in range(_TRIES):
                 entry = await self._reader.get(key_of(kind, name))
@@ -105,17 +103,23 @@ class Defaults:
                         break
                     await asyncio.sleep(_AGAIN_S)
 
-    async def _create_pool(self, pool: NewPool) -> None:
-        intent = self._intent({})._replace(pools=(pool,))
-        picture = self.picture(None)
-        write = next(each for each in plan(picture, intent, self._stamp) if each.what.startswith("IPPool"))
+    async def _create_pool(self, pool: ToMake, unreadable: Sequence[tuple[str, str]]) -> None:
+        for name, text in unreadable:  # each new pool is compared with all others
+            broken = GoError(f"invalid CIDR address: {text}")
+            self._log.error("IPPool is configured with an invalid CIDR", error=broken, Name=name)
+        intent = self._intent({})._replace(pools=(NewPool(pool.document, pool.said),))
+        write = next(each for each in plan(self.picture(None), intent, self._stamp) if each.what.startswith("IPPool"))
         assert write.operation is not None
         try:
+            if pool.refused:
+                raise GoError(pool.refused)
             await self._reader.write([write.operation])
         except GoError as error:
-            if not error.text.startswith("update conflict"):
-                raise
-            return  # another node was faster
+            if error.text.startswith("update conflict"):
+                return  # another node was faster
+            which = "" if self._log.release.bare else f": {pool.cidr}"
+            failed = f"Failed to create default IPv{pool.family} IP pool{which}"
+            raise Ends(Line("error", failed, {"error": error})) from error
         self._log.info(pool.said)
 
     def _planned(self, picture: Picture, what: str) -> Write | None:
@@ -126,37 +130,24 @@ class Defaults:
             self._name,
             ipv4=addresses.get(4),
             ipv6=addresses.get(6),
-            as_number=self._settings.as_number.value,
             k8s_node_ref=self._settings.k8s_node_ref.value or "",
             cluster_types=self._settings.cluster_type.value,
-            networking=self._settings.backend.value != "none",
+            networking=self._settings.backend.value != "none" or self._log.release.addresses_policy_only,
             calico_version=str(self._log.release),
         )
 
-    def _chosen(self, family: Family, network: HostNetwork) -> Network:
-        if family == 6:
-            return IPv6Network(((0xFD << 40 | randbits(40)) << 80, 48))
-        cidr = default_pool(network, self._log.release)
-        if self._log.release >= (3, 9):
-            self._log.info(f"Selected default IP pool is '{cidr}'")
-        return cidr
 
-    def _ipv6_supported(self) -> bool:
-        if self._log.release < _FIRST_IPV6_POOL:
-            return False
-        if not self._tell_switch("FELIX_IPV6SUPPORT", default=True):
-            return False
-        supported = os.path.isdir("/proc/sys/net/ipv6")
-        self._log.info(f"IPv6 supported on this platform: {str(supported).lower()}")
-        return supported
-
-    def _tell_switch(self, variable: str, *, default: bool) -> bool:
-        told = self._environment.get(variable, "").strip().lower()
-        value = told not in _OFF if told else default
-        how = "" if told else " (defaulted)"
-        self._log.info(f"{variable} is {str(value).lower()}{how} through environment variable")
-        return value
+def _cidr_of(entry: Entry) -> str:
+    try:
+        spec = decode(entry.value, entry.key).get("spec")
+    except Undecodable:
+        spec = None
+    return str(spec.get("cidr") or "") if isinstance(spec, dict) else ""
 
 
-def _families() -> tuple[Family, ...]:
-    return (4, 6)
+def _has_ipv6() -> bool:
+    return os.path.isdir("/proc/sys/net/ipv6")
+
+
+def _random_ula() -> Network:
+    return IPv6Network(((0xFD << 40 | randbits(40)) << 80, 48))

@@ -8,35 +8,16 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from typing import Final, TextIO
 
 from tortie.node.classic.places import place_of
 from tortie.node.classic.release import SAYING, Release
+from tortie.node.classic.words_of_go import Line
+from tortie.node.classic.words_of_v2 import bare_lines
 from tortie.node.log import LEVELS, Log
 
-# What v2 told people as it is, whatever the log's level.
-_BARE: Final = (
-    "Skipping datastore connection test",
-    "Using autodetected",
-    "Using IPv4 address from environment",
-    "IPv4 address ",
-    "Node name:",
-    "No AS number",
-    "Using AS number",
-    "Created default",
-    "Using node name:",
-    "Unable to",
-    "Calico node '",
-    "Clearing out-of-date",
-    "Terminating",
-    "Couldn't autodetect",
-    "Invalid IP auto",
-    "Environment does not",
-    "Autodetection",
-    "Connection to the datastore is unauthorized",
-)
 # What our own tunnels are called there.
 _TYPES: Final = {"IPIP": "ipipTunnelAddress", "VXLAN": "vxlanTunnelAddress", "VXLAN v6": "vxlanV6TunnelAddress"}
 
@@ -67,6 +48,11 @@ class ClassicLog(Log):
         else:
             self._write("warning", text, {})
 
+    def tell(self, lines: Iterable[Line]) -> None:
+        """What a decision says, line by line."""
+        for line in lines:
+            self._write(line.level, line.text, dict(line.fields))
+
     def plain(self, line: str) -> None:
         """What the container's scripts print."""
         self._put(line)
@@ -82,9 +68,10 @@ class ClassicLog(Log):
         self._put(self._line(level, component, place, message, _named_as_there(fields)))
 
     def _write_like_v2(self, level: str, message: str, fields: dict[str, object]) -> None:
-        if message.startswith(_BARE):
-            mark = "WARNING: " if level == "warning" and not message.startswith("Terminating") else ""
-            self._put(("ERROR: " if level == "error" else mark) + message)
+        bare = bare_lines(message, fields)
+        if bare is not None:
+            for line in bare:
+                self._put(line)
         elif LEVELS.index(level) >= LEVELS.index(self.level):
             when = datetime.fromtimestamp(self._clock(), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
             tail = "".join(f" {name}={value}" for name, value in sorted(fields.items()))

@@ -55,21 +55,20 @@ class Monitor:
         picture = self._defaults.picture(entry)
         network = self._given.machine.observe()
         found = await look(self._given, picture.node.document if picture.node else {}, network, self._log)
-        if found.failed:
+        if found.failed or found.ended:
             self._log.warning("Terminating")
             return
         if not found.changed:
             return
-        addresses = {each.family: each.decision.address for each in found.addressed}
         if self._given.environment.get("DISABLE_NODE_IP_CHECK") != "true":
             nodes = await self._reader.everybody()
-            if not check_conflicts(self._given.name, addresses, nodes, self._log):
+            if not check_conflicts(self._given.name, found.addresses, nodes, self._log).free:
                 self._log.warning("Terminating")
                 return
         revision: Revision = 0
         for attempt in range(_TRIES):
             try:
-                revision = await self._defaults.register(picture, addresses)
+                revision = await self._defaults.register(picture, found.addresses)
                 break
             except GoError as error:
                 # The object is the one that was read, so a conflict stays one; that is how it was.

@@ -35,7 +35,85 @@ class Release(tuple[int, int, int]):
 
     @property
     def names_nodes(self) -> bool:
-        return self >= (3, 19)
+        return self >= (3, 18)
+
+    @property
+    def clears_addresses(self) -> bool:
+        """A node that was stored before loses an address that is no longer good, before the start ends."""
+        return self >= (3, 1)
+
+    @property
+    def knows_none(self) -> bool:
+        """IP=none; before, it is an address that nobody can read."""
+        return self >= (3, 2)
+
+    @property
+    def tells_disabled(self) -> bool:
+        return self >= (3, 16)
+
+    @property
+    def wants_an_address(self) -> bool:
+        """With a sentence of its own, after all is said; before, `none` alone ends the start."""
+        return self >= (3, 16, 3)
+
+    @property
+    def confirms_quietly(self) -> bool:
+        return self >= (3, 17)
+
+    @property
+    def addresses_policy_only(self) -> bool:
+        """With backend none, an address is looked for all the same."""
+        return (3, 16, 3) <= self < (3, 26, 2)
+
+    @property
+    def writes_only_changes(self) -> bool:
+        """A node that is as it was is not written, and folders are looked at after that."""
+        return self >= (3, 26, 2)
+
+    @property
+    def available_early(self) -> bool:
+        """NetworkUnavailable is taken back before the node is even written."""
+        return (3, 3) <= self < (3, 20)
+
+    @property
+    def available_late(self) -> bool:
+        return self >= (3, 20)
+
+    @property
+    def looks_for_kubeconfig(self) -> bool:
+        """And warns that it was not told of one."""
+        return self >= (3, 27)
+
+    # Default pools.
+
+    @property
+    def random_ipv6_pool(self) -> bool:
+        return self >= (3, 1)
+
+    @property
+    def free_ipv4_pool(self) -> bool:
+        """The default moves away from this host's own addresses."""
+        return self >= (3, 14)
+
+    @property
+    def pools_have_vxlan(self) -> bool:
+        return self >= (3, 7)
+
+    @property
+    def pools_have_cross_subnet_vxlan(self) -> bool:
+        return self >= (3, 9)
+
+    @property
+    def pools_have_ipv6_vxlan(self) -> bool:
+        return self >= (3, 23)
+
+    @property
+    def pools_have_block_size(self) -> bool:
+        return self >= (3, 10)
+
+    @property
+    def pools_have_export(self) -> bool:
+        return self >= (3, 24)
 
     @property
     def reads_key_by_key(self) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final, NamedTuple
 
 from tortie.addressing.choice import Surroundings
@@ -24,6 +24,7 @@ from tortie.node.classic.kube import read_kube
 from tortie.node.classic.log import ClassicLog
 from tortie.node.classic.reading import LONGEST_S, ClassicReader
 from tortie.node.classic.words import GoError
+from tortie.node.classic.words_of_go import Ends, as_number
 from tortie.node.decisions import Addressed
 from tortie.node.machine import Machine
 from tortie.node.paths import Paths
@@ -35,6 +36,13 @@ from tortie.store.contract import Revision
 _REACH_S: Final = 2.0
 _AGAIN_S: Final = 1.0
 _SOCKETS: Final = "/var/run/calico"
+_NO_KUBECONFIG: Final = (
+    "Neither --kubeconfig nor --master was specified.  Using the inClusterConfig.  This might not work."
+)
+_NOT_IN_CLUSTER: Final = (
+    "error creating inClusterConfig, falling back to default config: unable to load in-cluster configuration, "
+    "KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT must be defined"
+)
 
 
 class Terminated(Exception):
@@ -78,23 +86,46 @@ class Startup:
         self._phase("datastore", LONGEST_S, "testing the datastore")
         await self._test_datastore()
         picture = await self._own_node()
+        in_kubernetes = self._look_for_kubernetes()
         network = self._given.machine.observe()
-        found = Found((), ())
-        if self._given.settings.backend.value != "none":
+        found = Found(())
+        if self._networking or self._release.addresses_policy_only:
             self._phase("address", LONGEST_S, "choosing this node's address")
             found = await self._address(picture, network)
-        self._as_number(picture)
-        if not self._release.bare and not self._release.names_nodes:
+        as_number = self._as_number(picture) if self._networking else None
+        if self._networking and in_kubernetes and self._release.available_early:
             self._log.info("Setting NetworkUnavailable to False")
         self._phase("register", LONGEST_S, "writing this node's record")
-        self._folders()
-        revision = await self._register(picture, found)
+        revision = picture.revision
+        if not self._release.writes_only_changes:
+            self._folders()
+        if not self._release.writes_only_changes or self._is_news(found, as_number):
+            revision = await self._register(picture, found, as_number)
+        if self._release.writes_only_changes:
+            self._folders()
         await self._ensure(network)
         self._write_name()
         self._log.info(f"Using node name: {self._given.name}")
-        if self._release.names_nodes:
+        if self._networking and in_kubernetes and self._release.available_late:
             self._log.info("Setting NetworkUnavailable to false")
         return Started(network, found.addressed, revision)
+
+    @property
+    def _networking(self) -> bool:
+        return self._given.settings.backend.value != "none"
+
+    def _is_news(self, found: Found, as_number: int | None) -> bool:
+        """Whether that release thinks the node has changed: an AS number or a reference that is told always counts."""
+        return found.changed or as_number is not None or bool(self._given.environment.get("CALICO_K8S_NODE_REF"))
+
+    def _look_for_kubernetes(self) -> bool:
+        """A lab's kubelet stands for it. Calico asks it for what only kubeadm and Rancher have."""
+        in_kubernetes = read_kube(self._given.paths, self._given.name).node is not None
+        if self._release.looks_for_kubeconfig and not self._given.environment.get("KUBECONFIG"):
+            self._log.warning(_NO_KUBECONFIG)
+            if not in_kubernetes:
+                self._log.warning(_NOT_IN_CLUSTER)
+        return in_kubernetes
 
     async def _test_datastore(self) -> None:
         """Only the exact word makes it wait; then it never stops trying, within our own last deadline."""
@@ -107,7 +138,7 @@ class Startup:
                 await self._reader.get(key_of("Node", "foo"))
             except GoError as error:
                 if "unauthorized" in error.text:
-                    self._log.warning("Connection to the datastore is unauthorized")
+                    self._log.warning("Connection to the datastore is unauthorized", error=error)
                     raise self.terminate() from error
                 self._log.info("Hit error connecting to datastore - retry", error=error)
                 if self._reader.is_over:
@@ -122,14 +153,16 @@ class Startup:
         try:
             entry = await self._reader.own(self._given.name)
         except GoError as error:
-            self._log.error("Unable to query node configuration", error=error, Name=self._given.name)
-            self._log.warning("Unable to access datastore to query node configuration", error=error)
+            self._log.info("Unable to query node configuration", error=error, Name=self._given.name)
+            self._log.warning("Unable to access datastore to query node configuration")
             raise self.terminate() from error
         if entry is None:
             self._log.info("Building new node resource", Name=self._given.name)
         picture = self._defaults.picture(entry)
         if picture.node and picture.node.unreadable:
-            self._log.error("Unable to query node configuration", error=GoError(picture.node.unreadable))
+            unreadable = GoError(picture.node.unreadable)
+            self._log.info("Unable to query node configuration", error=unreadable, Name=self._given.name)
+            self._log.warning("Unable to access datastore to query node configuration")
             raise self.terminate()
         return picture
 
@@ -139,10 +172,9 @@ class Startup:
             self._log.info("Initialise BGP data" if self._release.bare else "Initialize BGP data")
         found = await look(self._given, document, network, self._log)
         if found.failed:
-            await self._forget(picture, found.forget, {})
+            await self._clear(picture, found, FAMILIES)
+        if found.failed or found.ended:
             raise self.terminate()
-        addresses = {each.family: each.decision.address for each in found.addressed}
-        clash = False
         if found.changed and self._given.environment.get("DISABLE_NODE_IP_CHECK") != "true":
             self._phase("conflicts", LONGEST_S, "reading every node to compare addresses")
             try:
@@ -150,45 +182,44 @@ class Startup:
             except GoError as error:
                 self._log.error("Unable to query node configuration", error=error)
                 raise self.terminate() from error
-            clash = not check_conflicts(self._given.name, addresses, nodes, self._log)
-        if clash:
-            asked = [family for family in FAMILIES if self._variable(family) == "autodetect"]
-            await self._forget(picture, tuple(family for family in asked if addresses.get(family)), addresses)
-            raise self.terminate()
+            checked = check_conflicts(self._given.name, found.addresses, nodes, self._log)
+            if not checked.free:
+                await self._clear(picture, found, checked.taken)
+                raise self.terminate()
         return found
 
-    def _variable(self, family: Family) -> str:
-        return self._given.environment.get(variable(family), "")
-
-    async def _forget(
-        self, picture: Picture, families: tuple[Family, ...], addresses: Mapping[Family, CIDR | None]
-    ) -> None:
-        """The loser's record loses its address, so that the next start does not meet it again."""
-        if not families or self._release < (3, 4):
+    async def _clear(self, picture: Picture, found: Found, families: Iterable[Family]) -> None:
+        """The loser's record loses what it detected, so that the next start does not meet it again; a node that was
+        never stored has none."""
+        asked = [family for family in families if self._given.environment.get(variable(family)) == "autodetect"]
+        if picture.node is None or not asked or not self._release.clears_addresses:
             return
-        for family in families:
-            self._log.info(
-                f"Clearing out-of-date IPv{family} address from this node", IP=str(addresses.get(family) or "")
-            )
+        for family in asked:
+            was = str(found.addresses.get(family) or "")
+            self._log.info(f"Clearing out-of-date IPv{family} address from this node", IP=was)
+        kept = {family: cidr for family, cidr in found.addresses.items() if family not in asked}
         try:
-            await self._defaults.register(picture, {})
+            await self._defaults.register(picture, kept)
         except GoError as error:
             self._log.warning("Failed to clear node addresses", error=error)
 
-    def _as_number(self, picture: Picture) -> None:
-        if self._given.settings.backend.value == "none":
-            return
+    def _as_number(self, picture: Picture) -> int | None:
+        """What the environment says."""
         told = self._given.environment.get("AS", "")
         bgp = ((picture.node.document if picture.node else {}).get("spec") or {}).get("bgp") or {}
         if told:
-            if self._given.settings.as_number.value is None:
-                self._log.error(f"The AS number specified in the environment (AS={told}) is not valid")
-                raise self.terminate()
-            self._log.info(f"Using AS number specified in environment (AS={told})")
-        elif bgp.get("asNumber"):
+            try:
+                number = as_number(told)
+            except GoError as error:
+                self._log.error(f"The AS number specified in the environment (AS={told}) is not valid", error=error)
+                raise self.terminate() from error
+            self._log.info(f"Using AS number specified in environment (AS={number})")
+            return number
+        if bgp.get("asNumber"):
             self._log.info(f"Using AS number {bgp['asNumber']} configured in node resource")
         else:
             self._log.info("No AS number configured on node resource, using global value")
+        return None
 
     def _folders(self) -> None:
         """In a container they are mounted; a lab's node has them below its root."""
@@ -206,15 +237,14 @@ class Startup:
                 self._log.error(f"Unable to create '{folder}'", error=GoError(f"mkdir {folder}: {error.strerror}"))
                 raise self.terminate() from error
 
-    async def _register(self, picture: Picture, found: Found) -> Revision:
-        chosen = {each.family: each.decision.address for each in found.addressed if each.decision.address}
+    async def _register(self, picture: Picture, found: Found, as_number: int | None) -> Revision:
         try:
             Name.parse(self._given.name)
         except BadField:
             self._log.error("Unable to set node resource configuration", error=GoError(_bad_name(self._given.name)))
             raise self.terminate() from None
         try:
-            return await self._defaults.register(picture, chosen)
+            return await self._defaults.register(picture, found.addresses, as_number)
         except GoError as error:
             self._log.error("Unable to set node resource configuration", error=error)
             raise self.terminate() from error
@@ -223,6 +253,9 @@ class Startup:
         try:
             await self._defaults.pools(network)
             await self._defaults.cluster()
+        except Ends as over:
+            self._log.tell(over.lines)
+            raise self.terminate() from over
         except GoError as error:
             self._log.error("Unable to set global default configuration", error=error)
             raise self.terminate() from error
@@ -244,14 +277,14 @@ class Startup:
 def _bad_name(name: str) -> str:
     return (
         f"error with field Metadata.Name = '{name}' (name must consist of lower case alphanumeric characters, '-' or "
-        "'.' [regex: [a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*])"
+        "'.' (regex: [a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*))"
     )
 
 
 async def look(given: Circumstances, document: Mapping[str, object], network: HostNetwork, log: ClassicLog) -> Found:
     """Detects and decides, and says what that release says."""
     reach: dict[tuple[str, Family], IP | str] = {}
-    for destination, family in destinations(given.environment, log.release):
+    for destination, family in destinations(given.environment):
         reach[destination, family] = await asyncio.to_thread(given.machine.reach, destination, family, _REACH_S)
     stored: dict[Family, CIDR] = {
         (4 if cidr.version == 4 else 6): cidr for cidr in addresses_of(dict(document)) if document
@@ -259,6 +292,5 @@ async def look(given: Circumstances, document: Mapping[str, object], network: Ho
     internal = read_kube(given.paths, given.name).internal_ips
     surroundings = Surroundings(network, stored=tuple(stored.values()), reach=reach, internal_ips=internal)
     found = find_addresses(given.environment, stored, surroundings, log.release)
-    for message in found.messages:
-        log.at(message.level, message.text)
+    log.tell(found.lines)
     return found

@@ -24,8 +24,8 @@ def log_of(version: str, level: str = "info") -> tuple[ClassicLog, io.StringIO]:
     [
         ("3.4", "startup.go 256"),
         ("3.8.9", "startup.go 256"),
-        ("3.13", "startup.go 276"),
-        ("3.14", "startup/startup.go 299"),
+        ("3.13", "startup.go 309"),
+        ("3.14", "startup/startup.go 386"),
     ],
 )
 def test_places_by_release(version: str, place: str) -> None:
@@ -81,6 +81,45 @@ def test_v2_tells_every_read_to_those_who_ask() -> None:
         'time="2019-12-30T12:50:55Z" level=debug msg="Get Key: /calico/v1/host/n1/metadata" ',
         'time="2019-12-30T12:50:55Z" level=info msg="Building new node resource" Name=n1 ',
     ]
+
+
+def test_v2_says_in_several_lines_what_later_became_one() -> None:
+    log, stream = log_of("2.6", "error")
+    log.warning("Couldn't autodetect an IPv4 address. If auto-detecting, choose a different autodetection method.")
+    log.warning("Calico node 'n2' is already using the IPv4 address 10.0.0.1.")
+    log.warning("IPv4 address has changed. This could happen", node="n1", original="10.0.0.9", updated="10.0.0.1")
+    log.error("The AS number specified in the environment (AS=x) is not valid", error=GoError("invalid AS (x)"))
+    log.warning("Unable to auto-detect an IPv4 address: no valid host interfaces found")
+    assert stream.getvalue().splitlines() == [
+        "ERROR: Couldn't autodetect a management IPv4 address:",
+        "  -  provide an IPv4 address by configuring one in the node resource, or",
+        "  -  provide an IPv4 address using the IP environment, or",
+        "  -  if auto-detecting, use a different autodetection method.",
+        "Calico node 'n2' is already using the IPv4 address 10.0.0.1:",
+        " -  Check the node configuration to remove the IP address conflict",
+        "WARNING: Calico node 'n1' IPv4 address has changed:",
+        " -  This could happen if multiple nodes are configured with the same name",
+        " -  Original IP: 10.0.0.9",
+        " -  Updated IP: 10.0.0.1",
+        "ERROR: The AS number specified in the environment (AS=x) is not valid: invalid AS (x)",
+        "WARNING: Unable to auto-detect an IPv4 address: no valid host interfaces found",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("version", "files"),
+    [
+        ("3.17", ["startup.go", "startup.go", "startup.go"]),
+        ("3.20", ["utils.go", "startup.go", "startup.go"]),
+        ("3.28", ["utils.go", "autodetection_methods.go", "winutils.go"]),
+    ],
+)
+def test_what_moved_into_a_file_of_its_own(version: str, files: list[str]) -> None:
+    log, stream = log_of(version)
+    log.warning("Terminating")
+    log.info("Using autodetected IPv4 address on interface eth0: 10.0.0.1/24")
+    log.warning("Neither --kubeconfig" if version == "3.28" else "Couldn't autodetect")
+    assert [line.split("startup/")[1].split()[0] for line in stream.getvalue().splitlines()] == files
 
 
 def test_tunnels_have_calicos_names() -> None:
