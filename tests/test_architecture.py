@@ -102,6 +102,8 @@ PURE = (
     "lab/topology.py",
     "lab/wires.py",
     "node/mesh_view.py",
+    "cli/cluster/pods.py",
+    "cli/cluster/questions.py",
     "cli/patches.py",
     "cli/node/bgp_standing.py",
     "cli/node/matrix.py",

@@ -217,7 +217,7 @@ anything is written, and an interrupted import can be repeated.""",
                     ),
                     examples="""
                         tortie datastore migrate import -f calico.yaml --store new.db
-                        tortie datastore migrate import -f calico.yaml --etcd-endpoints http://127.0.0.1:2379
+                        tortie datastore migrate import -f - --store new.db < calico.yaml
                     """,
                 ),
                 **_LOCKS,

@@ -72,6 +72,12 @@ def checksystem(**values: Any) -> int:
     return check_machine(**values)
 
 
+def diags(**values: Any) -> int:
+    from tortie.cli.node.diags import diags as collect_diags
+
+    return collect_diags(**values)
+
+
 COMMAND = Command(
     summary="Run this machine's node, and see why it does what it does.",
     description=(
@@ -194,6 +200,23 @@ COMMAND = Command(
             examples="""
                 tortie node check                both
                 tortie node check --live         for a livenessProbe
+            """,
+        ),
+        "diags": Command(
+            summary="Collect what this machine says about its node into an archive that doctor reads.",
+            run=diags,
+            description=(
+                "What `tortie doctor collect` asks, and beyond it whole routing tables, firewall rules, sockets, "
+                "Calico's containers and the logs of --log-dir, each in its own file of a tar.gz in the system's "
+                "folder for temporary files. Nothing is changed; secrets are masked. Run it as root."
+            ),
+            options=(
+                Option(("--log-dir",), "log_dir", "The folder of Calico's logs.", "DIR", default="/var/log/calico"),
+                ROOT_FOLDER,
+            ),
+            examples="""
+                tortie node diags                        then: tortie doctor ARCHIVE
+                tortie node diags --log-dir /srv/log/calico
             """,
         ),
         "checksystem": Command(
