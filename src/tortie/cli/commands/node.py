@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tortie.cli.grammar import Command, Option
+from tortie.cli.node.run_flags import RUN_FLAGS
 from tortie.cli.options import DATASTORE
 from tortie.cli.options import output as output_option
 
@@ -127,10 +128,13 @@ COMMAND = Command(
                     "VERSION",
                 ),
                 ROOT_FOLDER,
+                *RUN_FLAGS,
                 *WHERE,
             ),
             examples="""
                 tortie node run
+                tortie node run --name n1 --ip autodetect --backend none
+                tortie node run --ip 10.0.0.1 --dryrun --init-system
                 NODENAME=n1 IP=10.0.0.1 tortie node run --etcd-endpoints http://10.0.0.9:2379
                 tortie node run --env-file /etc/calico/calico.env --log-format json
             """,
