@@ -23,6 +23,7 @@ TIERS = (
 PURE = (
     "model",
     "store/contract.py",
+    "store/calico_file.py",
     "addressing",
     "bgp/bird_export.py",
     "bgp/bird_kernel.py",
@@ -101,6 +102,8 @@ PURE = (
     "lab/topology.py",
     "lab/wires.py",
     "node/mesh_view.py",
+    "cli/cluster/pods.py",
+    "cli/cluster/questions.py",
     "cli/patches.py",
     "cli/node/bgp_standing.py",
     "cli/node/matrix.py",
@@ -125,7 +128,10 @@ PURE = (
     *(f"ipam/{name}.py" for name in ("errors", "choice", "go_random", "pools", "reservations", "view", "draft")),
     *(f"ipam/{name}.py" for name in ("claims", "search", "planning", "releasing", "room", "encoding", "facts")),
     *(f"ipam/{name}.py" for name in ("check_blocks", "check_owners", "check_records", "figures", "report")),
-    *(f"ipam/{name}.py" for name in ("migration", "migration_files", "migration_pods", "migration_tunnel")),
+    *(
+        f"ipam/{name}.py"
+        for name in ("calico_file", "migration", "migration_files", "migration_pods", "migration_tunnel")
+    ),
     "node/dataplane_view.py",
     "node/tunnel_choice.py",
     "lab/kubelet/objects.py",

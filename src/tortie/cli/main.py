@@ -24,6 +24,7 @@ SUMMARIES = {
     "validate": "Check files without touching any datastore.",
     "node": "Run this machine's node, and see why it does what it does.",
     "ipam": "See, check, configure and repair how addresses are handed out.",
+    "cluster": "Collect what the whole cluster says.",
     "cni": "Install the CNI plugin on this machine.",
     "controllers": "Clean up after nodes and pods that are gone.",
     "doctor": "Name the cause of a failing cluster, from whatever was pasted or collected.",

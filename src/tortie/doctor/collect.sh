@@ -104,7 +104,10 @@ masked() {
 }
 
 # Where the next answers belong: nodes/<node>/ip-addr, cluster/pods ...
-section() { part=$1; }
+section() {
+  part=$1
+  if [ -n "${PROGRESS:-}" ]; then printf 'collecting %s\n' "$part" >&2; fi
+}
 
 # One command: at most ten seconds and LIMIT bytes of answer.
 run() {
@@ -273,6 +276,6 @@ if have kubectl && there kubectl version; then
 fi
 
 if [ -n "$folder" ]; then
-  printf '{"collected": "%s", "by": "tortie doctor collect", "host": "%s", "masked": ["tokens", "keys", "passwords", "certificates"]}\n' \
-    "$(date -u +%Y-%m-%dT%H:%M:%SZ)" "$host" >"$folder/meta.json"
+  printf '{"collected": "%s", "by": "%s", "host": "%s", "masked": ["tokens", "keys", "passwords", "certificates"]}\n' \
+    "$(date -u +%Y-%m-%dT%H:%M:%SZ)" "${COLLECTED_BY:-tortie doctor collect}" "$host" >"$folder/meta.json"
 fi

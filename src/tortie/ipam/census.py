@@ -86,6 +86,14 @@ class Endpoint(NamedTuple):
     revision: int = 0
 
 
+class Service(NamedTuple):
+    """A Service of Kubernetes with an address of its load balancer."""
+
+    namespace: str
+    name: str
+    ip: IP
+
+
 class Cluster(NamedTuple):
     """What ClusterInformation says; the revision is its own, and 0 if there is none."""
 
@@ -120,6 +128,7 @@ class Census(NamedTuple):
     cluster: Cluster = Cluster()
     unreadable: tuple[Unreadable, ...] = ()
     revision: int = 0
+    services: tuple[Service, ...] | None = None  # None: Kubernetes was not asked; the store does not know them
 
 
 async def take_census(store: Store, *, timeout_s: float = _TIMEOUT_S) -> Census:

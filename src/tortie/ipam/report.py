@@ -6,6 +6,7 @@ check finds as well.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from ipaddress import ip_address, ip_network
 from typing import Any, Final, NamedTuple
@@ -45,6 +46,28 @@ class Wishes(NamedTuple):
     version: str
     cluster_revision: str  # of ClusterInformation when it was made: it changes when the datastore is locked
     repairs: tuple[Repair, ...]
+    is_calicos: bool = False  # the report that calicoctl writes too, whoever wrote this one
+
+
+def calico_version(census: Census, played: str) -> str:
+    """What a report calls its program: calicoctl takes only what one of its own release has written.
+
+    That release is the cluster's, or calicoctl would not work there at all; `played` is what we write data for
+    otherwise.
+    """
+    stated = census.cluster.version.partition("-")[0]
+    return stated if re.fullmatch(r"v\d+\.\d+\.\d+", stated) else played
+
+
+def same_age(version: str, others: Iterable[str]) -> bool:
+    """Of the same minor release as one of the others: they see the same things."""
+    minor = _minor(version)
+    return minor is not None and minor in map(_minor, others)
+
+
+def _minor(version: str) -> str | None:
+    found = re.match(r"v?(\d+\.\d+)(\.|-|$)", version)
+    return found[1] if found else None
 
 
 def calico_report(census: Census, report: Report, version: str) -> Document:
@@ -89,7 +112,7 @@ def _allocation(holding: Holding, block: Block, users: Users) -> Document:
     }
     filled = {name: value for name, value in optional.items() if value or name == "sequenceNumber"}
     in_use = not attribute.released_at and not users.why_unused(holding)
-    return {"ip": str(holding.ip), **filled, "inUse": in_use, "owners": owners}
+    return {"ip": str(holding.ip), **filled, "inUse": in_use, "owners": owners or None}
 
 
 def repair_file(census: Census, problems: Iterable[Problem], version: str) -> Document:
@@ -135,7 +158,7 @@ def read_wishes(document: Any, source: str) -> Wishes:
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise _not_one(source, f"{type(error).__name__}: {error}") from None
-    return Wishes(source, guid, version, revision, repairs)
+    return Wishes(source, guid, version, revision, repairs, document.get("kind") != REPAIRS["kind"])
 
 
 def common(files: Sequence[Wishes]) -> tuple[Repair, ...]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Final, Literal, NamedTuple
 
 from tortie.ipam.block import WINDOWS_HANDLE, Attribute, Holding, clean_handle
-from tortie.ipam.census import Census, Endpoint
+from tortie.ipam.census import Census, Endpoint, Service
 from tortie.ipam.records import TUNNEL_HANDLES
 from tortie.model.network import IP
 
@@ -32,7 +32,12 @@ class _Tunnel(NamedTuple):
     kind: str
 
 
-def _use(ip: IP, user: Endpoint | _Tunnel) -> Use:
+_User = Endpoint | _Tunnel | Service
+
+
+def _use(ip: IP, user: _User) -> Use:
+    if isinstance(user, Service):
+        return Use(ip, "loadbalancer", f"Service({user.namespace}/{user.name})")
     if isinstance(user, _Tunnel):
         return Use(ip, "tunnel", f"Node({user.node}) {user.kind}", user.node)
     return Use(ip, "pod", f"Workload({user.namespace}/{user.pod or user.name})", user.node)
@@ -43,7 +48,8 @@ class Users:
 
     def __init__(self, census: Census) -> None:
         self._endpoints = census.endpoints
-        self._by_ip: dict[IP, tuple[Endpoint | _Tunnel, ...]] = {}
+        self._services_known = census.services is not None
+        self._by_ip: dict[IP, tuple[_User, ...]] = {}
         self._by_pod: dict[tuple[str, str], list[Endpoint]] | None = None
         for endpoint in census.endpoints:
             for ip in endpoint.ips:
@@ -51,8 +57,10 @@ class Users:
         for node in census.nodes.values():
             for ip, kind in node.tunnels:
                 self._add(ip, _Tunnel(node.name, kind))
+        for service in census.services or ():
+            self._add(service.ip, service)
 
-    def _add(self, ip: IP, user: Endpoint | _Tunnel) -> None:
+    def _add(self, ip: IP, user: _User) -> None:
         alone = (user,)
         before = self._by_ip.setdefault(ip, alone)
         if before is not alone and user not in before:
@@ -101,7 +109,9 @@ class Users:
         if holding.attribute.released_at or holding.ip in self._by_ip:
             return ""
         held = held_for(holding.ip, holding.attribute)
-        if held.kind in ("windows", "loadbalancer"):
+        if held.kind == "loadbalancer":
+            return "no Service of Kubernetes has this address" if self._services_known else ""
+        if held.kind == "windows":
             return ""
         if held.kind == "tunnel":
             return f"{held.owner} does not say that this is the address of its tunnel"

@@ -28,6 +28,12 @@ _COST_MAX = 200_000_000
 _LOADER: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 _DEEP_BLOCK = re.compile(rf"^[-?: \t]{{{_DEPTH_MAX}}}", re.MULTILINE)
 _INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]*)")
+# What YAML 1.1 takes for a boolean, a number, a time or a merge.
+_OLD_SCALAR = re.compile(
+    r"[yYnN]|yes|Yes|YES|no|No|NO|on|On|ON|off|Off|OFF|[-+]?0[0-7_]+|[-+]?0[xX][0-9a-fA-F_]+|[-+]?0b[01_]+|0o[0-7]+"
+    r"|[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?|[-+]?[0-9_]+(\.[0-9_]*)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)|<<"
+    r"|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt ].*)?"
+)
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _WORDS = {"": None, "~": None, "null": None, "Null": None, "NULL": None} | {
     word: value for name, value in (("true", True), ("false", False)) for word in (name, name.title(), name.upper())
@@ -273,9 +279,12 @@ def _unreadable(source: str, line: int, why: str) -> Unreadable:
     return Unreadable(Place(source, line), why)
 
 
-def to_yaml(value: object) -> str:
-    """Keys sorted and lists flush with their field, as calicoctl prints them."""
-    fast, slow = _dumpers()
+def to_yaml(value: object, *, for_go: bool = False) -> str:
+    """Keys sorted and lists flush with their field, as calicoctl prints them.
+
+    `for_go`: for readers that follow YAML 1.1, to whom a bare `y` is a boolean; quoted as Go quotes it.
+    """
+    fast, slow = _dumpers(for_go=for_go)
     options: dict[str, Any] = {"default_flow_style": False, "allow_unicode": True, "width": 4096}
     try:
         text: str = yaml.dump(value, Dumper=fast, **options)
@@ -285,12 +294,15 @@ def to_yaml(value: object) -> str:
 
 
 @functools.cache
-def _dumpers() -> tuple[Any, Any]:
+def _dumpers(*, for_go: bool) -> tuple[Any, Any]:
     """They quote what we, or any reader of YAML 1.2, would take for a number: to YAML 1.1 `0e12` is text."""
+    mark = '"' if for_go else "'"
 
     def quoted(dumper: Any, text: str) -> yaml.Node:
         looks_otherwise = text in _WORDS or _INTEGER.fullmatch(text) or _FLOAT.fullmatch(text)
-        node: yaml.Node = dumper.represent_scalar("tag:yaml.org,2002:str", text, "'" if looks_otherwise else None)
+        looks_old = for_go and _OLD_SCALAR.fullmatch(text)
+        style = mark if looks_otherwise or looks_old else "|" if for_go and "\n" in text else None
+        node: yaml.Node = dumper.represent_scalar("tag:yaml.org,2002:str", text, style)
         return node
 
     found = []

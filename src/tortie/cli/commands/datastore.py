@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
+from typing import Any
 
 from tortie.cli.grammar import Argument, Command, Option
 from tortie.cli.options import DATASTORE
@@ -78,6 +79,18 @@ def unlock(*, settings: Settings, output: str) -> int:
     from tortie.cli.ipam.locking import set_ready
 
     return set_ready(settings=settings, output=output, ready=True)
+
+
+def migrate_export(**values: Any) -> int:
+    from tortie.cli.datastore.migrate_export import export as export_to_calico
+
+    return export_to_calico(**values)
+
+
+def migrate_import(**values: Any) -> int:
+    from tortie.cli.datastore.migrate_import import import_ as import_from_calico
+
+    return import_from_calico(**values)
 
 
 def _read(file: str) -> list[tuple[str, bytes]]:
@@ -170,6 +183,45 @@ import can be repeated.""",
             """,
         ),
         **_LOCKS,
-        "migrate": Command(summary="lock and unlock, where calicoctl has them.", commands=_LOCKS),
+        "migrate": Command(
+            summary="Move a cluster as calicoctl does: lock, export, import, unlock.",
+            description="""Move a cluster as calicoctl does: lock, export, import, unlock.
+
+The file is calicoctl's own and goes both ways. `tortie datastore export` and `import`, without migrate, copy
+everything to the byte, and only Tortie reads that.""",
+            commands={
+                "export": Command(
+                    summary="Write calicoctl's migration file to standard output; the datastore has to be locked.",
+                    description="""Write calicoctl's migration file to standard output; the datastore has to be locked.
+
+Exported are IPPools, BGPPeers, Tiers, policies of all kinds, network sets, HostEndpoints,
+KubeControllersConfigurations, Nodes, BGPConfigurations, FelixConfigurations, IPReservations, BGPFilters,
+ClusterInformation and all of IPAM; not WorkloadEndpoints and Profiles, which others make anew. Nodes get the names
+that Kubernetes knows them by, so every Node needs a reference to it.""",
+                    run=migrate_export,
+                    options=DATASTORE,
+                    examples="""
+                        tortie datastore migrate lock && tortie datastore migrate export > calico.yaml
+                    """,
+                ),
+                "import": Command(
+                    summary="Put calicoctl's migration file into an empty datastore, and leave it locked.",
+                    description="""Put calicoctl's migration file into an empty datastore, and leave it locked.
+
+calicoctl imports into Kubernetes only; this one into etcd or the embedded store. The file is checked whole before
+anything is written, and an interrupted import can be repeated.""",
+                    run=migrate_import,
+                    options=(
+                        Option(("-f", "--filename"), "filename", "What export wrote; - is standard input.", "FILE|-"),
+                        *DATASTORE,
+                    ),
+                    examples="""
+                        tortie datastore migrate import -f calico.yaml --store new.db
+                        tortie datastore migrate import -f - --store new.db < calico.yaml
+                    """,
+                ),
+                **_LOCKS,
+            },
+        ),
     },
 )

@@ -109,21 +109,32 @@ reserved are addresses that nobody has and nobody may get.""",
             summary="Check that all records of addresses agree with each other and with pods and nodes.",
             description="""Check that all records of addresses agree with each other and with pods and nodes.
 
-Exit code 0: all agree; 3: something is wrong; 4: only warnings. --report writes what calicoctl writes with -o, for
-release --from-report; --repair-file writes what can be repaired safely, for repair.""",
+Exit code 0: all agree; 3: something is wrong; 4: only warnings. -o FILE, or --report FILE, writes
+calicoctl's report, which release --from-report takes from either program; --repair-file writes what can be repaired
+safely, for repair. Addresses of load balancers are known to Kubernetes only: with --kubeconfig it is asked by kubectl,
+without they count as used.""",
             run=check,
             options=(
                 Option(("--show-all-ips",), "show_all_ips", "Print all addresses that are checked."),
                 Option(("--show-problem-ips",), "show_problem_ips", "Print all addresses with a problem."),
                 Option(("--report",), "report_file", "Write calicoctl's report to this file.", "FILE"),
                 Option(("--repair-file",), "repair", "Write what can be repaired to this file.", "FILE"),
-                _TEXT,
+                Option(("--kubeconfig",), "kubeconfig", "Ask Kubernetes for addresses of load balancers.", "FILE"),
+                Option(
+                    ("-o", "--output"),
+                    "output",
+                    "text, json; or a file for calicoctl's report.",
+                    "FORMAT|FILE",
+                    default="text",
+                    choices=("text", "json"),
+                ),
                 *DATASTORE,
             ),
             examples="""
                 tortie ipam check --show-problem-ips
                 tortie ipam check -o json
-                tortie datastore lock && tortie ipam check --report leaks.json
+                tortie datastore lock && tortie ipam check -o leaks.json
+                tortie ipam check --kubeconfig ~/.kube/config
             """,
         ),
         "release": Command(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tortie.cli.grammar import Command, Option
+from tortie.cli.node.run_flags import RUN_FLAGS
 from tortie.cli.options import DATASTORE
 from tortie.cli.options import output as output_option
 
@@ -72,6 +73,12 @@ def checksystem(**values: Any) -> int:
     return check_machine(**values)
 
 
+def diags(**values: Any) -> int:
+    from tortie.cli.node.diags import diags as collect_diags
+
+    return collect_diags(**values)
+
+
 COMMAND = Command(
     summary="Run this machine's node, and see why it does what it does.",
     description=(
@@ -121,10 +128,13 @@ COMMAND = Command(
                     "VERSION",
                 ),
                 ROOT_FOLDER,
+                *RUN_FLAGS,
                 *WHERE,
             ),
             examples="""
                 tortie node run
+                tortie node run --name n1 --ip autodetect --backend none
+                tortie node run --ip 10.0.0.1 --dryrun --init-system
                 NODENAME=n1 IP=10.0.0.1 tortie node run --etcd-endpoints http://10.0.0.9:2379
                 tortie node run --env-file /etc/calico/calico.env --log-format json
             """,
@@ -194,6 +204,23 @@ COMMAND = Command(
             examples="""
                 tortie node check                both
                 tortie node check --live         for a livenessProbe
+            """,
+        ),
+        "diags": Command(
+            summary="Collect what this machine says about its node into an archive that doctor reads.",
+            run=diags,
+            description=(
+                "What `tortie doctor collect` asks, and beyond it whole routing tables, firewall rules, sockets, "
+                "Calico's containers and the logs of --log-dir, each in its own file of a tar.gz in the system's "
+                "folder for temporary files. Nothing is changed; secrets are masked. Run it as root."
+            ),
+            options=(
+                Option(("--log-dir",), "log_dir", "The folder of Calico's logs.", "DIR", default="/var/log/calico"),
+                ROOT_FOLDER,
+            ),
+            examples="""
+                tortie node diags                        then: tortie doctor ARCHIVE
+                tortie node diags --log-dir /srv/log/calico
             """,
         ),
         "checksystem": Command(

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from tortie import __version__
-from tortie.cli.ipam.forms import refuse_form, write_private
+from tortie.cli.ipam.forms import played_release, refuse_form, write_private
+from tortie.cli.ipam.services import with_services
 from tortie.cli.session import note_absent_store, with_store
 from tortie.cli.settings import Settings
 from tortie.ipam.block import Attribute
@@ -16,10 +17,12 @@ from tortie.ipam.census import Census, take_census
 from tortie.ipam.check import Report
 from tortie.ipam.check import check as check_census
 from tortie.ipam.problems import Kind, Problem
-from tortie.ipam.report import calico_report, repair_document, repair_file
+from tortie.ipam.report import calico_report, calico_version, repair_document, repair_file
+from tortie.model.errors import UsageError
 from tortie.model.wire import Document, to_json
 
 _NODES_SHOWN = 20
+_FORMS_ELSEWHERE = ("yaml", "yml", "ps", "wide", "name", "jsonpath", "custom-columns", "go-template", "")
 _CALICO: tuple[Kind, ...] = ("leaked", "not-in-pool", "not-allocated", "handle-orphaned", "handle-missing")
 
 # What calicoctl does not ask, each with what is looked for and how what was found is counted.
@@ -55,13 +58,16 @@ def check(
     show_problem_ips: bool,
     report_file: str | None,
     repair: str | None,
+    kubeconfig: str | None,
     output: str,
 ) -> int:
-    refuse_form(output, "text", "json")
+    output, report_file = _form_and_file(output, report_file)
     census = with_store(settings, take_census)
+    if kubeconfig:
+        census = with_services(census, kubeconfig)
     report = check_census(census, datetime.now(UTC))
     if report_file:
-        written = calico_report(census, report, __version__)
+        written = calico_report(census, report, calico_version(census, played_release()))
         write_private(report_file, json.dumps(written, indent=2, ensure_ascii=False) + "\n")
     if repair:
         wishes = repair_file(census, report.problems, __version__)
@@ -76,6 +82,18 @@ def check(
             sys.stderr.write(f"{count} repairs written to {repair}; `tortie ipam repair {repair}` carries them out\n")
     note_absent_store(settings)
     return report.exit_code
+
+
+def _form_and_file(output: str, report_file: str | None) -> tuple[str, str | None]:
+    """calicoctl's -o names the file of the report; ours a form, and what is a form elsewhere is no file."""
+    if output in ("text", "json"):
+        return output, report_file
+    if output.partition("=")[0] in _FORMS_ELSEWHERE:
+        refuse_form(output, "text", "json")
+    if report_file and report_file != output:
+        what = "two files were given for the report"
+        raise UsageError(what, f"--report says {report_file}, -o says {output}", "leave one of them out")
+    return "text", output
 
 
 def as_document(census: Census, report: Report) -> Document:
@@ -112,7 +130,13 @@ def _lines(census: Census, report: Report, *, all_ips: bool, problem_ips: bool) 
     if all_ips:
         for node in census.nodes.values():
             yield from (f"  {ip} belongs to Node({node.name})" for ip, _ in node.tunnels)
-    yield from (f"Found {report.totals.tunnel_ips} node tunnel IPs.", "", "Loading all workload endpoints.")
+    yield from (f"Found {report.totals.tunnel_ips} node tunnel IPs.", "")
+    if census.services is not None:
+        yield "Loading all service load balancer IPs."
+        if all_ips:
+            yield from (f"  {each.ip} belongs to Service({each.namespace}/{each.name})" for each in census.services)
+        yield from (f"Found {len({each[:2] for each in census.services})} service load balancer(s).", "")
+    yield "Loading all workload endpoints."
     if all_ips:
         for endpoint in census.endpoints:
             owner = f"Workload({endpoint.namespace}/{endpoint.pod or endpoint.name})"

@@ -19,9 +19,14 @@ Result = TypeVar("Result")
 def refuse_form(output: str, *forms: str) -> None:
     if output not in forms:
         fix = f"use {' or '.join(forms)}"
-        if "text" in forms and os.sep in output:
-            fix += "; a report goes to a file by --report FILE"
         raise UsageError(f"unrecognized output format '{output}'", "there is no such form", fix)
+
+
+def played_release() -> str:
+    """The release of Calico whose data we write, and whose calicoctl is answered as one of its own."""
+    from tortie.node.registration import DATA_MODEL
+
+    return DATA_MODEL
 
 
 def parse_ip(text: str, example: str) -> IP:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from tortie import __version__
-from tortie.cli.ipam.forms import in_loop, parse_ip, read_json, refuse_form
+from tortie.cli.ipam.forms import in_loop, parse_ip, played_release, read_json, refuse_form
 from tortie.cli.ipam.repairing import Done, carry_out, describe
 from tortie.cli.settings import Settings
 from tortie.ipam.affinity import release_node
@@ -16,7 +16,7 @@ from tortie.ipam.block import Holding, same_handle
 from tortie.ipam.census import Census, take_census
 from tortie.ipam.check import check
 from tortie.ipam.problems import ReleaseAddress
-from tortie.ipam.report import Wishes, common, read_wishes, repair_document, same_repair
+from tortie.ipam.report import Wishes, common, read_wishes, repair_document, same_age, same_repair
 from tortie.ipam.request import Expected, Released
 from tortie.ipam.usage import Users
 from tortie.model.errors import TortieError, UsageError
@@ -181,12 +181,12 @@ def _judge(census: Census, wishes: list[Wishes], *, force: bool) -> list[str]:
                 f"the report is of {each.guid or 'none'}, this is {cluster.guid or 'none'}; --force does not help",
                 "use the datastore that the report was made of; `tortie config show` says which one this is",
             )
-        if each.version != __version__:
+        if ours := _other_version(each, cluster.version):
             what = f"The provided report ({each.source}) was produced by a different version ({each.version})"
             notes.append(what)
             if not force:
                 fix = "check again with this version, or --force"
-                raise Refused(what, f"this is {__version__}, which may see other things", fix)
+                raise Refused(what, f"this is {ours}, which may see other things", fix)
     if str(cluster.revision or "") not in {each.cluster_revision for each in wishes}:
         raise Refused(
             "The provided reports are all stale",
@@ -199,6 +199,14 @@ def _judge(census: Census, wishes: list[Wishes], *, force: bool) -> list[str]:
             why = "somebody may be about to use what looks unused"
             raise Refused("Data store is not locked", why, "tortie datastore lock, check again; or --force")
     return notes
+
+
+def _other_version(wishes: Wishes, cluster: str) -> str:
+    """Which version would be right; "" if it is. A report may be calicoctl's, of the cluster's age or of ours."""
+    if not wishes.is_calicos:
+        return "" if wishes.version == __version__ else __version__
+    known = [version for version in (cluster, played_release()) if version]
+    return "" if same_age(wishes.version, known) else known[0]
 
 
 def _tell_repairs(done: list[Done], output: str, *, locked: bool) -> None:

@@ -8,6 +8,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
+from tortie.cli.node.run_flags import refuse_meaningless
 from tortie.health.health import Health
 from tortie.health.page import serve
 from tortie.health.routes import health_routes
@@ -20,6 +21,11 @@ if TYPE_CHECKING:
 
 
 def run(*, env_file: str | None, log_format: str, root: str, classic: str | None = None, **flags: Any) -> int:
+    refuse_meaningless(flags)
+    if flags.get("dryrun"):
+        from tortie.cli.node.dryrun import dryrun
+
+        return dryrun(env_file=env_file, root=root, flags=flags)
     expect_a_long_life()
     if classic is not None:
         from tortie.cli.node.classic import run_classic
@@ -31,7 +37,7 @@ def run(*, env_file: str | None, log_format: str, root: str, classic: str | None
     health = Health(time.monotonic)
     try:
         _listen_for_signals()
-        page = _open_page(health, env_file)
+        page = _open_page(health, env_file, root, flags)
         health.begin("settings", 30.0, "reading the settings")
         from tortie.cli.node.sources import Sources
 
@@ -88,15 +94,15 @@ def _ignore_signals() -> None:
         signal.signal(number, signal.SIG_IGN)
 
 
-def _open_page(health: Health, env_file: str | None) -> Page | None:
-    """Before anything is read that could be slow. Only --env-file may name another port, so it is looked at here."""
+def _open_page(health: Health, env_file: str | None, root: str, flags: dict[str, Any]) -> Page | None:
+    """Before anything is read that could be slow. Only files that flags name may have another port: they are read."""
     from tortie.node.settings.early import early_endpoints
 
     environment: Any = os.environ
-    if env_file:
-        from tortie.node.settings import load_env_file
+    if env_file or flags.get("felix_config"):
+        from tortie.cli.node.sources import Sources
 
-        environment = load_env_file(env_file).over(os.environ)
+        environment = Sources(env_file, root, flags).environment()
     enabled, host, port = early_endpoints(environment)
     if not enabled:
         return None

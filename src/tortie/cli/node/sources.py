@@ -6,6 +6,7 @@ import os
 import socket
 from typing import Any, NamedTuple
 
+from tortie.cli.node.run_flags import with_flags
 from tortie.cli.settings import SETTINGS, Settings, Value, etcd_config, read_settings
 from tortie.host.files import read_text
 from tortie.model.errors import Invalid, TortieError, UsageError
@@ -17,7 +18,7 @@ from tortie.node.settings import EnvFile, Reading, load_env_file, read_node_sett
 class Sources(NamedTuple):
     env_file: str | None
     root: str
-    flags: dict[str, Any]  # of the datastore
+    flags: dict[str, Any]  # of the datastore, and calicoctl's of the node
 
     def reading(self) -> Reading:
         return read_node_settings(os.environ, self._file())
@@ -62,7 +63,7 @@ class Sources(NamedTuple):
         return settings
 
     def _file(self) -> EnvFile | None:
-        return load_env_file(self.env_file) if self.env_file else None
+        return with_flags(load_env_file(self.env_file) if self.env_file else None, self.flags, os.environ)
 
 
 def where_is(datastore: Settings) -> str:

@@ -199,7 +199,7 @@ class _Judge:
 
 
 def _in_file(given: Given) -> bool:
-    return given.source.startswith("file ")
+    return given.source.startswith(("file ", "flag "))
 
 
 def _may_meet(one: str, other: str) -> bool:

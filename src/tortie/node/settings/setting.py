@@ -80,7 +80,7 @@ def finding(variable: str, given: Given, why: str, right: str, *, secret: bool =
 
 def assigned(variable: str, value: str, source: str) -> str:
     """How a message names a setting. That a variable came from the environment goes without saying."""
-    where = f" ({source})" if source.startswith("file ") else ""
+    where = f" ({source})" if source.startswith(("file ", "flag ")) else ""
     return f"{variable}={value}{where}"
 
 

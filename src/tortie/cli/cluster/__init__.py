@@ -1,0 +1,1 @@
+"""`tortie cluster diags`: what a whole cluster says, from its datastore and from Kubernetes."""
