@@ -1,4 +1,4 @@
-"""Compiles the CNI plugin's program while the package is built, where there is a compiler.
+"""A hook of the build: compiles the CNI plugin's program where there is a compiler.
 
 The program goes into the package as `tortie/cni/shim-<machine>`. It is linked statically, so it runs on any Linux of
 that machine; a package built without it has the plugin in Python alone, which does the same more slowly.
@@ -24,23 +24,28 @@ _COMPILING_S = 120
 
 def compile_shim(source: Path, folder: Path) -> str:
     """Why there is no program in the folder; empty if there is. Whoever reads it meanwhile sees the old or the new."""
+    program = folder / f"shim-{os.uname().machine}"
+    beside = folder / f".{program.name}.{os.getpid()}"
+    why = _compiled(source, beside)
+    if why:
+        beside.unlink(missing_ok=True)
+        program.unlink(missing_ok=True)  # of an older source
+        return why
+    beside.chmod(0o644)
+    beside.replace(program)
+    return ""
+
+
+def _compiled(source: Path, program: Path) -> str:
     compiler = next(filter(None, map(shutil.which, (os.environ.get("CC", ""), "cc", "gcc", "clang"))), None)
     if compiler is None:
         return "there is no C compiler (Debian: gcc and libc6-dev)"
-    program = folder / f"shim-{os.uname().machine}"
-    beside = folder / f".{program.name}.{os.getpid()}"
     try:
-        command = [compiler, *_FLAGS, str(source), "-o", str(beside)]
+        command = [compiler, *_FLAGS, str(source), "-o", str(program)]
         done = subprocess.run(command, capture_output=True, text=True, timeout=_COMPILING_S, check=False)
-        if done.returncode == 0:
-            beside.chmod(0o644)
-            beside.replace(program)
-            return ""
-        return f"{compiler} failed: {done.stderr.strip()[-500:]}"
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"{compiler} failed: {error}"
-    finally:
-        beside.unlink(missing_ok=True)
+    return f"{compiler} failed: {done.stderr.strip()[-500:]}" if done.returncode else ""
 
 
 class ShimHook(BuildHookInterface):  # type: ignore[type-arg]
