@@ -21,7 +21,7 @@ setup: $(STAMP) ## Debian packages and .venv, nothing else
 system-packages:
 	@bash scripts/system-packages
 
-$(STAMP): requirements/dev.txt pyproject.toml | system-packages
+$(STAMP): requirements/dev.txt pyproject.toml scripts/hatch_build.py src/tortie/cni/shim.c | system-packages
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Tortie needs Python 3.11 or later; set PYTHON=/path/to/python3.11" >&2; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "setup: installing locked requirements into $(VENV)" >&2
@@ -56,5 +56,5 @@ casts: setup ## play the eight incidents in both languages and record them for d
 	@bash scripts/casts
 
 clean: ## remove what the other targets made here
-	rm -rf $(VENV) .tortie .tools .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build
+	rm -rf src/tortie/cni/shim-* $(VENV) .tortie .tools .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

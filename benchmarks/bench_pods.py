@@ -24,6 +24,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--pods", type=int, default=110, help="on the node; 110 is what Kubernetes allows by default")
     parser.add_argument("--at-once", type=int, default=10)
     parser.add_argument("--etcd", action="store_true", help="ours on etcd")
+    parser.add_argument("--python", action="store_true", help="ours in Python, as where there is no compiled program")
     options = parser.parse_args(argv)
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
     from tests.support.netns import Namespace
@@ -45,7 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     for _ in range(options.rounds):
         with ExitStack() as stack:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="bench-pods-")))
-            ours = stack.enter_context(agent_host(folder, etcd=options.etcd))
+            ours = stack.enter_context(agent_host(folder, etcd=options.etcd, compiled=not options.python))
             theirs = ptp(stack.enter_context(Namespace("ptp")), folder)
             found.append((filled(ours), filled(theirs)))
     rows = []

@@ -16,7 +16,7 @@ from tests.support.etcd_server import running_etcd
 from tests.support.netns import Namespace, host_and_router
 
 from runtimes import Plugin
-from tortie.cni.shim import shim_text
+from tortie.cni.shim import shim
 
 _CONFIG = {
     "cniVersion": "0.3.1",
@@ -28,7 +28,7 @@ _CONFIG = {
 
 
 @contextmanager
-def agent_host(folder: Path, *, etcd: bool = False) -> Iterator[Plugin]:
+def agent_host(folder: Path, *, etcd: bool = False, compiled: bool = True) -> Iterator[Plugin]:
     """The real agent, ready, on the embedded store or an etcd; its plugin as `tortie cni install` writes it."""
     with ExitStack() as stack:
         variables = {"TORTIE_STORE": str(folder / "store.db")}
@@ -43,11 +43,11 @@ def agent_host(folder: Path, *, etcd: bool = False) -> Iterator[Plugin]:
         agent = stack.enter_context(NodeAgent(folder, host, **variables, **node))
         agent.wait_ready()
         agent.wait("the socket for the plugin", (folder / "run/tortie/cni.sock").exists)
-        yield _plugin(folder, host)
+        yield _plugin(folder, host, compiled=compiled)
 
 
 @contextmanager
-def bare_host(folder: Path) -> Iterator[Plugin]:
+def bare_host(folder: Path, *, compiled: bool = True) -> Iterator[Plugin]:
     """Only what serves the plugin, on the embedded store."""
     with host_and_router("bench") as (host, _):
         tortie = Tortie(folder)
@@ -61,14 +61,16 @@ def bare_host(folder: Path) -> Iterator[Plugin]:
             if process.poll() is not None:
                 raise SystemExit("the server of the plugin did not start")
             time.sleep(0.01)
-        yield _plugin(folder, host)
+        yield _plugin(folder, host, compiled=compiled)
 
 
-def _plugin(folder: Path, host: Namespace) -> Plugin:
+def _plugin(folder: Path, host: Namespace, *, compiled: bool) -> Plugin:
     programs = folder / "opt/cni/bin"
     programs.mkdir(parents=True, exist_ok=True)
-    text = shim_text(str(folder / "run/tortie/cni.sock"), str(folder / "var/lib/tortie/cni"))
+    made = shim(str(folder / "run/tortie/cni.sock"), str(folder / "var/lib/tortie/cni"), compiled=compiled)
+    if compiled and made.form != "compiled":
+        raise SystemExit(f"the plugin is not compiled: {made.why}; `make setup`, or measure with --python")
     for name in ("calico", "calico-ipam", "tortie"):
-        (programs / name).write_text(text)
+        (programs / name).write_bytes(made.content)
         os.chmod(programs / name, 0o755)
-    return Plugin("tortie", programs / "calico", str(programs), json.loads(json.dumps(_CONFIG)), host)
+    return Plugin(f"tortie, {made.form}", programs / "calico", str(programs), json.loads(json.dumps(_CONFIG)), host)

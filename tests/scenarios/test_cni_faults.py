@@ -15,7 +15,7 @@ from tests.support.cni_node import CLUSTER, ENDPOINTS, HANDLES, CniNode, nothing
 from tests.support.documents import document
 from tests.support.runtime import Failed, Pod, address, pods
 
-from tortie.cni.shim import shim_text
+from tortie.cni.shim import shim
 from tortie.model.wire import encode
 from tortie.store.contract import Store, put
 
@@ -364,7 +364,7 @@ def test_an_agent_that_hangs_is_not_waited_for_without_end(node: CniNode, pod: P
     network = node.network()
     program = node.root / "opt/cni/bin/calico"
     state = str(node.root / "var/lib/tortie/cni")
-    program.write_text(shim_text(str(node.socket), state).replace("PATIENCE_S = 90.0", "PATIENCE_S = 0.5"))
+    program.write_bytes(shim(str(node.socket), state, patience_s=0.5).content)
     network.add(pod)
     node.signal(signal.SIGSTOP)
     with Pod() as other, pytest.raises(Failed) as failed:

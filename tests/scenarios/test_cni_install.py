@@ -31,7 +31,7 @@ TEMPLATE = """{
     {"type": "portmap", "snat": true, "capabilities": {"portMappings": true}}
   ]
 }"""
-PLUGINS = ("tortie", "calico", "calico-ipam")
+PLUGINS = ("tortie", "calico", "calico-ipam", "loopback")
 TOKEN = "eyJhbGciOi.a-token-that-nobody-may-see"
 
 
@@ -86,17 +86,17 @@ def test_an_empty_machine_gets_plugins_and_a_configuration_whatever_the_umask(ma
     finally:
         os.umask(before)
     assert (ran.code, ran.stderr) == (0, "")
-    assert [mode(machine.bin / name) for name in PLUGINS] == [0o755] * 3
+    assert [mode(machine.bin / name) for name in PLUGINS] == [0o755] * 4
     assert mode(machine.conf / "10-calico.conflist") == 0o644
     assert [plugin["type"] for plugin in machine.configuration()["plugins"]] == ["calico"]
-    assert ran.stdout.splitlines()[-1] == "Done configuring CNI: 4 files changed."
+    assert ran.stdout.splitlines()[-1] == "Done configuring CNI: 5 files changed."
     assert sorted(path.name for path in machine.conf.iterdir()) == ["10-calico.conflist"]
 
 
 def test_the_installed_plugin_answers_without_tortie_and_without_the_agent(machine: Machine) -> None:
     machine.install()
     asked = {"CNI_COMMAND": "VERSION", "PATH": "/usr/bin:/bin"}
-    for name in PLUGINS:
+    for name in PLUGINS[:3]:
         done = subprocess.run(
             [machine.bin / name],
             env=asked,
@@ -138,9 +138,10 @@ def test_what_is_not_right_is_put_right_and_only_that(machine: Machine) -> None:
         "tortie": "updated",
         "calico": "updated",
         "calico-ipam": "unchanged",
+        "loopback": "unchanged",
         "10-calico.conflist": "unchanged",
     }
-    assert [mode(machine.bin / name) for name in PLUGINS] == [0o755] * 3
+    assert [mode(machine.bin / name) for name in PLUGINS] == [0o755] * 4
     assert (machine.bin / "calico").read_bytes() == (machine.bin / "tortie").read_bytes()
 
 
@@ -299,8 +300,8 @@ def test_plugins_that_the_configuration_names_and_nobody_has_are_told(machine: M
 
 def test_plugins_may_be_left_out_or_left_as_they_are(machine: Machine) -> None:
     machine.programs("calico", "calico-ipam")
-    states = machine.states(SKIP_CNI_BINARIES="tortie,flannel", UPDATE_CNI_BINARIES="false")
-    assert [states[name] for name in PLUGINS] == ["skipped"] * 3
+    states = machine.states(SKIP_CNI_BINARIES="tortie,loopback,flannel", UPDATE_CNI_BINARIES="false")
+    assert [states[name] for name in PLUGINS] == ["skipped"] * 4
     assert (machine.bin / "calico").read_text() == "#!/bin/true\n"
     assert not (machine.bin / "tortie").exists()
 
@@ -347,7 +348,7 @@ def test_a_dry_run_writes_nothing(machine: Machine) -> None:
     ran = machine.install("--dry-run")
     assert ran.code == 0
     assert "to create" in ran.stdout
-    assert ran.stdout.splitlines()[-1] == "Dry run: 4 files would change, nothing was written."
+    assert ran.stdout.splitlines()[-1] == "Dry run: 5 files would change, nothing was written."
     assert not machine.root.exists()
 
 
@@ -408,3 +409,16 @@ def test_uninstall_leaves_a_real_calico_alone(machine: Machine) -> None:
     assert ran.code == 0
     assert "its plugins are not from Tortie" in ran.stdout
     assert (machine.conf / "10-calico.conflist").read_text() == TEMPLATE
+
+
+def test_what_runs_the_plugin_is_told_and_may_be_chosen(machine: Machine) -> None:
+    told = {file["path"]: file.get("origin") for file in machine.install("-o", "json").json["files"]}
+    assert told[str(machine.bin / "calico")] == "compiled", "`make setup` builds it"
+    assert told[str(machine.bin / "loopback")] == "Tortie's own"
+    assert (machine.bin / "calico").read_bytes().startswith(b"\x7fELF")
+    ran = machine.install("--python", "/usr/bin/python3")
+    assert "in Python: Python was asked for" in ran.stdout
+    assert (machine.bin / "calico").read_bytes().startswith(b"#!/usr/bin/python3 ")
+    ran = machine.shell("cni", "uninstall", "--root", str(machine.root))
+    assert ran.code == 0
+    assert list(machine.bin.iterdir()) == []

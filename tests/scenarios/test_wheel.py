@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent.parent
@@ -12,6 +14,8 @@ ROOT = Path(__file__).parent.parent.parent
 def test_an_installed_wheel_needs_nothing_of_the_checkout(tmp_path: Path) -> None:
     _run([sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)], cwd=ROOT)
     (wheel,) = tmp_path.glob("tortie-*.whl")
+    names = zipfile.ZipFile(wheel).namelist()
+    assert f"tortie/cni/shim-{os.uname().machine}" in names, "it was built without a C compiler: apt-get install gcc"
     site = tmp_path / "site"
     _run([sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-index", "--target", str(site), str(wheel)])
     # In front of everything, or the editable install of the checkout would answer instead.

@@ -20,7 +20,7 @@ from typing import Any
 
 from tests.support.netns import NAMED, Namespace
 
-from tortie.cni.shim import shim_text
+from tortie.cni.shim import shim
 
 DEBIAN = "/usr/lib/cni"
 DEADLINE_S = 60.0
@@ -170,12 +170,12 @@ def called(
 
 
 def install(root: Path) -> str:
-    """The plugin's programs below a root; returns the folders to look for plugins in."""
+    """The plugin's programs below a root, as they are installed; returns the folders to look for plugins in."""
     folder = root / "opt/cni/bin"
     folder.mkdir(parents=True)
-    text = shim_text(str(root / "run/tortie/cni.sock"), str(root / "var/lib/tortie/cni"))
+    made = shim(str(root / "run/tortie/cni.sock"), str(root / "var/lib/tortie/cni"))
     for name in ("tortie", "calico", "calico-ipam"):
-        (folder / name).write_text(text)
+        (folder / name).write_bytes(made.content)
         (folder / name).chmod(0o755)
     return f"{folder}:{DEBIAN}"
 

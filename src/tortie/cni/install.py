@@ -14,10 +14,16 @@ from tortie.cni.install_settings import SUFFIXES
 from tortie.model.errors import TortieError
 from tortie.model.wire import Document
 
-Part = Literal["plugin", "certificate", "kubeconfig", "configuration"]
+Part = Literal["plugin", "record", "certificate", "kubeconfig", "configuration"]
 Verb = Literal["create", "replace", "mode", "keep", "skip", "remove"]
 
-MODES: Final[dict[Part, int]] = {"plugin": 0o755, "certificate": 0o600, "kubeconfig": 0o600, "configuration": 0o644}
+MODES: Final[dict[Part, int]] = {
+    "plugin": 0o755,
+    "record": 0o644,
+    "certificate": 0o600,
+    "kubeconfig": 0o600,
+    "configuration": 0o644,
+}
 
 
 class Wanted(NamedTuple):
@@ -27,6 +33,7 @@ class Wanted(NamedTuple):
     part: Part
     content: bytes
     mode: int
+    origin: str = ""  # of a plugin: what it is, or of what file a copy
 
     def __repr__(self) -> str:
         return f"Wanted({self.path}, {len(self.content)} bytes, {self.mode:o})"
@@ -66,13 +73,14 @@ def plan(
     old: str = "",
 ) -> list[Step]:
     """`skipped`: names of plugins; `update` False: plugins that are there stay; `old`: a configuration to remove."""
-    steps = [_step(file, present.get(file.path), skipped, update=update) for file in wanted]
+    steps = [judged(file, present.get(file.path), skipped, update=update) for file in wanted]
     if old and old in present:
         steps.append(Step("remove", old, "configuration", "CNI_OLD_CONF_NAME names it"))
     return steps
 
 
-def _step(wanted: Wanted, present: Present | None, skipped: Collection[str], *, update: bool) -> Step:
+def judged(wanted: Wanted, present: Present | None, skipped: Collection[str], *, update: bool) -> Step:
+    """One file of ours."""
     name = wanted.path.rpartition("/")[2]
     if wanted.part == "plugin" and name in skipped:
         return Step("skip", wanted.path, wanted.part, "SKIP_CNI_BINARIES names it")
@@ -95,11 +103,21 @@ def _difference(present: Present, wanted: Wanted) -> str:
 
 
 def doubts(
-    document: Document, installed: str, others: Mapping[str, str], plugins: Collection[str], bin_folder: str
+    document: Document,
+    installed: str,
+    others: Mapping[str, str],
+    plugins: Collection[str],
+    bin_folder: str,
+    *,
+    skipped: Collection[str] = (),
 ) -> Iterator[TortieError]:
     """What keeps runtimes from using the `installed` file. `others`: the files beside it, and what network each is for;
-    `plugins`: the programs in the bin folder once all is done.
+    `plugins`: the programs in the bin folder once all is done; `skipped`: those that are not to be there.
     """
+    if "loopback" not in plugins and "loopback" not in skipped:
+        what = f"{bin_folder}/loopback cannot be run"
+        why = "containerd 1.x calls it for every pod, and what is there is not from Tortie"
+        yield TortieError(what, why, f"chmod 755 {bin_folder}/loopback, or move it away and run this again")
     folder, _, name = installed.rpartition("/")
     first = min((other for other in others if other.endswith(SUFFIXES)), default=name)
     if first < name:

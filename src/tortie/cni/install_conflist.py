@@ -11,11 +11,14 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from tortie.cni.config import VERSIONS
 from tortie.model.errors import Invalid, Problem, TortieError
 from tortie.model.kinds import nearest
 from tortie.model.wire import Document
 
 NETWORK: Final = "k8s-pod-network"
+CHAINED: Final = ("portmap", "bandwidth")
+_EVERYWHERE: Final = "1.0.0"
 
 # What a template may leave open, and the variable that says what belongs there.
 HOLES: Final = {
@@ -57,9 +60,11 @@ class Filled(NamedTuple):
     secret: bool = False  # there is a token in it
 
 
-def built_in(*, mtu: int, node_name: str, kubeconfig: str, neighbours: Collection[str]) -> str:
-    """Where no template is given. `neighbours`: plugins beside ours; portmap and bandwidth are chained if they are
-    there, because a plugin that is named and missing makes every pod fail.
+def built_in(
+    *, mtu: int, node_name: str, kubeconfig: str, chained: Collection[str], versions: Collection[str] = VERSIONS
+) -> str:
+    """Where no template is given. `chained`: those of `CHAINED` that are there, because a plugin that is named and
+    missing makes every pod fail; `versions`: of the specification, those that all of them speak.
     """
     calico: Document = {"type": "calico", "log_level": "info", "ipam": {"type": "calico-ipam"}}
     if node_name:
@@ -69,11 +74,25 @@ def built_in(*, mtu: int, node_name: str, kubeconfig: str, neighbours: Collectio
     if kubeconfig:
         calico |= {"policy": {"type": "k8s"}, "kubernetes": {"kubeconfig": kubeconfig}}
     plugins = [calico]
-    if "portmap" in neighbours:
+    if "portmap" in chained:
         plugins.append({"type": "portmap", "snat": True, "capabilities": {"portMappings": True}})
-    if "bandwidth" in neighbours:
+    if "bandwidth" in chained:
         plugins.append({"type": "bandwidth", "capabilities": {"bandwidth": True}})
-    return json.dumps({"name": NETWORK, "cniVersion": "0.3.1", "plugins": plugins}, indent=2) + "\n"
+    document: Document = {"name": NETWORK, **_versions(versions), "plugins": plugins}
+    return json.dumps(document, indent=2) + "\n"
+
+
+def _versions(spoken: Collection[str]) -> Document:
+    """The highest version that the oldest runtime in use knows; and, for those that choose, the ones above it.
+
+    libcni before 1.2 (containerd 1.6 and 1.7) ends at 1.0.0, refuses the results of later versions and passes over
+    `cniVersions`. Later ones take the highest of both fields that they know, and from 1.1.0 on call GC and STATUS.
+    """
+    ordered = [version for version in VERSIONS if version in spoken]
+    everywhere = [version for version in ordered if version <= _EVERYWHERE]
+    chosen = everywhere[-1] if everywhere else VERSIONS[0]
+    later = [version for version in ordered if version > chosen]
+    return {"cniVersion": chosen, **({"cniVersions": [chosen, *later]} if later else {})}
 
 
 def fill(template: str, values: Mapping[str, str], source: str) -> Filled:
@@ -124,7 +143,10 @@ def _problems(document: Any, *, is_list: bool) -> Iterator[Problem]:
     if not isinstance(name, str) or not re.fullmatch(r"[a-zA-Z0-9][a-zA-Z0-9_.-]*", name):
         yield Problem("name", name, "a network needs a name of letters, digits, _ . and -", NETWORK)
     if not isinstance(document.get("cniVersion", ""), str):
-        yield Problem("cniVersion", document["cniVersion"], "is no text", '"0.3.1"')
+        yield Problem("cniVersion", document["cniVersion"], "is no text", '"1.0.0"')
+    listed = document.get("cniVersions", [])
+    if not isinstance(listed, list) or not all(isinstance(version, str) for version in listed):
+        yield Problem("cniVersions", "…", "is no list of texts", '["1.0.0", "1.1.0"]')
     if not is_list:
         if "plugins" in document:
             yield Problem("plugins", "…", "a list of plugins has to be in a file *.conflist", "10-calico.conflist")

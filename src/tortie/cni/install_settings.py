@@ -16,6 +16,7 @@ PLUGINS: Final = ("tortie", "calico", "calico-ipam")
 SUFFIXES: Final = (".conflist", ".conf", ".json")  # what runtimes read in the folder
 
 BIN_FOLDER: Final = "/opt/cni/bin"
+PLUGIN_SOURCES: Final = ("/usr/lib/cni", "/usr/libexec/cni")  # where distributions have the standard plugins
 CONF_FOLDER: Final = "/etc/cni/net.d"
 MOUNTED_BIN_FOLDERS: Final = ("/host/opt/cni/bin", "/host/secondary-bin-dir")
 MOUNTED_CONF_FOLDER: Final = "/host/etc/cni/net.d"
@@ -40,6 +41,7 @@ class Flags(NamedTuple):
     mtu: str = ""
     kubeconfig: str = ""
     service_account: str = ""
+    plugin_sources: tuple[str, ...] = ()
 
 
 class InstallSettings(NamedTuple):

@@ -1,5 +1,5 @@
-"""What the plugin does when the agent does not answer or is not needed. Part of the installed file, so it imports
-nothing of ours.
+"""What the plugin does when the agent does not answer or is not needed. Part of the installed file, Python or compiled
+(see `tortie.cni.shim`), so it imports nothing of ours.
 
 Nothing can be added without the agent, and the runtime is told to try again. Whoever deletes must not be held up: what
 is to be freed is written down, and the agent finishes it when it is back.
@@ -10,6 +10,18 @@ import sys
 
 RELEASE = "0"
 VERSIONS = '["0.3.0","0.3.1","0.4.0","1.0.0","1.1.0"]'
+
+
+def handed_over(socket: str, state: str) -> None:
+    """From the compiled program: the request is the standard input, and the first argument why nobody answered."""
+    request = b""
+    while chunk := posix.read(0, 65536):
+        request += chunk
+    why = sys.argv.pop(1)
+    code, output = alone(request, socket, state, why)
+    while output:
+        output = output[posix.write(1, output) :]
+    posix._exit(code)
 
 
 def alone(request: bytes, socket: str, state: str, why: str) -> tuple[int, bytes]:
@@ -69,9 +81,14 @@ def remember(state: str, variables: dict[bytes, bytes], request: bytes) -> None:
 
 
 def version_in(config: bytes) -> str:
-    """Without understanding JSON: only whether one of ours is named."""
-    after = config.partition(b'"cniVersion"')[2].partition(b'"')[2].partition(b'"')[0].decode(errors="replace")
-    return after if f'"{after}"' in VERSIONS else "1.1.0"
+    """One of ours, for an answer."""
+    version = stated(config)
+    return version if f'"{version}"' in VERSIONS else "1.1.0"
+
+
+def stated(config: bytes) -> str:
+    """What the configuration says, without understanding JSON."""
+    return config.partition(b'"cniVersion"')[2].partition(b'"')[2].partition(b'"')[0].decode(errors="replace")
 
 
 def failure(version: str, code: int, text: str, details: str) -> tuple[int, bytes]:

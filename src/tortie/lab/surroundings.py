@@ -54,7 +54,7 @@ def network_variables(plan: LabPlan) -> dict[str, str]:
         return {}
     ipam = {"type": "calico-ipam", "assign_ipv4": "true", "assign_ipv6": "true"}
     calico = {"type": "calico", "log_level": "info", "ipam": ipam}
-    return {"CNI_NETWORK_CONFIG": json.dumps({"name": _NETWORK, "cniVersion": "0.3.1", "plugins": [calico]}, indent=2)}
+    return {"CNI_NETWORK_CONFIG": json.dumps({"name": _NETWORK, "cniVersion": "1.0.0", "plugins": [calico]}, indent=2)}
 
 
 def endpoints(plan: LabPlan) -> tuple[str, ...]:

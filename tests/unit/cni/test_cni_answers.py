@@ -17,7 +17,7 @@ from tortie.cni.identity import endpoint_value, go_time, handle_of, identify, la
 from tortie.cni.invocation import Invocation
 from tortie.cni.plugin_alone import VERSIONS as SPOKEN_ALONE
 from tortie.cni.results import Attached, attached_document, ipam_document, refused
-from tortie.cni.shim import shim_text
+from tortie.cni.shim import shim
 from tortie.cni.timing import Timing
 from tortie.cni.wishes import Wishes
 from tortie.health.exposition import render
@@ -126,12 +126,16 @@ def test_requests_are_timed() -> None:
     assert 'tortie_cni_request_seconds_count{command="ADD",result="error"} 1' in text
 
 
-def test_the_installed_file_is_one_program_that_needs_nothing_of_ours(tmp_path: Path) -> None:
-    text = shim_text('/run/it\'s/"x".sock', str(tmp_path / "state"))
-    assert text.startswith("#!/usr/bin/python3 -ISXutf8\n")
-    assert "tortie." not in text.replace("tortie node run", "")
+@pytest.mark.parametrize("form", ["compiled", "python"])
+def test_the_installed_file_is_one_program_that_needs_nothing_of_ours(tmp_path: Path, form: str) -> None:
+    made = shim('/run/it\'s/"x".sock', str(tmp_path / "state"), compiled=form == "compiled")
+    assert made.form == form, f"there is no compiled program: {made.why}; `make setup` builds it"
+    if form == "python":
+        text = made.content.decode()
+        assert text.startswith("#!/usr/bin/python3 -ISXutf8\n")
+        assert "tortie." not in text.replace("tortie node run", "")
     program = tmp_path / "calico"
-    program.write_text(text)
+    program.write_bytes(made.content)
     program.chmod(0o755)
 
     def call(command: str, config: bytes = b"{}") -> tuple[int, bytes]:

@@ -7,24 +7,27 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tortie.cli.cni.carrying import carried_to, sources_in, versions_of
 from tortie.cli.cni.placing import Placed, configurations_in, place, presents, programs_in
 from tortie.cli.cni.telling import show
 from tortie.cni.install import MODES, Step, Wanted, doubts, plan
-from tortie.cni.install_conflist import Filled, built_in, fill, read_conflist
+from tortie.cni.install_carried import Source
+from tortie.cni.install_conflist import CHAINED, Filled, built_in, fill, read_conflist
 from tortie.cni.install_kubeconfig import Access, check_access, kubeconfig_text
 from tortie.cni.install_settings import (
     MOUNTED_BIN_FOLDERS,
     MOUNTED_CONF_FOLDER,
+    PLUGIN_SOURCES,
     PLUGINS,
     TLS_FOLDER,
     Flags,
     InstallSettings,
     read_install_settings,
 )
-from tortie.cni.shim import PYTHON, shim_text
+from tortie.cni.shim import PYTHON, shim
 from tortie.host.files import read_text
 from tortie.model.errors import TortieError, UsageError
 from tortie.model.wire import Document
@@ -72,13 +75,25 @@ def _install(
     notes: list[TortieError] = []
     access = _access(settings, environment, notes)
     certificates = list(_certificates(settings))
-    configuration = _configuration(settings, environment, access, certificates)
-    wanted = [*_plugins(settings, paths, python), *certificates]
+    interpreter = _checked(python) if python else _interpreter(settings)
+    sources = sources_in(given.plugin_sources or tuple(map(paths.below, PLUGIN_SOURCES)), interpreter)
+    carried = [
+        step
+        for folder in settings.bin_folders
+        for step in carried_to(folder, sources, settings.skipped, update=settings.update)
+    ]
+    # A release of Calico that is played writes what that release wrote.
+    versions = ("0.3.1",) if teller else ()
+    chained = _chained(settings, sources)
+    configuration = _configuration(settings, environment, access, certificates, chained, versions)
+    plugins = _plugins(settings, paths, interpreter, compiled=python is None)
+    wanted = [*certificates]
     if access:
         wanted.append(_wanted(_kubeconfig(settings), "kubeconfig", kubeconfig_text(access).encode()))
     wanted.append(configuration.file)
     old = os.path.join(settings.conf_folder, settings.old_conf_name) if settings.old_conf_name else ""
-    steps = plan(wanted, presents(wanted, old), skipped=settings.skipped, update=settings.update, old=old)
+    programs = plan(plugins, presents(plugins), skipped=settings.skipped, update=settings.update)
+    steps = [*programs, *carried, *plan(wanted, presents(wanted, old), old=old)]
     placed = [Placed(step) for step in steps] if dry_run else _placed(steps)
     if teller:
         teller.installed(placed)
@@ -149,14 +164,28 @@ def _kubeconfig(settings: InstallSettings) -> str:
     return os.path.join(settings.conf_folder, settings.kubeconfig)
 
 
-def _plugins(settings: InstallSettings, paths: Paths, python: str | None) -> list[Wanted]:
-    interpreter = _checked(python) if python else _interpreter(settings)
-    text = shim_text(paths.below("/run/tortie/cni.sock"), paths.below("/var/lib/tortie/cni"), interpreter)
+def _plugins(settings: InstallSettings, paths: Paths, python: str, *, compiled: bool) -> list[Wanted]:
+    socket, state = paths.below("/run/tortie/cni.sock"), paths.below("/var/lib/tortie/cni")
+    made = shim(socket, state, python, compiled=compiled)
+    origin = "compiled" if made.form == "compiled" else f"in Python: {made.why}"
     return [
-        _wanted(os.path.join(folder, name), "plugin", text.encode())
+        Wanted(os.path.join(folder, name), "plugin", made.content, MODES["plugin"], origin)
         for folder in settings.bin_folders
         for name in PLUGINS
     ]
+
+
+def _chained(settings: InstallSettings, sources: Mapping[str, Source]) -> dict[str, str]:
+    """Plugins to be chained that are in the first folder, or will be; and a file that can be asked what it speaks."""
+    folder = settings.bin_folders[0]
+    there = programs_in(folder)
+    found: dict[str, str] = {}
+    for name in CHAINED:
+        if name in there:
+            found[name] = os.path.join(folder, name)
+        elif name in sources and name not in settings.skipped:
+            found[name] = sources[name].origin.removeprefix("copy of ")
+    return found
 
 
 def _checked(python: str) -> str:
@@ -192,6 +221,8 @@ def _configuration(
     environment: Mapping[str, str],
     access: Access | None,
     certificates: list[Wanted],
+    chained: Mapping[str, str],
+    versions: Collection[str],
 ) -> _Configuration:
     seen = os.path.join(settings.conf_folder_seen, settings.kubeconfig)
     if settings.template or settings.template_file:
@@ -205,7 +236,8 @@ def _configuration(
                 mtu=settings.mtu,
                 node_name=settings.node_name,
                 kubeconfig=seen if access else "",
-                neighbours=programs_in(settings.bin_folders[0]),
+                chained=chained,
+                versions=versions or versions_of(list(chained.values())),
             )
         )
     document = read_conflist(filled.text, settings.conf_name, source)
@@ -254,9 +286,10 @@ def _values(
 
 
 def _placed(steps: list[Step]) -> list[Placed]:
-    plugins = place([step for step in steps if step.part == "plugin"])
+    of_plugins = ("plugin", "record")
+    plugins = place([step for step in steps if step.part in of_plugins])
     _refuse_without_plugins(plugins)
-    return [*plugins, *place([step for step in steps if step.part != "plugin"])]
+    return [*plugins, *place([step for step in steps if step.part not in of_plugins])]
 
 
 def _refuse_without_plugins(placed: list[Placed]) -> None:
@@ -276,4 +309,5 @@ def _doubts(settings: InstallSettings, configuration: _Configuration, placed: li
         there |= programs_in(folder)
     files = configurations_in(settings.conf_folder)
     others = {name: told for name, told in files.items() if name not in (settings.conf_name, settings.old_conf_name)}
-    return list(doubts(configuration.document, configuration.file.path, others, there, settings.bin_folders[0]))
+    document, path = configuration.document, configuration.file.path
+    return list(doubts(document, path, others, there, settings.bin_folders[0], skipped=settings.skipped))

@@ -50,7 +50,8 @@ def present(path: str, length: int) -> Present | None:
 
 
 def place(steps: Sequence[Step]) -> list[Placed]:
-    """Plugins: a folder that refuses one is left alone, another one may do. Anything else that fails ends it.
+    """Plugins and what is written down about them: a folder that refuses one is left alone, another one may do.
+    Anything else that fails ends it.
 
     What is removed is removed last, when all the rest is in place.
     """
@@ -58,7 +59,8 @@ def place(steps: Sequence[Step]) -> list[Placed]:
     refused: dict[str, TortieError] = {}
     for step in steps:
         folder = os.path.dirname(step.path)
-        if step.part == "plugin" and step.changes and folder in refused:
+        of_plugins = step.part in ("plugin", "record")
+        if of_plugins and step.changes and folder in refused:
             done.append(Placed(step._replace(verb="skip", why=refused[folder].what), refused[folder]))
             continue
         try:
@@ -66,7 +68,7 @@ def place(steps: Sequence[Step]) -> list[Placed]:
                 _do(step)
             done.append(Placed(step))
         except TortieError as error:
-            if step.part != "plugin":
+            if not of_plugins:
                 raise
             refused[folder] = TortieError(
                 f"{folder} is not writeable, skipping", f"{error.what}: {error.why}", error.fix

@@ -48,7 +48,8 @@ def _tabulate(placed: Sequence[Placed], words: dict[Verb, str]) -> None:
     rows = [("STATE", "MODE", "FILE", "")]
     for step, _ in placed:
         mode = f"{step.wanted.mode:04o}" if step.wanted else ""
-        rows.append((words[step.verb], mode, step.path, step.why))
+        origin = step.wanted.origin if step.wanted else ""
+        rows.append((words[step.verb], mode, step.path, "; ".join(filter(None, (step.why, origin)))))
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
     for row in rows:
         text = "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[3]])
@@ -85,6 +86,7 @@ def _as_json(
             "state": words[step.verb],
             **({"mode": f"{step.wanted.mode:04o}"} if step.wanted else {}),
             **({"why": step.why} if step.why else {}),
+            **({"origin": step.wanted.origin} if step.wanted and step.wanted.origin else {}),
         }
         for step, _ in placed
     ]

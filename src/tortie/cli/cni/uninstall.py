@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from tortie.cli.cni.carrying import taken_back
 from tortie.cli.cni.placing import Placed, place, present
 from tortie.cli.cni.telling import show
 from tortie.cni.install import Part, Step
+from tortie.cni.install_carried import OURS
 from tortie.cni.install_settings import (
     MOUNTED_BIN_FOLDERS,
     MOUNTED_CONF_FOLDER,
@@ -20,11 +22,11 @@ from tortie.node.paths import Paths
 
 # Ours are known by these words in them; a configuration only if it calls one of our plugins.
 _OURS: dict[Part, tuple[bytes, ...]] = {
-    "plugin": (b"TORTIE-CNI",),
+    "plugin": (OURS,),
     "kubeconfig": (b"Installed by tortie",),
     "configuration": (b'"calico"', b'"tortie"'),
 }
-_LOOKED_AT = 65536
+_LOOKED_AT = 4 << 20
 
 
 def uninstall(*, root: str, dry_run: bool, output: str, **flags: Any) -> int:
@@ -42,7 +44,8 @@ def uninstall(*, root: str, dry_run: bool, output: str, **flags: Any) -> int:
         configuration = configuration._replace(verb="skip", why="its plugins are not from Tortie")
     kubeconfig = _step(os.path.join(folder, settings.kubeconfig), "kubeconfig")
     # Runtimes must not find a configuration whose plugins are gone: it goes first.
-    steps = [step for step in (configuration, kubeconfig, *plugins) if step]
+    carried = [step for each in settings.bin_folders for step in taken_back(paths.below(each))]
+    steps = [step for step in (configuration, kubeconfig, *plugins, *carried) if step]
     placed = [Placed(step) for step in steps] if dry_run else place(steps)
     show(placed, [], dry_run=dry_run, output=output, removing=True)
     return 0

@@ -53,9 +53,12 @@ COMMAND = Command(
         "install": Command(
             summary="Put plugins, configuration and, inside of a cluster, a kubeconfig in their places.",
             description="""Puts the plugins tortie, calico and calico-ipam, a configuration and, inside of a cluster, a
-kubeconfig in their places. Variables are those of Calico's install-cni: CNI_NETWORK_CONFIG or CNI_NETWORK_CONFIG_FILE,
-CNI_CONF_NAME, CNI_OLD_CONF_NAME, CNI_MTU, CNI_NET_DIR, SKIP_CNI_BINARIES, UPDATE_CNI_BINARIES,
-KUBERNETES_SERVICE_HOST, _PORT and _PROTOCOL, KUBERNETES_NODE_NAME, KUBE_CA_FILE, SKIP_TLS_VERIFY. Flags win.
+kubeconfig in their places; and, as Calico's image does, loopback, host-local, portmap, bandwidth and tuning, copied
+from where the machine has them (loopback is Tortie's own where it has none). What somebody else put there stays.
+
+Variables are those of Calico's install-cni: CNI_NETWORK_CONFIG or CNI_NETWORK_CONFIG_FILE, CNI_CONF_NAME,
+CNI_OLD_CONF_NAME, CNI_MTU, CNI_NET_DIR, SKIP_CNI_BINARIES, UPDATE_CNI_BINARIES, KUBERNETES_SERVICE_HOST, _PORT and
+_PROTOCOL, KUBERNETES_NODE_NAME, KUBE_CA_FILE, SKIP_TLS_VERIFY. Flags win.
 
 Every file is replaced whole, and only if it is not right already. The configuration comes after everything that it
 names, and an old one goes last. Exit code 0: done, or nothing to do; 4: done, but pods will not work yet; 1: not done;
@@ -73,8 +76,17 @@ names, and an old one goes last. Exit code 0: done, or nothing to do; 4: done, b
                 Option(
                     ("--python",),
                     "python",
-                    "Interpreter that runs the plugins. Default: the machine's, else ours.",
+                    "Have this interpreter run the plugins, and not the compiled program. Default: compiled where "
+                    "there is a program for this machine; else the machine's interpreter, else ours.",
                     "PATH",
+                ),
+                Option(
+                    ("--plugins-from",),
+                    "plugin_sources",
+                    "Folder of standard plugins to bring along; may be repeated. Default: /usr/lib/cni and "
+                    "/usr/libexec/cni, below the root.",
+                    "DIR",
+                    repeated=True,
                 ),
                 Option(("--mtu",), "mtu", "MTU of pods; CNI_MTU. Default: as the node finds it out.", "N"),
                 Option(
@@ -102,6 +114,7 @@ names, and an old one goes last. Exit code 0: done, or nothing to do; 4: done, b
             examples="""
                 tortie cni install --dry-run --root node
                 tortie cni install --root node --mtu 1450
+                tortie cni install --root node --plugins-from /usr/lib/cni
                 CNI_CONF_NAME=05-calico.conflist tortie cni install --root node -o json
             """,
         ),
