@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from tortie import __version__
-from tortie.cli.ipam.forms import played_release, refuse_form, write_private
+from tortie.cli.ipam.forms import refuse_form, write_private
 from tortie.cli.ipam.services import with_services
 from tortie.cli.session import note_absent_store, with_store
 from tortie.cli.settings import Settings
@@ -19,6 +19,7 @@ from tortie.ipam.check import check as check_census
 from tortie.ipam.problems import Kind, Problem
 from tortie.ipam.report import calico_report, calico_version, repair_document, repair_file
 from tortie.model.errors import UsageError
+from tortie.model.release import DATA_MODEL
 from tortie.model.wire import Document, to_json
 
 _NODES_SHOWN = 20
@@ -67,7 +68,7 @@ def check(
         census = with_services(census, kubeconfig)
     report = check_census(census, datetime.now(UTC))
     if report_file:
-        written = calico_report(census, report, calico_version(census, played_release()))
+        written = calico_report(census, report, calico_version(census, DATA_MODEL))
         write_private(report_file, json.dumps(written, indent=2, ensure_ascii=False) + "\n")
     if repair:
         wishes = repair_file(census, report.problems, __version__)

@@ -22,13 +22,6 @@ def refuse_form(output: str, *forms: str) -> None:
         raise UsageError(f"unrecognized output format '{output}'", "there is no such form", fix)
 
 
-def played_release() -> str:
-    """The release of Calico whose data we write, and whose calicoctl is answered as one of its own."""
-    from tortie.node.registration import DATA_MODEL
-
-    return DATA_MODEL
-
-
 def parse_ip(text: str, example: str) -> IP:
     from ipaddress import ip_address
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from tortie import __version__
-from tortie.cli.ipam.forms import in_loop, parse_ip, played_release, read_json, refuse_form
+from tortie.cli.ipam.forms import in_loop, parse_ip, read_json, refuse_form
 from tortie.cli.ipam.repairing import Done, carry_out, describe
 from tortie.cli.settings import Settings
 from tortie.ipam.affinity import release_node
@@ -21,6 +21,7 @@ from tortie.ipam.request import Expected, Released
 from tortie.ipam.usage import Users
 from tortie.model.errors import TortieError, UsageError
 from tortie.model.network import IP, Network
+from tortie.model.release import DATA_MODEL
 from tortie.model.wire import to_json
 from tortie.store.contract import Store
 
@@ -205,7 +206,7 @@ def _other_version(wishes: Wishes, cluster: str) -> str:
     """Which version would be right; "" if it is. A report may be calicoctl's, of the cluster's age or of ours."""
     if not wishes.is_calicos:
         return "" if wishes.version == __version__ else __version__
-    known = [version for version in (cluster, played_release()) if version]
+    known = [version for version in (cluster, DATA_MODEL) if version]
     return "" if same_age(wishes.version, known) else known[0]
 
 
