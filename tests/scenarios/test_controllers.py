@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.support.address_world import ROOT, World
@@ -13,9 +15,11 @@ from tests.support.controllers import ControllersProcess
 from tests.support.etcd_server import free_port, running_etcd
 
 from tortie.controllers.lease import KEY
+from tortie.model.controllers_defaults import DEFAULT_SPEC
 
 pytestmark = pytest.mark.timeout(300)
 
+RESOURCE = f"{ROOT}kubecontrollersconfigurations/default"
 FAST = ("--lease", "2s", "--grace", "1s")
 
 
@@ -139,7 +143,7 @@ def test_all_of_a_node_that_is_gone_is_freed_and_nothing_else_is_touched(shell: 
             assert one.lines(words), words
     left = shell.entries()
     assert {key: left.get(key) for key in before} == before
-    assert left.keys() - before.keys() == set()
+    assert left.keys() - before.keys() == {RESOURCE}
 
 
 def test_a_leak_is_released_after_the_grace_period_with_evidence_and_a_pod_that_comes_back_is_kept(
@@ -188,6 +192,51 @@ def test_settings_of_the_resource_are_followed_and_the_page_tells_the_figures(sh
         shell.put(key, world.entries[key])
         one.wait_log("Successfully garbage collected leaked IP address")
         assert 'ipam_allocations_gc_reclamations{ippool="pool",node="n1"} 1' in one.page("/metrics")
+
+
+def test_the_resource_is_made_as_calico_makes_it_and_says_what_is_in_force(shell: Tortie) -> None:
+    fill(shell, cluster())
+
+    def stored() -> dict[str, Any]:
+        value = shell.entries().get(RESOURCE)
+        return json.loads(value) if value else {}
+
+    def in_force() -> dict[str, Any]:
+        running: dict[str, Any] = stored().get("status", {}).get("runningConfig", {})
+        return running
+
+    port = free_port()
+    it = ControllersProcess(shell.folder / "one", shell, "--lease", "2s", port=port, HEALTH_ENABLED="true")
+    with it as one:
+        wait("resource", lambda: bool(in_force()))
+        made = stored()
+        assert made["spec"] == DEFAULT_SPEC
+        assert made["status"]["environmentVars"] == {"HEALTH_ENABLED": "true"}
+        one.wait_log("etcdV3CompactionPeriod 10m0s has no effect: etcd is not compacted here")
+        edit = '{"spec": {"logSeverityScreen": "Debug", "debugProfilePort": 6060, "healthChecks": "Disabled"}}'
+        assert shell.run("patch", "kubecontrollersconfig", "default", "-p", edit).code == 0
+        one.wait_log("debugProfilePort 6060 has no effect")
+        wait("news in the status", lambda: in_force().get("logSeverityScreen") == "Debug")
+        assert in_force()["healthChecks"] == "Enabled", "the environment comes first"
+        one.wait_log("[DEBUG]")
+        assert shell.run("delete", "kubecontrollersconfig", "default").code == 0
+        wait("another one", lambda: in_force().get("logSeverityScreen") == "Info")
+        assert stored()["metadata"]["uid"] != made["metadata"]["uid"]
+
+
+def test_instances_that_are_told_different_things_do_not_fight_over_the_status(shell: Tortie) -> None:
+    fill(shell, cluster())
+    with instance(shell, "one", LOG_LEVEL="info") as one, instance(shell, "two", LOG_LEVEL="debug") as two:
+        wait("leader", lambda: bool(one.lines("This instance leads") or two.lines("This instance leads")))
+        wait("resource", lambda: b"runningConfig" in shell.entries().get(RESOURCE, b""))
+        leader, level = (one, "Info") if one.lines("This instance leads") else (two, "Debug")
+        patch = '{"metadata": {"annotations": {"seen": "yes"}}}'
+        assert shell.run("patch", "kubecontrollersconfig", "default", "-p", patch).code == 0
+        told = json.loads(shell.entries()[RESOURCE])
+        assert told["status"]["runningConfig"]["logSeverityScreen"] == level
+        leader.kill()
+        other = "Debug" if level == "Info" else "Info"
+        wait("the next one's", lambda: f'"logSeverityScreen":"{other}"'.encode() in shell.entries()[RESOURCE])
 
 
 def test_while_the_datastore_is_locked_nothing_happens_and_then_it_does(shell: Tortie) -> None:

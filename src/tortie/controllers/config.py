@@ -7,9 +7,11 @@ be named, and nothing happens. Pure.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
+from tortie.controllers.running import FALSE, TRUE
+from tortie.model.controllers_defaults import DEFAULT_SPEC
 from tortie.model.errors import UsageError
 from tortie.model.fields import Duration
 
@@ -24,6 +26,30 @@ GRACE_S: Final = 900.0
 PERIOD_S: Final = 300.0
 METRICS_PORT: Final = 9094
 
+# What Calico's controllers do and these do not: where it is set, Calico's default, what switches it off.
+_WITHOUT_EFFECT: Final = (
+    (
+        *("etcdV3CompactionPeriod", "COMPACTION_PERIOD", "10m0s", ("0", "0s")),
+        "etcd is not compacted here; its own --auto-compaction-retention does that",
+    ),
+    (
+        *("controllers.node.syncLabels", "SYNC_NODE_LABELS", "Enabled", ("Disabled", *FALSE)),
+        "labels of Kubernetes' nodes are not copied",
+    ),
+    (
+        *("controllers.node.hostEndpoint.autoCreate", "AUTO_HOST_ENDPOINTS", "Disabled", ("Disabled", "disabled")),
+        "no host endpoints are made",
+    ),
+    ("debugProfilePort", "", None, (0,), "nothing is served there"),
+)
+
+
+class Unheeded(NamedTuple):
+    """A setting that Calico's controllers obey and these do not."""
+
+    text: str
+    asked: bool  # somebody set it; otherwise it is Calico's default
+
 
 class Config(NamedTuple):
     node: bool = True  # whether addresses and nodes are cleaned up at all
@@ -34,6 +60,7 @@ class Config(NamedTuple):
     grace_s: float = GRACE_S
     period_s: float = PERIOD_S  # a whole look at least so often
     warnings: tuple[str, ...] = ()
+    unheeded: tuple[Unheeded, ...] = ()
 
     @property
     def scan_every_s(self) -> float:
@@ -48,12 +75,16 @@ def read_config(environment: Mapping[str, str], spec: Mapping[str, Any] | None, 
     """
     warnings: list[str] = []
     stored = _Stored(spec or {}, warnings)
-    enabled, idle = _enabled(environment.get("ENABLED_CONTROLLERS", ""), stored.controllers)
+    _refuse_nonsense(environment)
+    enabled, idle = _enabled(environment.get("ENABLED_CONTROLLERS", ""), None if spec is None else stored.controllers)
+    if not enabled and not environment.get("ENABLED_CONTROLLERS"):
+        warnings.append("KubeControllersConfiguration default names no node controller: nothing is cleaned up")
     level = environment.get("LOG_LEVEL", "").lower() or stored.level()
+    level = "warning" if level == "warn" else level
     if level not in LEVELS:
         warnings.append(f"log level {level!r} is not known, taking info")
         level = "info"
-    health = environment.get("HEALTH_ENABLED", "").lower()
+    health = environment.get("HEALTH_ENABLED", "")
     given = duration_s(grace, "--grace") if grace is not None else None
     period = environment.get("RECONCILER_PERIOD", "")
     period_s = duration_s(period, "RECONCILER_PERIOD") if period else stored.seconds("reconcilerPeriod", PERIOD_S)
@@ -62,15 +93,46 @@ def read_config(environment: Mapping[str, str], spec: Mapping[str, Any] | None, 
         enabled,
         idle,
         level,
-        stored.health if not health else health in ("true", "1", "t", "yes"),
+        stored.health if not health else health in TRUE,
         port,
         stored.seconds("leakGracePeriod", GRACE_S) if given is None else given,
         period_s if period_s > 0 else PERIOD_S,
         tuple(warnings),
+        tuple(_unheeded(environment, spec, enabled=enabled)),
     )
 
 
-def _enabled(named: str, stored: Mapping[str, Any]) -> tuple[bool, tuple[str, ...]]:
+def _refuse_nonsense(environment: Mapping[str, str]) -> None:
+    for name in ("HEALTH_ENABLED", "SYNC_NODE_LABELS"):
+        if (said := environment.get(name)) and said not in (*TRUE, *FALSE):
+            raise UsageError(f"{name} is '{said}'", "it is either so or not", f"{name}=true or {name}=false")
+    if (said := environment.get("AUTO_HOST_ENDPOINTS")) and said.lower() not in ("enabled", "disabled"):
+        raise UsageError(f"AUTO_HOST_ENDPOINTS is '{said}'", "there is no such way", "use enabled or disabled")
+    if said := environment.get("COMPACTION_PERIOD"):
+        duration_s(said, "COMPACTION_PERIOD")
+    if (said := environment.get("LOG_LEVEL")) and said.lower() not in (*LEVELS, "warn"):
+        raise UsageError(f"LOG_LEVEL is '{said}'", "there is no such level", f"use one of {', '.join(LEVELS)}")
+
+
+def _unheeded(environment: Mapping[str, str], spec: Mapping[str, Any] | None, *, enabled: bool) -> Iterator[Unheeded]:
+    """What is set, or holds by default, and has no counterpart here."""
+    held = spec if spec is not None else DEFAULT_SPEC
+    for path, variable, default, off, why in _WITHOUT_EFFECT:
+        told = environment.get(variable)
+        value = told or _at(held, path)
+        if value is None or value in off or (path.startswith("controllers.node.") and not enabled):
+            continue
+        yield Unheeded(f"{variable if told else path} {value} has no effect: {why}", value != default)
+
+
+def _at(document: Any, path: str) -> Any:
+    for name in path.split("."):
+        document = document.get(name) if isinstance(document, dict) else None
+    return document
+
+
+def _enabled(named: str, stored: Mapping[str, Any] | None) -> tuple[bool, tuple[str, ...]]:
+    """The resource decides by what it names; without one it is as in the one that would be made."""
     if named:
         names = [name.strip() for name in named.split(",") if name.strip()]
         for name in names:
@@ -81,7 +143,7 @@ def _enabled(named: str, stored: Mapping[str, Any]) -> tuple[bool, tuple[str, ..
                     f"use some of {', '.join(CONTROLLERS)}",
                 )
     else:
-        names = [name.lower() for name in stored] or [NODE]
+        names = [NODE] if stored is None else [name.lower() for name in stored]
     return NODE in names, tuple(name for name in names if name != NODE)
 
 

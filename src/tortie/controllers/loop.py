@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from tortie.controllers.config import Config, read_config
 from tortie.controllers.deeds import Outcome
+from tortie.controllers.keeping import CONFIGURATION, keep
 from tortie.controllers.leading import Leading, NotLeading
 from tortie.controllers.looking import Lookout
 from tortie.controllers.plan import GONE_S, Patience
@@ -18,18 +19,16 @@ from tortie.controllers.readiness import DATASTORE, NODE_CONTROLLER, STARTUP, St
 from tortie.controllers.speaking import Speaker
 from tortie.ipam.census import CLUSTER, NODES
 from tortie.model.errors import TortieError
-from tortie.model.keys import ResourceKey
-from tortie.model.kinds import BY_NAME
 from tortie.model.wire import Document, Undecodable, decode
 from tortie.store.contract import Change, Store
 from tortie.store.follow import follow_all
 
-CONFIGURATION: Final = str(ResourceKey(BY_NAME["KubeControllersConfiguration"], "default"))
 _FOLLOWED: Final = (NODES, CONFIGURATION, CLUSTER)
 
 _FIRST_PAUSE_S: Final = 0.005
 _LONGEST_PAUSE_S: Final = 30.0
 _A_LITTLE_LATER_S: Final = 0.02
+_STANDBY_S: Final = 0.5
 _SETTLE_S: Final = 0.2  # nodes are often deleted in a row
 _VERIFY_S, _VERIFY_ILL_S, _VERIFY_TIMEOUT_S, _VERIFY_TIMEOUT_MAX_S = 10.0, 2.0, 4.0, 16.0
 
@@ -49,6 +48,7 @@ class Controllers:
         apply: Callable[[Config], None],
         tell: Callable[[Mapping[str, Standing], str], None],
         chance: Callable[[], float] = random.random,
+        new_uid: Callable[[], str],
     ) -> None:
         """`clock` also goes on while the machine sleeps. `apply` is told every configuration, `tell` every change of
         how this instance stands and of the part it plays.
@@ -62,16 +62,22 @@ class Controllers:
         self._apply = apply
         self._tell = tell
         self._chance = chance
+        self._new_uid = new_uid
         self.config = read_config(environment, None, grace)
         self.leading = Leading(store, me, log, duration_s=lease_s, clock=clock, today=lambda: _spoken(today()))
         self.lookout = Lookout(store, log, clock=clock, today=today, require=self.leading.require)
         self._wanted = asyncio.Event()  # somebody wants a look now
         self._standings: dict[str, Standing] = {STARTUP: Standing(False, "the configuration has not been read yet")}
         self._last: Document = {}
+        self._spec: Document | None = None  # of the resource; None: there is none, or none that can be read
+        self._untold = asyncio.Event()  # the resource does not yet say what is in force
 
     async def run(self) -> None:
         """Until it is cancelled; then the lease is given back."""
-        works: tuple[Callable[[], Awaitable[None]], ...] = (self._listen, self._verify, self.leading.run, self._work)
+        works: tuple[Callable[[], Awaitable[None]], ...] = (
+            *(self._listen, self._verify, self.leading.run, self._work),
+            self._keep,
+        )
         tasks = [asyncio.ensure_future(work()) for work in works]
         try:
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -108,6 +114,7 @@ class Controllers:
             self._wanted.set()
         if any(change.key == CLUSTER for change in changes) and not first:
             self._wanted.set()
+            self._untold.set()  # the datastore may have been locked
         self._stand(STARTUP, Standing(True))
 
     def _configure(self, value: bytes | None) -> None:
@@ -117,11 +124,17 @@ class Controllers:
                 spec = decode(value, CONFIGURATION).get("spec")
             except Undecodable as error:
                 self._log.error(f"KubeControllersConfiguration default is passed over: {error}")
-        config = read_config(self._environment, spec if isinstance(spec, dict) else None, self._grace)
+        spec = spec if isinstance(spec, dict) else None
+        if spec is None or spec != self._spec:  # a change of the status alone is our own, or that of Calico's
+            self._untold.set()
+        self._spec = spec
+        config = read_config(self._environment, spec, self._grace)
         if config == self.config and self._standings[STARTUP].ready:
             return
         for warning in config.warnings:
             self._log.warning(warning)
+        for each in config.unheeded:
+            (self._log.warning if each.asked else self._log.info)(each.text)
         self.config = config
         self._apply(config)
         self._log.info(
@@ -132,6 +145,25 @@ class Controllers:
             nothingToDo=",".join(config.idle),
         )
         self._wanted.set()
+
+    async def _keep(self) -> None:
+        """The leader makes the resource if there is none, and tells in it what is in force."""
+        attempt = 0
+        while True:
+            await self._untold.wait()
+            if not self.leading.leads:
+                await asyncio.sleep(_STANDBY_S)
+                continue
+            self._untold.clear()
+            try:
+                await keep(self._store, self._environment, today=self._today, new_uid=self._new_uid)
+            except TortieError as error:
+                self._log.debug(f"KubeControllersConfiguration default could not be written, will retry: {error}")
+                self._untold.set()
+                await asyncio.sleep(self._pause_s(attempt + 10))
+                attempt += 1
+            else:
+                attempt = 0
 
     async def _verify(self) -> None:
         """Whether the datastore answers; a question that writes nothing."""
@@ -160,7 +192,7 @@ class Controllers:
                 led = False
                 self._wanted.clear()
                 self._stand(NODE_CONTROLLER, Standing(True))
-                await self._sleep(0.5)
+                await self._sleep(_STANDBY_S)
                 continue
             if not led:
                 led, due = True, self._clock()

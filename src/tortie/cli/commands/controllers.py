@@ -49,7 +49,7 @@ COMMAND = Command(
     description="""Clean up after nodes and pods that are gone: addresses that leaked, endpoints, blocks, handles.
 
 Any number of instances may run; one leads, the others stand by. Settings are those of calico/kube-controllers: its
-environment, then the resource KubeControllersConfiguration `default`, which is followed and need not exist.""",
+environment, then the resource KubeControllersConfiguration `default`, which is followed and made if there is none.""",
     commands={
         "run": Command(
             summary="Clean up until SIGTERM; with --once, one time.",

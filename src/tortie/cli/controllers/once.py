@@ -13,8 +13,8 @@ from tortie.cli.settings import Settings, open_store
 from tortie.cli.tables import table
 from tortie.controllers.config import GRACE_S, read_config
 from tortie.controllers.deeds import Outcome, outcome_document
+from tortie.controllers.keeping import CONFIGURATION
 from tortie.controllers.looking import Lookout
-from tortie.controllers.loop import CONFIGURATION
 from tortie.controllers.plan import GONE_S, Patience, Plan
 from tortie.controllers.speaking import Silence
 from tortie.model.errors import UsageError

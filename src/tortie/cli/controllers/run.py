@@ -9,6 +9,7 @@ import signal
 import socket
 import sys
 import time
+import uuid
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -176,6 +177,7 @@ class Program:
             today=lambda: datetime.now(UTC),
             apply=self._apply,
             tell=self._tell,
+            new_uid=lambda: str(uuid.uuid4()),
         )
 
     def close(self) -> None:

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 from tortie.cli.session import with_store
 from tortie.cli.settings import Settings
 from tortie.controllers.config import Config, read_config
+from tortie.controllers.keeping import CONFIGURATION
 from tortie.controllers.lease import KEY, Record, read_record
-from tortie.controllers.loop import CONFIGURATION
 from tortie.ipam.census import CLUSTER
 from tortie.model.errors import UsageError
 from tortie.model.spans import span
