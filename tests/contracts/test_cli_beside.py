@@ -53,7 +53,8 @@ def test_the_built_in_tiers_are_there_before_a_node_has_made_them(tortie: Tortie
 def test_the_tier_may_come_with_the_policy_in_whatever_order(tortie: Tortie) -> None:
     folder = Path(tortie.file("both/a-policy.yaml", policy("NetworkPolicy", "shop"))).parent
     tortie.file("both/b-tier.yaml", tier())
-    assert tortie("apply", "-f", str(folder)) == (0, "Successfully applied 2 resource(s)\n", "")
+    ran = tortie("apply", "-f", str(folder))
+    assert (ran.code, ran.stdout) == (0, "Successfully applied 2 resource(s)\n")
 
 
 def test_a_policy_does_not_move_into_a_tier_that_is_not_there(tortie: Tortie) -> None:
