@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from ipaddress import ip_network
 from typing import TYPE_CHECKING, Final
 
@@ -142,13 +143,23 @@ def _size_problems(document: Document, blocks: Iterable[Network]) -> list[Proble
 
 
 def _overlaps(document: Document, others: list[Document]) -> list[Problem]:
-    pools = []
-    for other in others:
-        try:
-            pools.append(typed(other))
-        except Invalid:  # somebody else's broken pool is no reason to refuse this one
-            continue
-    return list(overlapping(_pool(document), [other for other in pools if isinstance(other, IPPool)]))
+    ranges = ((str(other["metadata"]["name"]), _range_of(other)) for other in others)
+    return list(overlapping(_pool(document), ((name, cidr) for name, cidr in ranges if cidr)))
+
+
+def _range_of(pool: Document) -> Network | None:
+    """None for somebody else's broken pool, which is no reason to refuse another one."""
+    spec = pool.get("spec")
+    cidr = spec.get("cidr") if isinstance(spec, dict) else None
+    return _network(cidr) if isinstance(cidr, str) else None
+
+
+@lru_cache(maxsize=4096)  # each of many new pools is compared with all the others
+def _network(text: str) -> Network | None:
+    try:
+        return ip_network(text, strict=False) if "/" in text else None
+    except ValueError:
+        return None
 
 
 async def _filter_problems(neighbours: Neighbours, document: Document) -> list[Problem]:

@@ -86,7 +86,8 @@ def test_pools_must_not_overlap() -> None:
     pool, inside = (typed(document("IPPool", name, {"cidr": cidr})) for name, cidr in _POOLS)
     assert isinstance(pool, IPPool)
     assert isinstance(inside, IPPool)
-    (problem,) = overlapping(inside, [pool, inside])
+    others = [(other.metadata.name, other.spec.cidr) for other in (pool, inside)]
+    (problem,) = overlapping(inside, others)
     assert "overlaps with the IPPool a" in problem.why
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Literal
 
 from tortie.model.errors import Problem
 from tortie.model.fields import IPNetwork, Selector
+from tortie.model.network import Network
 from tortie.model.resource import Condition, Resource, Spec
 from tortie.model.resources.checks import misplaced_global, too_long
 from tortie.model.shape import Part
@@ -124,13 +125,16 @@ class IPPool(Resource, frozen=True, kw_only=True):
             yield Problem("spec.allowedUses", ", ".join(after.uses), why, "create a second pool")
 
 
-def overlapping(pool: IPPool, others: list[IPPool]) -> Iterator[Problem]:
-    """Two pools must not share addresses; `others` are those there are already."""
-    for other in others:
+def overlapping(pool: IPPool, others: Iterable[tuple[str, Network]]) -> Iterator[Problem]:
+    """Two pools must not share addresses; `others` are those there are already, by name."""
+    cidr = pool.spec.cidr
+    first, last = int(cidr.network_address), int(cidr.broadcast_address)
+    for name, other in others:
         if (
-            other.metadata.name != pool.metadata.name
-            and other.spec.cidr.version == pool.spec.cidr.version
-            and pool.spec.cidr.overlaps(other.spec.cidr)
+            other.version == cidr.version
+            and int(other.network_address) <= last
+            and first <= int(other.broadcast_address)
+            and name != pool.metadata.name
         ):
-            why = f"overlaps with the IPPool {other.metadata.name} ({other.spec.cidr})"
-            yield Problem("spec.cidr", pool.spec.cidr, why, "choose a range that no other pool has")
+            why = f"overlaps with the IPPool {name} ({other})"
+            yield Problem("spec.cidr", cidr, why, "choose a range that no other pool has")
