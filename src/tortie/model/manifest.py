@@ -1,13 +1,14 @@
 """What people write in files: YAML or JSON, one or many resources, read with the line of every field.
 
 Scalars follow JSON's idea of types, not YAML 1.1's: `20:30` is a port range and `yes` is text, never a number or a
-boolean by surprise.
+boolean by surprise. In resources they then mean what Calico's own reader takes them for (see scalars).
 """
 
 from __future__ import annotations
 
 import functools
 import json
+import math
 import re
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -16,6 +17,7 @@ import yaml
 
 from tortie.model.errors import Invalid, Place, Problem, TortieError
 from tortie.model.kinds import API_VERSION, BY_NAME, find_kind, nearest
+from tortie.model.scalars import ambiguous, key_text, needs_quotes
 
 # Far above any real file; endless nesting ends here instead of in memory. What a file unfolds to is proportional to
 # its size, unless it is an alias bomb.
@@ -36,6 +38,9 @@ _WORDS = {"": None, "~": None, "null": None, "Null": None, "NULL": None} | {
 
 # From dotted paths of fields to lines; asked for only once something is wrong.
 Lines = Callable[[], dict[str, int]]
+
+
+Scalar = Callable[[yaml.ScalarNode, str], Any]
 
 
 class Manifest(NamedTuple):
@@ -60,12 +65,21 @@ class Manifest(NamedTuple):
 
 def read_manifests(text: str, source: str) -> list[Manifest]:
     """All resources in a file's text; lists (`kind: List`, `kind: IPPoolList`, plain sequences) are opened."""
-    manifests = [manifest for whole in _read(text, source) for manifest in _opened(whole)]
+    manifests = [_settled(manifest) for whole in _read(text, source, resources=True) for manifest in _opened(whole)]
     headers = [list(_header_problems(manifest)) for manifest in manifests]
     if any(headers):
         pairs = zip(manifests, headers, strict=True)
         raise Invalid(source, [problem for pair in pairs for problem in pair[1] or _other_problems(pair[0])])
     return manifests
+
+
+def _settled(manifest: Manifest) -> Manifest:
+    document = manifest.document
+    if not isinstance(document, dict) or document.get("kind") not in BY_NAME:
+        return manifest  # and will be refused for that
+    from tortie.model.settling import settled
+
+    return manifest._replace(document=settled(document))
 
 
 def _other_problems(manifest: Manifest) -> list[Problem]:
@@ -83,19 +97,19 @@ def read_plain(text: str, source: str) -> Manifest:
     return next(_read(text, source), Manifest(None, source, dict))
 
 
-def _read(text: str, source: str) -> Iterator[Manifest]:
-    if (manifest := _read_json(text, source)) is not None:
+def _read(text: str, source: str, *, resources: bool = False) -> Iterator[Manifest]:
+    if (manifest := _read_json(text, source, _number if resources else float)) is not None:
         yield manifest
     else:
-        yield from _read_yaml(text, source)
+        yield from _read_yaml(text, source, _resource_scalar if resources else _scalar)
 
 
-def _read_json(text: str, source: str) -> Manifest | None:
+def _read_json(text: str, source: str, number: Callable[[str], Any]) -> Manifest | None:
     """None when this is not JSON; it may still be YAML that begins with a bracket."""
     if not text.lstrip().startswith(("{", "[")):
         return None
     try:
-        value = json.loads(text, object_pairs_hook=_without_twins)
+        value = json.loads(text, object_pairs_hook=_without_twins, parse_float=number)
     except _Twice as twice:
         raise _unreadable(source, 0, f"the field {twice} stands there twice in one object") from None
     except ValueError:
@@ -108,7 +122,7 @@ def _read_json(text: str, source: str) -> Manifest | None:
 def _lines_of_json(text: str, source: str) -> dict[str, int]:
     """Read once more as YAML, which nearly all JSON is: ten times slower, but it knows the lines."""
     try:
-        return next(_read_yaml(text, source)).lines()
+        return next(_read_yaml(text, source, _scalar)).lines()
     except (Unreadable, StopIteration):
         return {}
 
@@ -125,14 +139,14 @@ def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return result
 
 
-def _read_yaml(text: str, source: str) -> Iterator[Manifest]:
+def _read_yaml(text: str, source: str, scalar: Scalar) -> Iterator[Manifest]:
     loader = _LOADER(text)
     try:
         if text.count("[") + text.count("{") > _DEPTH_MAX or _DEEP_BLOCK.search(text):
             _refuse_deep_nesting(text, source)
         while loader.check_node():
             node = loader.get_node()
-            reading = _Reading(source, len(text))
+            reading = _Reading(source, len(text), scalar)
             if node is not None and (value := reading.value(node, "", 0)) is not None:
                 yield Manifest(value, source, reading.found)
     except yaml.MarkedYAMLError as error:
@@ -156,8 +170,10 @@ def _refuse_deep_nesting(text: str, source: str) -> None:
 class _Reading:
     """From YAML's nodes to plain values, remembering where each field stands."""
 
-    def __init__(self, source: str, size: int) -> None:
+    def __init__(self, source: str, size: int, scalar: Scalar) -> None:
         self.source = source
+        self._scalar = scalar
+        self._key = key_text if scalar is _resource_scalar else None
         self._lines: dict[str, int] = {}
         self._left = min(_COST_MAX, _COST_MAX_PER_CHARACTER * (size + 1000))
 
@@ -171,7 +187,7 @@ class _Reading:
             raise _unreadable(self.source, line, "it is nested too deeply, or its aliases unfold without end")
         self._lines.setdefault(path, line)
         if isinstance(node, yaml.ScalarNode):
-            return _scalar(node, self.source)
+            return self._scalar(node, self.source)
         if isinstance(node, yaml.SequenceNode):
             return [self.value(item, f"{path}[{index}]", depth + 1) for index, item in enumerate(node.value)]
         return self._mapping(node, path, depth)
@@ -187,6 +203,8 @@ class _Reading:
             if key == "<<" and not key_node.style:
                 merged |= self._merged(value_node, path, depth)
                 continue
+            if self._key and not key_node.style:
+                key = self._key(key)
             if key in result:
                 raise _unreadable(self.source, line, f"the field {key} stands here twice")
             inner = f"{path}.{key}" if path else key
@@ -217,6 +235,17 @@ def _scalar(node: yaml.ScalarNode, source: str) -> Any:
             raise _unreadable(source, node.start_mark.line + 1, f"a number of {len(text):,} digits")
         return int(text)
     return float(text) if _FLOAT.fullmatch(text) and not text.isdigit() else text
+
+
+def _resource_scalar(node: yaml.ScalarNode, source: str) -> Any:
+    value = _scalar(node, source)
+    if node.style or not isinstance(value, (str, float)):
+        return value
+    return ambiguous(node.value) or (node.value if value == math.inf or value == -math.inf else value)
+
+
+def _number(text: str) -> Any:
+    return ambiguous(text) or float(text)
 
 
 def _opened(whole: Manifest) -> Iterator[Manifest]:
@@ -286,16 +315,22 @@ def to_yaml(value: object) -> str:
 
 @functools.cache
 def _dumpers() -> tuple[Any, Any]:
-    """They quote what we, or any reader of YAML 1.2, would take for a number: to YAML 1.1 `0e12` is text."""
+    """They quote what any reader of YAML, of 1.1 or 1.2, would take for something else, in Go's choice of quotes."""
 
-    def quoted(dumper: Any, text: str) -> yaml.Node:
-        looks_otherwise = text in _WORDS or _INTEGER.fullmatch(text) or _FLOAT.fullmatch(text)
-        node: yaml.Node = dumper.represent_scalar("tag:yaml.org,2002:str", text, "'" if looks_otherwise else None)
+    def represented(dumper: Any, text: str) -> yaml.Node:
+        node: yaml.Node = dumper.represent_scalar("tag:yaml.org,2002:str", text, quotes(text))
         return node
 
+    @functools.lru_cache(4096)
+    def quotes(text: str) -> str | None:
+        if text in _WORDS or needs_quotes(text):
+            return '"'
+        return None if resolver.resolve(yaml.ScalarNode, text, (True, False)) == "tag:yaml.org,2002:str" else '"'
+
+    resolver: Any = yaml.resolver.Resolver()
     found = []
     for base in (getattr(yaml, "CSafeDumper", yaml.SafeDumper), yaml.SafeDumper):
         dumper: Any = type("Dumper", (base,), {})
-        dumper.add_representer(str, quoted)
+        dumper.add_representer(str, represented)
         found.append(dumper)
     return found[0], found[1]
