@@ -74,12 +74,9 @@ def read_manifests(text: str, source: str) -> list[Manifest]:
 
 
 def _settled(manifest: Manifest) -> Manifest:
-    document = manifest.document
-    if not isinstance(document, dict) or document.get("kind") not in BY_NAME:
-        return manifest  # and will be refused for that
     from tortie.model.settling import settled
 
-    return manifest._replace(document=settled(document))
+    return manifest._replace(document=settled(manifest.document)) if isinstance(manifest.document, dict) else manifest
 
 
 def _other_problems(manifest: Manifest) -> list[Problem]:

@@ -29,8 +29,11 @@ _OWN_RULES: Final = (Port, Protocol, DSCP, Choice)
 
 
 def settled(document: Document) -> Document:
-    """A resource of a kind that we know, without any Ambiguous."""
-    return _settled(document, type_of(BY_NAME[document["kind"]]))
+    """Without any Ambiguous, if it is of a kind that we know; anything else will be refused."""
+    kind = document.get("kind")
+    if not isinstance(kind, str) or kind not in BY_NAME:
+        return document
+    return _settled(document, type_of(BY_NAME[kind]))
 
 
 def _settled(raw: Document, part: type[Part]) -> Document:
