@@ -30,7 +30,7 @@ class Answer(NamedTuple):
     default_as: str = "64512"
 
     def body(self) -> object:
-        documents = [without_empty_ends(document) for document in self.documents]
+        documents = [_as_api(document) for document in self.documents]
         if self.single and len(documents) == 1:
             return documents[0]
         if self.revision is None or self.kind is None:
@@ -43,10 +43,12 @@ class Answer(NamedTuple):
         }
 
 
-def without_empty_ends(document: Document) -> Document:
-    """Calico stores an empty source and destination with every rule, and does not show them."""
-    spec = document.get("spec")
-    if document.get("kind") not in _WITH_RULES or not isinstance(spec, dict):
+def _as_api(document: Document) -> Document:
+    """Calico stores an empty source and destination with every rule, and a boolean as text, and does not show them."""
+    kind, spec = document.get("kind"), document.get("spec")
+    if kind == "BlockAffinity" and isinstance(spec, dict) and isinstance(spec.get("deleted"), str):
+        return {**document, "spec": spec | {"deleted": spec["deleted"] == "true"}}
+    if kind not in _WITH_RULES or not isinstance(spec, dict):
         return document
     shown = {field: [_rule(rule) for rule in spec[field]] for field in _DIRECTIONS if isinstance(spec.get(field), list)}
     return {**document, "spec": spec | shown}

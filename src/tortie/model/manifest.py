@@ -1,13 +1,14 @@
 """What people write in files: YAML or JSON, one or many resources, read with the line of every field.
 
 Scalars follow JSON's idea of types, not YAML 1.1's: `20:30` is a port range and `yes` is text, never a number or a
-boolean by surprise.
+boolean by surprise. In resources they then mean what Calico's own reader takes them for (see scalars).
 """
 
 from __future__ import annotations
 
 import functools
 import json
+import math
 import re
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -16,6 +17,7 @@ import yaml
 
 from tortie.model.errors import Invalid, Place, Problem, TortieError
 from tortie.model.kinds import API_VERSION, BY_NAME, find_kind, nearest
+from tortie.model.scalars import ambiguous, key_text, needs_quotes
 
 # Far above any real file; endless nesting ends here instead of in memory. What a file unfolds to is proportional to
 # its size, unless it is an alias bomb.
@@ -28,12 +30,6 @@ _COST_MAX = 200_000_000
 _LOADER: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 _DEEP_BLOCK = re.compile(rf"^[-?: \t]{{{_DEPTH_MAX}}}", re.MULTILINE)
 _INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]*)")
-# What YAML 1.1 takes for a boolean, a number, a time or a merge.
-_OLD_SCALAR = re.compile(
-    r"[yYnN]|yes|Yes|YES|no|No|NO|on|On|ON|off|Off|OFF|[-+]?0[0-7_]+|[-+]?0[xX][0-9a-fA-F_]+|[-+]?0b[01_]+|0o[0-7]+"
-    r"|[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?|[-+]?[0-9_]+(\.[0-9_]*)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)|<<"
-    r"|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt ].*)?"
-)
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _WORDS = {"": None, "~": None, "null": None, "Null": None, "NULL": None} | {
     word: value for name, value in (("true", True), ("false", False)) for word in (name, name.title(), name.upper())
@@ -42,6 +38,9 @@ _WORDS = {"": None, "~": None, "null": None, "Null": None, "NULL": None} | {
 
 # From dotted paths of fields to lines; asked for only once something is wrong.
 Lines = Callable[[], dict[str, int]]
+
+
+Scalar = Callable[[yaml.ScalarNode, str], Any]
 
 
 class Manifest(NamedTuple):
@@ -66,12 +65,18 @@ class Manifest(NamedTuple):
 
 def read_manifests(text: str, source: str) -> list[Manifest]:
     """All resources in a file's text; lists (`kind: List`, `kind: IPPoolList`, plain sequences) are opened."""
-    manifests = [manifest for whole in _read(text, source) for manifest in _opened(whole)]
+    manifests = [_settled(manifest) for whole in _read(text, source, resources=True) for manifest in _opened(whole)]
     headers = [list(_header_problems(manifest)) for manifest in manifests]
     if any(headers):
         pairs = zip(manifests, headers, strict=True)
         raise Invalid(source, [problem for pair in pairs for problem in pair[1] or _other_problems(pair[0])])
     return manifests
+
+
+def _settled(manifest: Manifest) -> Manifest:
+    from tortie.model.settling import settled
+
+    return manifest._replace(document=settled(manifest.document)) if isinstance(manifest.document, dict) else manifest
 
 
 def _other_problems(manifest: Manifest) -> list[Problem]:
@@ -89,19 +94,19 @@ def read_plain(text: str, source: str) -> Manifest:
     return next(_read(text, source), Manifest(None, source, dict))
 
 
-def _read(text: str, source: str) -> Iterator[Manifest]:
-    if (manifest := _read_json(text, source)) is not None:
+def _read(text: str, source: str, *, resources: bool = False) -> Iterator[Manifest]:
+    if (manifest := _read_json(text, source, _number if resources else float)) is not None:
         yield manifest
     else:
-        yield from _read_yaml(text, source)
+        yield from _read_yaml(text, source, _resource_scalar if resources else _scalar)
 
 
-def _read_json(text: str, source: str) -> Manifest | None:
+def _read_json(text: str, source: str, number: Callable[[str], Any]) -> Manifest | None:
     """None when this is not JSON; it may still be YAML that begins with a bracket."""
     if not text.lstrip().startswith(("{", "[")):
         return None
     try:
-        value = json.loads(text, object_pairs_hook=_without_twins)
+        value = json.loads(text, object_pairs_hook=_without_twins, parse_float=number)
     except _Twice as twice:
         raise _unreadable(source, 0, f"the field {twice} stands there twice in one object") from None
     except ValueError:
@@ -114,7 +119,7 @@ def _read_json(text: str, source: str) -> Manifest | None:
 def _lines_of_json(text: str, source: str) -> dict[str, int]:
     """Read once more as YAML, which nearly all JSON is: ten times slower, but it knows the lines."""
     try:
-        return next(_read_yaml(text, source)).lines()
+        return next(_read_yaml(text, source, _scalar)).lines()
     except (Unreadable, StopIteration):
         return {}
 
@@ -131,14 +136,14 @@ def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return result
 
 
-def _read_yaml(text: str, source: str) -> Iterator[Manifest]:
+def _read_yaml(text: str, source: str, scalar: Scalar) -> Iterator[Manifest]:
     loader = _LOADER(text)
     try:
         if text.count("[") + text.count("{") > _DEPTH_MAX or _DEEP_BLOCK.search(text):
             _refuse_deep_nesting(text, source)
         while loader.check_node():
             node = loader.get_node()
-            reading = _Reading(source, len(text))
+            reading = _Reading(source, len(text), scalar)
             if node is not None and (value := reading.value(node, "", 0)) is not None:
                 yield Manifest(value, source, reading.found)
     except yaml.MarkedYAMLError as error:
@@ -162,8 +167,10 @@ def _refuse_deep_nesting(text: str, source: str) -> None:
 class _Reading:
     """From YAML's nodes to plain values, remembering where each field stands."""
 
-    def __init__(self, source: str, size: int) -> None:
+    def __init__(self, source: str, size: int, scalar: Scalar) -> None:
         self.source = source
+        self._scalar = scalar
+        self._key = key_text if scalar is _resource_scalar else None
         self._lines: dict[str, int] = {}
         self._left = min(_COST_MAX, _COST_MAX_PER_CHARACTER * (size + 1000))
 
@@ -177,7 +184,7 @@ class _Reading:
             raise _unreadable(self.source, line, "it is nested too deeply, or its aliases unfold without end")
         self._lines.setdefault(path, line)
         if isinstance(node, yaml.ScalarNode):
-            return _scalar(node, self.source)
+            return self._scalar(node, self.source)
         if isinstance(node, yaml.SequenceNode):
             return [self.value(item, f"{path}[{index}]", depth + 1) for index, item in enumerate(node.value)]
         return self._mapping(node, path, depth)
@@ -193,6 +200,8 @@ class _Reading:
             if key == "<<" and not key_node.style:
                 merged |= self._merged(value_node, path, depth)
                 continue
+            if self._key and not key_node.style:
+                key = self._key(key)
             if key in result:
                 raise _unreadable(self.source, line, f"the field {key} stands here twice")
             inner = f"{path}.{key}" if path else key
@@ -223,6 +232,17 @@ def _scalar(node: yaml.ScalarNode, source: str) -> Any:
             raise _unreadable(source, node.start_mark.line + 1, f"a number of {len(text):,} digits")
         return int(text)
     return float(text) if _FLOAT.fullmatch(text) and not text.isdigit() else text
+
+
+def _resource_scalar(node: yaml.ScalarNode, source: str) -> Any:
+    value = _scalar(node, source)
+    if node.style or not isinstance(value, (str, float)):
+        return value
+    return ambiguous(node.value) or (node.value if value == math.inf or value == -math.inf else value)
+
+
+def _number(text: str) -> Any:
+    return ambiguous(text) or float(text)
 
 
 def _opened(whole: Manifest) -> Iterator[Manifest]:
@@ -279,12 +299,9 @@ def _unreadable(source: str, line: int, why: str) -> Unreadable:
     return Unreadable(Place(source, line), why)
 
 
-def to_yaml(value: object, *, for_go: bool = False) -> str:
-    """Keys sorted and lists flush with their field, as calicoctl prints them.
-
-    `for_go`: for readers that follow YAML 1.1, to whom a bare `y` is a boolean; quoted as Go quotes it.
-    """
-    fast, slow = _dumpers(for_go=for_go)
+def to_yaml(value: object) -> str:
+    """Keys sorted and lists flush with their field, as calicoctl prints them."""
+    fast, slow = _dumpers()
     options: dict[str, Any] = {"default_flow_style": False, "allow_unicode": True, "width": 4096}
     try:
         text: str = yaml.dump(value, Dumper=fast, **options)
@@ -294,20 +311,25 @@ def to_yaml(value: object, *, for_go: bool = False) -> str:
 
 
 @functools.cache
-def _dumpers(*, for_go: bool) -> tuple[Any, Any]:
-    """They quote what we, or any reader of YAML 1.2, would take for a number: to YAML 1.1 `0e12` is text."""
-    mark = '"' if for_go else "'"
+def _dumpers() -> tuple[Any, Any]:
+    """They quote what any reader of YAML, of 1.1 or 1.2, would take for something else, in Go's choice of quotes."""
 
-    def quoted(dumper: Any, text: str) -> yaml.Node:
-        looks_otherwise = text in _WORDS or _INTEGER.fullmatch(text) or _FLOAT.fullmatch(text)
-        looks_old = for_go and _OLD_SCALAR.fullmatch(text)
-        style = mark if looks_otherwise or looks_old else "|" if for_go and "\n" in text else None
-        node: yaml.Node = dumper.represent_scalar("tag:yaml.org,2002:str", text, style)
+    def represented(dumper: Any, text: str) -> yaml.Node:
+        node: yaml.Node = dumper.represent_scalar("tag:yaml.org,2002:str", text, quotes(text))
         return node
 
+    @functools.lru_cache(4096)
+    def quotes(text: str) -> str | None:
+        if text in _WORDS or needs_quotes(text):
+            return '"'
+        if "\n" in text:
+            return "|"
+        return None if resolver.resolve(yaml.ScalarNode, text, (True, False)) == "tag:yaml.org,2002:str" else '"'
+
+    resolver: Any = yaml.resolver.Resolver()
     found = []
     for base in (getattr(yaml, "CSafeDumper", yaml.SafeDumper), yaml.SafeDumper):
         dumper: Any = type("Dumper", (base,), {})
-        dumper.add_representer(str, quoted)
+        dumper.add_representer(str, represented)
         found.append(dumper)
     return found[0], found[1]

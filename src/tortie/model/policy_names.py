@@ -16,6 +16,7 @@ from tortie.model.wire import Document
 TIERED: Final = frozenset({"NetworkPolicy", "GlobalNetworkPolicy", "StagedNetworkPolicy", "StagedGlobalNetworkPolicy"})
 _LEGACY_PREFIX: Final = "default."
 _ANNOTATION: Final = "projectcalico.org/metadata"
+_ENCODER: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))  # one for all, as in wire
 
 
 def possible_names(kind: Kind, name: str) -> tuple[str, ...]:
@@ -35,8 +36,7 @@ def stored_name(kind: Kind, name: str, tier: str, calico_version: str | None) ->
 
 def annotated(metadata: Document) -> Document:
     """The annotations with the one that holds the policy's name; `metadata` has the name as it was given."""
-    name = json.dumps({"name": metadata["name"]}, separators=(",", ":"), ensure_ascii=False)
-    return {**(metadata.get("annotations") or {}), _ANNOTATION: name}
+    return {**(metadata.get("annotations") or {}), _ANNOTATION: _ENCODER.encode({"name": metadata["name"]})}
 
 
 def shown(kind: Kind, document: Document) -> Document:

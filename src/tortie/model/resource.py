@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import re
 from collections.abc import Iterator
@@ -107,6 +108,7 @@ class Resource(Part, frozen=True, kw_only=True):
         return iter(())
 
 
+@functools.cache
 def type_of(kind: Kind) -> type[Resource]:
     """Kinds are imported when they are first needed; a command that prints a table needs none."""
     return cast(type[Resource], getattr(importlib.import_module(f"tortie.model.resources.{kind.module}"), kind.name))

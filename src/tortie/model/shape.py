@@ -102,6 +102,11 @@ def _element(kind: Any) -> tuple[str, Any]:
     return ("map", args[1]) if origin is dict else ("", kind)
 
 
+def element_kind(kind: Any) -> Any:
+    """Of a list or a map what it holds; of anything else the kind itself."""
+    return _element(kind)[1]
+
+
 def problems_in(raw: object, part: type[Part], path: str = "", known: Sequence[object] = ()) -> Iterator[Problem]:
     """Everything about the structure that is wrong, not only the first thing.
 
@@ -199,13 +204,18 @@ def spelled(raw: Document, part: type[Part]) -> Document:
         value = raw.get(name)
         if field.part is not None and not field.many and not field.optional:
             result[name] = spelled(value or {}, field.part)
-        elif field.unset(value) or (not field.optional and not field.required and value in (field.zero, [], {})):
+        elif value is None or _is_left_out(value, field):
             if field.always:
                 result[name] = field.zero
         else:
             result[name] = _spelled_value(value, field)
-    result.update({name: value for name, value in raw.items() if name not in expected})
+    if not raw.keys() <= expected.keys():
+        result.update({name: value for name, value in raw.items() if name not in expected})
     return result
+
+
+def _is_left_out(value: object, field: Field) -> bool:
+    return field.unset(value) or (not field.optional and not field.required and value in (field.zero, [], {}))
 
 
 def _spelled_value(value: Any, field: Field) -> Any:

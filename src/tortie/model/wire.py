@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from typing import Any
 
 from tortie.model.errors import TortieError
@@ -32,11 +33,16 @@ class Undecodable(TortieError):
 
 
 def encode(document: Document) -> bytes:
-    text = _ENCODER.encode(_go_numbers(document))
+    text = _ENCODER.encode(document)
+    if _OTHER_FLOATS.search(text):  # perhaps: few resources have any, and looking at each value takes longest
+        text = _ENCODER.encode(_go_numbers(document))
     # Outside of strings JSON has none of these characters, so one pass over the text is enough.
     # Half of a surrogate pair has no bytes of its own, but an escape that every reader of JSON knows.
     return text.translate(_ESCAPES).encode(errors="backslashreplace")
 
+
+# The end of a whole float, or of one with an exponent; in text the character behind it is another.
+_OTHER_FLOATS = re.compile(r"\.0[,\]}]|[0-9]e[-+]?[0-9]+[,\]}]")
 
 # One for all, as below.
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)

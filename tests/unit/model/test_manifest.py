@@ -69,12 +69,12 @@ def names(manifests: list[Manifest]) -> list[str]:
 
 
 def test_lists_within_lists_are_opened_in_order() -> None:
-    one, two, three = (POOL.replace("name: a", f"name: {name}") for name in "xyz")
+    one, two, three = (POOL.replace("name: a", f"name: {name}") for name in "pqr")
     documents = [yaml.safe_load(text) for text in (one, two, three)]
     nested = [documents[0], {"kind": "List", "items": [documents[1], {"kind": "IPPoolList", "items": [documents[2]]}]}]
-    assert names(read_manifests(json.dumps(nested), "file")) == ["x", "y", "z"]
-    assert names(read_manifests(yaml.safe_dump(nested), "file")) == ["x", "y", "z"]
-    assert names(read_manifests(f"{one}---\n{two}...\n---\n{three}", "file")) == ["x", "y", "z"]
+    assert names(read_manifests(json.dumps(nested), "file")) == ["p", "q", "r"]
+    assert names(read_manifests(yaml.safe_dump(nested), "file")) == ["p", "q", "r"]
+    assert names(read_manifests(f"{one}---\n{two}...\n---\n{three}", "file")) == ["p", "q", "r"]
 
 
 def test_a_resource_that_has_items_of_its_own_is_no_list() -> None:

@@ -19,13 +19,15 @@ def patch(
         raise UsageError("no patch was given", "-p says what to change", "see `tortie patch --help`")
     if form not in PATCHES:
         raise UsageError(f"unknown patch type '{form}'", "there is no such form", f"use one of {', '.join(PATCHES)}")
+    from tortie.model.settling import settled  # heavy, as what a change needs anyway
+
     body = read_plain(text, "--patch").document
     change: Edit
     if form == "json" and isinstance(body, list):
         operations = body
-        change = lambda document: json_patch(document, operations)  # noqa: E731
+        change = lambda document: settled(json_patch(document, operations))  # noqa: E731
     elif form != "json" and isinstance(body, dict):
-        change = lambda document: merge_patch(document, body)  # noqa: E731
+        change = lambda document: settled(merge_patch(document, body))  # noqa: E731
     else:
         shape = "a list of operations" if form == "json" else "a mapping of fields"
         raise UsageError("the patch has the wrong shape", f"type {form} needs {shape}", "see `tortie patch --help`")

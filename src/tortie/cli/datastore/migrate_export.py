@@ -75,7 +75,7 @@ def exported_text(snapshot: Snapshot) -> str:
     resources = []
     for kind in KINDS:
         documents = exported(kind, snapshot.listings[resource_prefix(kind)], names)
-        resources.append(to_yaml(listed(kind, documents, snapshot.revision), for_go=True))
+        resources.append(to_yaml(listed(kind, documents, snapshot.revision)))
     ipam = exported_ipam(snapshot.listings, snapshot.get(IPAM_CONFIG), names)
     return together(resources, as_json(cluster_document(cluster)), as_json(ipam))
 
