@@ -7,6 +7,8 @@ import _signal  # type: ignore[import-not-found] # `signal` itself would bring `
 import os
 import sys
 
+# The names of programs of Calico, as links to this one: see `tortie.cli.entrypoints`.
+CALICOS = ("calico-node", "calico-ipam", "install", "install-cni.sh", "start_runit")
 _SWITCHES = ("live", "ready")
 _VALUES = ("host", "port", "timeout")
 _INTERRUPTED = 130
@@ -17,6 +19,10 @@ def entry() -> None:
     interruptible = _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler
     if interruptible:
         _signal.signal(_signal.SIGINT, _leave)
+    name = sys.argv[0].rpartition("/")[2]
+    if name in CALICOS and sys.stdout is not None:
+        _run_as(name, interruptible)
+        return
     words = sys.argv[1:]
     # A closed standard output is for the usual way to replace.
     flags = probe_flags(words[2:]) if words[:2] == ["node", "check"] and sys.stdout is not None else None
@@ -33,6 +39,26 @@ def entry() -> None:
         _drop_pending_output()
         _go_the_usual_way(interruptible)
         return
+    sys.exit(code)
+
+
+def _run_as(name: str, interruptible: bool) -> None:
+    from tortie.cli.entrypoints import run_as
+
+    def usual(words: list[str]) -> int:
+        sys.argv = ["tortie", *words]
+        try:
+            _go_the_usual_way(interruptible)
+        except SystemExit as end:
+            return end.code if isinstance(end.code, int) else 1
+        return 0
+
+    sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    code = run_as(name, sys.argv[1:], usual)
+    try:
+        sys.stdout.flush()
+    except OSError:  # nobody listens, but the exit code still tells
+        _drop_pending_output()
     sys.exit(code)
 
 

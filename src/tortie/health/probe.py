@@ -58,7 +58,7 @@ def ask_unix(path: str, route: str, timeout_s: float) -> Answer:
     socket = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     try:
         _set_timeout(socket, deadline)
-        _connect_path(socket, path)
+        connect_path(socket, path)
         socket.sendall(f"GET {route} HTTP/1.1\r\nHost: unix\r\nConnection: close\r\n\r\n".encode())
         return _parsed(_received(socket, deadline, _LONG_BODY_MAX), get)
     except TimeoutError:
@@ -71,7 +71,7 @@ def ask_unix(path: str, route: str, timeout_s: float) -> Answer:
         socket.close()
 
 
-def _connect_path(socket: _socket.socket, path: str) -> None:
+def connect_path(socket: _socket.socket, path: str) -> None:
     """Through its folder's descriptor: a path of more than 107 bytes does not fit into a socket's address."""
     folder = os.open(os.path.dirname(path) or ".", os.O_PATH | os.O_CLOEXEC)
     try:

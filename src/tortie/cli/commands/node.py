@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tortie.cli.grammar import Command, Option
+from tortie.cli.grammar import Argument, Command, Option
 from tortie.cli.node.run_flags import RUN_FLAGS
 from tortie.cli.options import DATASTORE
 from tortie.cli.options import output as output_option
@@ -77,6 +77,12 @@ def diags(**values: Any) -> int:
     from tortie.cli.node.diags import diags as collect_diags
 
     return collect_diags(**values)
+
+
+def entrypoints(**values: Any) -> int:
+    from tortie.cli.node.entrypoints import entrypoints as make_links
+
+    return make_links(**values)
 
 
 COMMAND = Command(
@@ -230,6 +236,28 @@ COMMAND = Command(
             examples="""
                 tortie node checksystem
                 tortie node checksystem -o json
+            """,
+        ),
+        "entrypoints": Command(
+            summary="Link the names by which manifests and scripts of Calico call its programs.",
+            description=(
+                "Makes links to this command where the images of Calico have their programs: calico-node, which is "
+                "all without a NAME; start_runit, calico-ipam, install, install-cni.sh. Called by such a name it takes "
+                "that program's flags and has its exit codes, 0 and 1. A file that is there and no link of ours stays, "
+                "and nothing is done then. --all is for images: on a machine /opt/cni/bin is the folder of CNI plugins."
+            ),
+            arguments=(Argument("names", "NAME", required=False, repeated=True),),
+            run=entrypoints,
+            options=(
+                Option(("-a", "--all"), "everything", "All of them, as in an image."),
+                Option(("--remove",), "remove", "Take links of ours away again."),
+                Option(("--dry-run",), "dry_run", "Only show what would be done."),
+                output_option("text", "text", "json"),
+                ROOT_FOLDER,
+            ),
+            examples="""
+                tortie node entrypoints calico-node --dry-run
+                tortie node entrypoints --all --root image --dry-run
             """,
         ),
     },

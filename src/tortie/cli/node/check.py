@@ -41,8 +41,8 @@ def check(
         )
         if asked
     ]
-    address = _felix_setting(os.environ, "HEALTHHOST") if host is None else host
-    number = _port(port or _felix_setting(os.environ, "HEALTHPORT") or PORT, "--port" if port else "FELIX_HEALTHPORT")
+    address = felix_setting(os.environ, "HEALTHHOST") if host is None else host
+    number = _port(port, "--port") if port else felix_port()
     form = "?format=json" if output == "json" else ""
     paths = tuple(path + form for path, _, _ in wanted)
     answers = ask_all(address or HOST, number, paths, _seconds(timeout or TIMEOUT))
@@ -55,7 +55,7 @@ def check(
             continue
         code = _UNHEALTHY
         said = answer.what if isinstance(answer, NoAnswer) else f"{name} probe reporting {answer.status}"
-        reasons = _reasons(answer)
+        reasons = reasons_of(answer)
         headline = _birds_headline(reasons)
         sys.stdout.write(f"{headline or f'{prefix}: {said}'}\n")
         reasons = reasons[1:] if headline else reasons
@@ -83,19 +83,19 @@ def _told_as_json(names: list[str], answers: list[Answer | NoAnswer]) -> int:
         if isinstance(found, dict) and "live" in found:
             report = found
         elif not answer.is_page:
-            told[name] = {**told[name], "why": _stranger(answer), "fix": WHO_HAS_THE_PORT}
+            told[name] = {**told[name], "why": stranger(answer), "fix": WHO_HAS_THE_PORT}
     good = all(each["ok"] for each in told.values())
     sys.stdout.write(json.dumps({"ok": good, **told, "report": report}, indent=2, ensure_ascii=False) + "\n")
     return 0 if good else _UNHEALTHY
 
 
-def _reasons(answer: Answer | NoAnswer) -> list[str]:
+def reasons_of(answer: Answer | NoAnswer) -> list[str]:
     """The first block of lines after the page's table, or what is known about the silence."""
     if isinstance(answer, NoAnswer):
         parts = (("why", answer.why), ("fix", answer.fix))
         return [f"{label}: {text}" for label, text in parts if text]
     if not answer.is_page:
-        return [f"{_stranger(answer)}; {WHO_HAS_THE_PORT}"]
+        return [f"{stranger(answer)}; {WHO_HAS_THE_PORT}"]
     lines = [line.rstrip() for line in answer.body.splitlines() if not line.startswith(("+", "|"))]
     end = lines.index("") if "" in lines else len(lines)
     return lines[: min(end, _LINES_MAX)]
@@ -109,17 +109,21 @@ def _birds_headline(reasons: list[str]) -> str:
     return f"calico/node is {missing[0]}"
 
 
-def _stranger(answer: Answer) -> str:
+def stranger(answer: Answer) -> str:
     what = f"status {answer.status}, {answer.content_type or 'no content type'}"
     return f"something else answers there ({what}), not a node's health page"
 
 
-def _felix_setting(environment: Mapping[str, str], name: str) -> str:
+def felix_setting(environment: Mapping[str, str], name: str) -> str:
     """Felix takes its variables in any case: FELIX_HealthPort is one of them."""
     exact = environment.get(f"FELIX_{name}")
     if exact:
         return exact
     return next((value for key, value in environment.items() if key.upper() == f"FELIX_{name}"), "")
+
+
+def felix_port() -> int:
+    return _port(felix_setting(os.environ, "HEALTHPORT") or PORT, "FELIX_HEALTHPORT")
 
 
 def _port(text: str, source: str) -> int:
