@@ -2,7 +2,7 @@
 
 Both take the request to the agent. What is done without the agent there is only once, in `tortie.cni.plugin_alone`: the
 program in Python has it in itself, the compiled one among its settings, for the interpreter that it then becomes. So it
-is with `loopback`, which the compiled program is, too, by the name that it is called by; in Python that is another file.
+is with `loopback`, which the compiled program is, too, when it is called so; in Python that is another file.
 """
 
 from __future__ import annotations
