@@ -21,7 +21,7 @@ setup: $(STAMP) ## Debian packages and .venv, nothing else
 system-packages:
 	@bash scripts/system-packages
 
-$(STAMP): requirements/dev.txt pyproject.toml scripts/hatch_build.py src/tortie/cni/shim.c | system-packages
+$(STAMP): requirements/dev.txt pyproject.toml scripts/hatch_build.py $(wildcard src/tortie/cni/*.[ch]) | system-packages
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Tortie needs Python 3.11 or later; set PYTHON=/path/to/python3.11" >&2; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "setup: installing locked requirements into $(VENV)" >&2

@@ -11,8 +11,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from tests.support.agent import NodeAgent
-from tests.support.cli import Tortie, pool
-from tests.support.etcd_server import running_etcd
+from tests.support.cli import COMMAND, Tortie, pool
 from tests.support.netns import Namespace, host_and_router
 
 from runtimes import Plugin
@@ -31,19 +30,37 @@ _CONFIG = {
 def agent_host(folder: Path, *, etcd: bool = False, compiled: bool = True) -> Iterator[Plugin]:
     """The real agent, ready, on the embedded store or an etcd; its plugin as `tortie cni install` writes it."""
     with ExitStack() as stack:
+        host, _ = stack.enter_context(host_and_router("bench"))
         variables = {"TORTIE_STORE": str(folder / "store.db")}
         if etcd:
-            variables = {"ETCD_ENDPOINTS": stack.enter_context(running_etcd()).endpoint, "DATASTORE_TYPE": "etcdv3"}
-        host, _ = stack.enter_context(host_and_router("bench"))
+            variables = {"ETCD_ENDPOINTS": stack.enter_context(_etcd_at(host, folder)), "DATASTORE_TYPE": "etcdv3"}
         tortie = Tortie(folder, **variables)
-        made = tortie.run("apply", "-f", tortie.file("pool.yaml", pool("default-ipv4-ippool", "10.96.0.0/16")))
-        if made.code != 0:
+        file = tortie.file("pool.yaml", pool("default-ipv4-ippool", "10.96.0.0/16"))
+        words = (f"{name}={value}" for name, value in variables.items())
+        made = host.run("env", *words, COMMAND, "apply", "-f", file, check=False)
+        if made.returncode != 0:
             raise SystemExit(f"the pool was refused: {made.stderr}")
         node = {"NODENAME": "bench", "IP": "autodetect", "NO_DEFAULT_POOLS": "true"}
         agent = stack.enter_context(NodeAgent(folder, host, **variables, **node))
         agent.wait_ready()
         agent.wait("the socket for the plugin", (folder / "run/tortie/cni.sock").exists)
         yield _plugin(folder, host, compiled=compiled)
+
+
+@contextmanager
+def _etcd_at(host: Namespace, folder: Path) -> Iterator[str]:
+    """Beside the agent, where its loopback leads to; on a disk that is as real as the embedded store's."""
+    with (folder / "etcd.log").open("w") as log:
+        process = host.popen("etcd", "--data-dir", folder / "etcd", "--log-level", "error", stdout=log, stderr=log)
+    try:
+        until = time.monotonic() + 60
+        while host.run("etcdctl", "endpoint", "health", check=False).returncode:
+            if process.poll() is not None or time.monotonic() > until:
+                raise SystemExit(f"etcd did not start: {(folder / 'etcd.log').read_text()}")
+        yield "http://127.0.0.1:2379"
+    finally:
+        process.kill()
+        process.wait()
 
 
 @contextmanager

@@ -10,6 +10,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +23,11 @@ _FLAGS = (
 _COMPILING_S = 120
 
 
-def compile_shim(source: Path, folder: Path) -> str:
+def compile_shim(sources: Sequence[Path], folder: Path) -> str:
     """Why there is no program in the folder; empty if there is. Whoever reads it meanwhile sees the old or the new."""
     program = folder / f"shim-{os.uname().machine}"
     beside = folder / f".{program.name}.{os.getpid()}"
-    why = _compiled(source, beside)
+    why = _compiled(sources, beside)
     if why:
         beside.unlink(missing_ok=True)
         program.unlink(missing_ok=True)  # of an older source
@@ -36,12 +37,12 @@ def compile_shim(source: Path, folder: Path) -> str:
     return ""
 
 
-def _compiled(source: Path, program: Path) -> str:
+def _compiled(sources: Sequence[Path], program: Path) -> str:
     compiler = next(filter(None, map(shutil.which, (os.environ.get("CC", ""), "cc", "gcc", "clang"))), None)
     if compiler is None:
         return "there is no C compiler (Debian: gcc and libc6-dev)"
     try:
-        command = [compiler, *_FLAGS, str(source), "-o", str(program)]
+        command = [compiler, *_FLAGS, *map(str, sources), "-o", str(program)]
         done = subprocess.run(command, capture_output=True, text=True, timeout=_COMPILING_S, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"{compiler} failed: {error}"
@@ -53,5 +54,5 @@ class ShimHook(BuildHookInterface):  # type: ignore[type-arg]
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002
         folder = Path(self.root) / "src/tortie/cni"
-        if why := compile_shim(folder / "shim.c", folder):
+        if why := compile_shim([folder / "shim.c", folder / "loopback.c"], folder):
             sys.stderr.write(f"note: the CNI plugin is not compiled and stays in Python: {why}\n")

@@ -197,3 +197,15 @@ def test_the_real_ones_run_from_where_they_were_brought(machine: Machine) -> Non
             timeout=60,
         )
         assert machine.configuration()["cniVersion"] in json.loads(done.stdout)["supportedVersions"]
+
+
+def test_what_runs_the_plugin_is_told_and_may_be_chosen(machine: Machine) -> None:
+    told = {os.path.basename(file["path"]): file.get("origin") for file in machine.run("install").json["files"]}
+    assert (told["calico"], told["loopback"]) == ("compiled", "Tortie's own"), "`make setup` builds it"
+    assert (machine.bin / "calico").read_bytes().startswith(b"\x7fELF")
+    files = machine.run("install", "--python", "/usr/bin/python3").json["files"]
+    told = {os.path.basename(file["path"]): file.get("origin") for file in files}
+    assert told["calico"] == "in Python: Python was asked for"
+    assert (machine.bin / "calico").read_bytes().startswith(b"#!/usr/bin/python3 ")
+    machine.run("uninstall")
+    assert machine.there == set()

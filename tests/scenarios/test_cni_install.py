@@ -409,16 +409,3 @@ def test_uninstall_leaves_a_real_calico_alone(machine: Machine) -> None:
     assert ran.code == 0
     assert "its plugins are not from Tortie" in ran.stdout
     assert (machine.conf / "10-calico.conflist").read_text() == TEMPLATE
-
-
-def test_what_runs_the_plugin_is_told_and_may_be_chosen(machine: Machine) -> None:
-    told = {file["path"]: file.get("origin") for file in machine.install("-o", "json").json["files"]}
-    assert told[str(machine.bin / "calico")] == "compiled", "`make setup` builds it"
-    assert told[str(machine.bin / "loopback")] == "Tortie's own"
-    assert (machine.bin / "calico").read_bytes().startswith(b"\x7fELF")
-    ran = machine.install("--python", "/usr/bin/python3")
-    assert "in Python: Python was asked for" in ran.stdout
-    assert (machine.bin / "calico").read_bytes().startswith(b"#!/usr/bin/python3 ")
-    ran = machine.shell("cni", "uninstall", "--root", str(machine.root))
-    assert ran.code == 0
-    assert list(machine.bin.iterdir()) == []

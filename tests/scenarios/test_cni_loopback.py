@@ -14,7 +14,7 @@ from tests.support.cni_node import CniNode, nothing_left
 from tests.support.netns import NAMED, Namespace
 from tests.support.runtime import DEBIAN, Network, address, pods
 
-from tortie.cni.shim import loopback
+from tortie.cni.shim import shim
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -29,10 +29,12 @@ class Ended(NamedTuple):
     errors: bytes
 
 
-@pytest.fixture
-def program(tmp_path: Path) -> Path:
+@pytest.fixture(params=["compiled", "python"])
+def program(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
+    made = shim("/nowhere/cni.sock", "/nowhere/state", compiled=request.param == "compiled")
+    assert made.form == request.param, f"there is no compiled program: {made.why}; `make setup` builds it"
     path = tmp_path / "loopback"
-    path.write_bytes(loopback())
+    path.write_bytes(made.loopback)
     path.chmod(0o755)
     return path
 
@@ -87,6 +89,18 @@ def test_it_does_what_the_plugin_of_the_distribution_does(program: Path, sandbox
             "ip6": {"ip": "::1/128"},
             "dns": {},
         }
+
+
+def test_the_usual_needs_no_python_where_it_is_compiled(tmp_path: Path, sandbox: Namespace) -> None:
+    one = tmp_path / "loopback"
+    one.write_bytes(shim("/nowhere/cni.sock", "/nowhere/state", "/nowhere/python3").loopback)
+    one.chmod(0o755)
+    path, config = str(NAMED / sandbox.name), {"cniVersion": "0.3.1"}
+    assert [call(one, command, path, config).code for command in ("ADD", "ADD", "CHECK", "DEL", "DEL")] == [0] * 5
+    assert not is_up(sandbox)
+    assert call(one, "DEL", "/nowhere", config).code == 0
+    refused = call(one, "CHECK", path, config)
+    assert (refused.code, "there is no Python" in refused.answer["msg"]) == (1, True)
 
 
 def test_check_tells_when_lo_is_down(program: Path, sandbox: Namespace) -> None:

@@ -265,7 +265,7 @@ def test_without_python_nothing_is_lost_silently(tmp_path: Path) -> None:
     )
     assert done.returncode == 1
     assert b'"code":11' in done.stdout
-    assert b"without Python" in done.stdout
+    assert b"there is no Python" in done.stdout
 
 
 def test_the_program_of_the_package_itself_is_of_no_use(tmp_path: Path) -> None:
@@ -284,4 +284,4 @@ def test_there_is_room_for_the_settings_once() -> None:
     assert raw.count(b"@TORTIE-CNI settings@") == 1
     assert len(made.content) == len(raw)
     with pytest.raises(ValueError, match="there is room for"):
-        shim("/" + "x" * 30_000, "/y")
+        shim("/" + "x" * 40_000, "/y")

@@ -8,8 +8,9 @@ of others that is not there any more is not waited for.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
 
 from tortie.cni import delegation
 from tortie.cni.config import Network
@@ -23,7 +24,14 @@ from tortie.model.errors import TortieError
 from tortie.model.wire import Undecodable
 from tortie.store.contract import Conflict, Delete, Entry, Operation
 
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
 _ATTEMPTS: Final = 6
+_CUTS_AT_ONCE: Final = 32
 
 
 async def remove(
@@ -51,12 +59,23 @@ def _is_temporary(error: TortieError) -> bool:
 
 
 async def _cut(who: Identity, namespace: int | None) -> bool:
-    """Whether there was one. In a thread: the kernel takes a while until nobody uses the link any more, and others
-    want to be served.
-    """
+    """Whether there was one."""
     if namespace is None:
         return False  # where the namespace is gone its links are, too
-    return await asyncio.to_thread(cut_inside, who.endpoint, namespace)
+    return await _in_thread(cut_inside, who.endpoint, namespace)
+
+
+async def _in_thread(cut: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """The kernel takes a while until nobody uses a link any more, and others want to be served."""
+    return await asyncio.get_running_loop().run_in_executor(_cutters(), lambda: cut(*args, **kwargs))
+
+
+@cache
+def _cutters() -> Executor:
+    """Threads of their own: they only wait, so there may be more of them than asyncio has for the number of cores."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    return ThreadPoolExecutor(_CUTS_AT_ONCE, "cut")
 
 
 async def free(means: Means, invocation: Invocation, network: Network, who: Identity, *, cut: bool = False) -> Released:
@@ -88,7 +107,7 @@ async def _free(means: Means, who: Identity, *, cut: bool) -> Released:
                 raise
             continue
         if ours and not cut:
-            await asyncio.to_thread(_cut_rest, means, who)
+            await _in_thread(_cut_rest, means, who)
         return released
 
 

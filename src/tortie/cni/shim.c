@@ -4,13 +4,12 @@
  * Whatever else there is to do, above all while the agent is away, Python does: the program in the settings is
  * plugin_alone.py. It gets the request as its standard input, and as its first argument why there was no answer.
  *
- * No memory is asked for, no shell is called, and every wait ends at one and the same time.
+ * Called as `loopback` it is that plugin (loopback.c). No memory is asked for, no shell is called, and every wait ends at one and the same time.
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -20,16 +19,16 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "shim.h"
+
 #define REQUEST_MAX ((1 << 20) + 65536) /* more than the agent takes: it is the one to refuse */
 #define ANSWER_MAX (1 << 20)
-#define CHUNK 65536
-#define ARGUMENTS_MAX 16
+#define ARGUMENTS_MAX 24
 
 /* Filled in where this is installed (shim.py knows the mark and the size): texts, each with a zero behind it. It is not
  * static, or a compiler might take it for what it is here. */
-enum { SOCKET, PATIENCE_MS, PYTHON, ALONE, SETTINGS_COUNT };
-char settings[20480] = "@TORTIE-CNI settings@";
-static const char *setting[SETTINGS_COUNT];
+char settings[32768] = "@TORTIE-CNI settings@";
+const char *setting[SETTINGS_COUNT];
 
 static char request[REQUEST_MAX];
 static size_t length;
@@ -60,7 +59,7 @@ static int ready(int descriptor, short events)
     }
 }
 
-static void put(const char *text, size_t size)
+void put(const char *text, size_t size)
 {
     while (size > 0) {
         ssize_t written = write(1, text, size);
@@ -73,8 +72,7 @@ static void put(const char *text, size_t size)
     }
 }
 
-/* For where not even Python can be had. */
-static int give_up(const char *why)
+int give_up(const char *why)
 {
     static const char begin[] = "{\"cniVersion\":\"1.0.0\",\"code\":11,\"msg\":\"";
     static const char end[] = "\",\"details\":\"Fix: `tortie cni install` writes this plugin anew\"}\n";
@@ -105,13 +103,18 @@ static int append(const char *text, size_t size)
     return 1;
 }
 
-/* The name that this was called by, and all variables of a runtime; each begins with a zero. */
-static int append_variables(char **environment)
+/* What this was called by, as an interpreter is told it: without regard to the first word. */
+static const char *own_name(void)
 {
-    static const char begin[] = "TORTIE-CNI 1\0TORTIE_PLUGIN=";
     const char *path = (const char *)getauxval(AT_EXECFN);
     const char *name = path ? strrchr(path, '/') : NULL;
-    name = name ? name + 1 : path ? path : "tortie";
+    return name ? name + 1 : path ? path : "tortie";
+}
+
+/* The own name, and all variables of a runtime; each begins with a zero. */
+static int append_variables(const char *name, char **environment)
+{
+    static const char begin[] = "TORTIE-CNI 1\0TORTIE_PLUGIN=";
     if (!append(begin, sizeof begin - 1) || !append(name, strlen(name)))
         return 0;
     for (; *environment; environment++)
@@ -122,22 +125,22 @@ static int append_variables(char **environment)
 }
 
 /* What does not fit any more is left unread: the agent refuses that much, and so is this refused. */
-static int append_input(void)
+ptrdiff_t read_input(char *into, size_t room)
 {
-    while (length < REQUEST_MAX) {
-        size_t room = REQUEST_MAX - length;
+    size_t size = 0;
+    while (size < room) {
         if (!ready(0, POLLIN))
-            return 0;
-        ssize_t got = read(0, request + length, room < CHUNK ? room : CHUNK);
+            return -1;
+        ssize_t got = read(0, into + size, room - size);
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
-            return 0;
+            return -1;
         if (got == 0)
-            return 1;
-        length += (size_t)got;
+            break;
+        size += (size_t)got;
     }
-    return 1;
+    return (ptrdiff_t)size;
 }
 
 /* A socket's address has room for 107 bytes: with a longer path the folder is gone to. */
@@ -251,41 +254,46 @@ static int asked(const char *netns, const char **why)
     return code;
 }
 
-static int leave_to_python(const char *why, int count, char **words)
+int leave_to_python(const char *program, const char *first, const char *input, size_t size, char **words)
 {
-    char *arguments[ARGUMENTS_MAX + 6] = {(char *)setting[PYTHON], "-ISXutf8", "-c", (char *)setting[ALONE], (char *)why};
-    for (int index = 1; index < count && index <= ARGUMENTS_MAX; index++)
-        arguments[4 + index] = words[index];
+    char *arguments[ARGUMENTS_MAX] = {(char *)setting[PYTHON], "-ISXutf8", "-c", (char *)program, (char *)first};
+    for (int at = first ? 5 : 4; *words && *++words && at < ARGUMENTS_MAX - 1; at++)
+        arguments[at] = *words;
     int given = memfd_create("request", MFD_CLOEXEC);
     size_t done = 0;
-    while (given >= 0 && done < length) {
-        ssize_t went = write(given, request + done, length - done);
+    while (given >= 0 && done < size) {
+        ssize_t went = write(given, input + done, size - done);
         if (went <= 0)
-            return give_up("the agent does not answer, and there is no memory to go on without it");
+            return give_up("there is no memory for Python, and nothing goes on without it");
         done += (size_t)went;
     }
     if (given < 0 || lseek(given, 0, SEEK_SET) < 0 || dup2(given, 0) < 0)
-        return give_up("the agent does not answer, and there is no memory to go on without it");
+        return give_up("there is no memory for Python, and nothing goes on without it");
     execv(setting[PYTHON], arguments);
-    return give_up("the agent does not answer, and without Python nothing can be done without it");
+    return give_up("without the agent this is Python's to do, and there is no Python");
 }
 
 int main(int count, char **words, char **environment)
 {
-    const char *command = getenv("CNI_COMMAND"), *why = "it hung up";
+    const char *command = getenv("CNI_COMMAND"), *name = own_name(), *why = "it hung up";
+    (void)count;
     if (!read_settings())
         return give_up("this plugin was not installed, only copied");
     deadline_ms = now_ms() + atoll(setting[PATIENCE_MS]);
-    if (!append_variables(environment))
+    if (strcmp(name, "loopback") == 0)
+        return loopback(words);
+    if (!append_variables(name, environment))
         return give_up("the variables of the request are too long");
     if (command && *command) {
-        if (!append_input())
+        ptrdiff_t size = read_input(request + length, REQUEST_MAX - length);
+        if (size < 0)
             return give_up("the configuration on the standard input does not end");
+        length += (size_t)size;
         if (strcmp(command, "VERSION") != 0) {
             int code = asked(getenv("CNI_NETNS"), &why);
             if (code >= 0)
                 return code;
         }
     }
-    return leave_to_python(why, count, words);
+    return leave_to_python(setting[ALONE], why, request, length, words);
 }

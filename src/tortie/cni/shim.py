@@ -1,7 +1,8 @@
 """The plugin as the one file that is installed: compiled where the package has it for this machine, else in Python.
 
 Both take the request to the agent. What is done without the agent there is only once, in `tortie.cni.plugin_alone`: the
-program in Python has it in itself, the compiled one among its settings, for the interpreter that it then becomes.
+program in Python has it in itself, the compiled one among its settings, for the interpreter that it then becomes. So it
+is with `loopback`, which the compiled program is, too, when it is called so; in Python that is another file.
 """
 
 from __future__ import annotations
@@ -22,11 +23,12 @@ _LOOPBACK_NOTE: Final = "# TORTIE-CNI loopback: the plugin for lo. Written by `t
 
 # As shim.c has them.
 _MARK: Final = b"@TORTIE-CNI settings@"
-_SETTINGS_MAX: Final = 20480
+_SETTINGS_MAX: Final = 32768
 
 
 class Shim(NamedTuple):
     content: bytes
+    loopback: bytes  # the plugin of that name, for machines that have none
     form: Form
     why: str = ""  # it is not compiled
 
@@ -40,22 +42,22 @@ def shim(
         machine = os.uname().machine
         try:
             program = files("tortie.cni").joinpath(f"shim-{machine}").read_bytes()
-            return Shim(_filled(program, socket, state, python, patience_s), "compiled")
+            made = _filled(program, socket, state, python, patience_s)
+            return Shim(made, made, "compiled")
         except FileNotFoundError:
             why = f"this Tortie was built without a C compiler, or not for {machine}"
-    return Shim(_in_python(socket, state, python, patience_s), "python", why)
+    loopback = "\n".join((f"#!{python} -ISXutf8", _LOOPBACK_NOTE, _loopback()))
+    return Shim(_in_python(socket, state, python, patience_s), loopback.encode(), "python", why)
 
 
-def loopback(python: str = PYTHON) -> bytes:
-    """The plugin `loopback`, for machines that have none: always in Python."""
-    parts = (_lean("plugin_alone.py"), _lean("loopback.py", RELEASE=__version__))
-    return os.fsencode("\n".join((f"#!{python} -ISXutf8", _LOOPBACK_NOTE, *parts, "")))
+def _loopback() -> str:
+    return "\n".join((_lean("plugin_alone.py"), _lean("loopback.py", RELEASE=__version__), ""))
 
 
 def _filled(program: bytes, socket: str, state: str, python: str, patience_s: float) -> bytes:
     """The compiled program with its settings."""
     alone = f"{_lean('plugin_alone.py', RELEASE=__version__)}\nhanded_over({socket!r}, {state!r})\n"
-    texts = (socket, str(round(patience_s * 1000)), python, alone)
+    texts = (socket, str(round(patience_s * 1000)), python, alone, _loopback())
     settings = b"".join(os.fsencode(text) + b"\0" for text in texts)
     place = program.index(_MARK)
     if len(settings) >= _SETTINGS_MAX:

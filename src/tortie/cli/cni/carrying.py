@@ -10,7 +10,6 @@ from tortie.cli.cni.placing import present
 from tortie.cni.config import VERSIONS
 from tortie.cni.install import Step
 from tortie.cni.install_carried import CARRIED, RECORD, Source, brought, carry, read_record
-from tortie.cni.shim import loopback
 from tortie.host.files import read_text
 from tortie.model.errors import TortieError
 
@@ -18,7 +17,7 @@ _LONGEST: Final = 256 << 20  # of a plugin
 _ASK_S: Final = 10.0
 
 
-def sources_in(folders: Sequence[str], python: str) -> dict[str, Source]:
+def sources_in(folders: Sequence[str], loopback: bytes) -> dict[str, Source]:
     """The first of each name; `loopback` at least our own."""
     found = {}
     for name in CARRIED:
@@ -27,7 +26,7 @@ def sources_in(folders: Sequence[str], python: str) -> dict[str, Source]:
             if os.path.isfile(path) and os.access(path, os.X_OK) and (file := present(path, _LONGEST)):
                 found[name] = Source(file.content, f"copy of {path}")
                 break
-    return {"loopback": Source(loopback(python), "Tortie's own"), **found}
+    return {"loopback": Source(loopback, "Tortie's own"), **found}
 
 
 def carried_to(folder: str, sources: Mapping[str, Source], skipped: Collection[str], *, update: bool) -> list[Step]:

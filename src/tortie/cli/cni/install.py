@@ -27,7 +27,7 @@ from tortie.cni.install_settings import (
     InstallSettings,
     read_install_settings,
 )
-from tortie.cni.shim import PYTHON, shim
+from tortie.cni.shim import PYTHON, Shim, shim
 from tortie.host.files import read_text
 from tortie.model.errors import TortieError, UsageError
 from tortie.model.wire import Document
@@ -76,7 +76,9 @@ def _install(
     access = _access(settings, environment, notes)
     certificates = list(_certificates(settings))
     interpreter = _checked(python) if python else _interpreter(settings)
-    sources = sources_in(given.plugin_sources or tuple(map(paths.below, PLUGIN_SOURCES)), interpreter)
+    socket, state = paths.below("/run/tortie/cni.sock"), paths.below("/var/lib/tortie/cni")
+    made = shim(socket, state, interpreter, compiled=python is None)
+    sources = sources_in(given.plugin_sources or tuple(map(paths.below, PLUGIN_SOURCES)), made.loopback)
     carried = [
         step
         for folder in settings.bin_folders
@@ -86,7 +88,7 @@ def _install(
     versions = ("0.3.1",) if teller else ()
     chained = _chained(settings, sources)
     configuration = _configuration(settings, environment, access, certificates, chained, versions)
-    plugins = _plugins(settings, paths, interpreter, compiled=python is None)
+    plugins = _plugins(settings, made)
     wanted = [*certificates]
     if access:
         wanted.append(_wanted(_kubeconfig(settings), "kubeconfig", kubeconfig_text(access).encode()))
@@ -164,9 +166,7 @@ def _kubeconfig(settings: InstallSettings) -> str:
     return os.path.join(settings.conf_folder, settings.kubeconfig)
 
 
-def _plugins(settings: InstallSettings, paths: Paths, python: str, *, compiled: bool) -> list[Wanted]:
-    socket, state = paths.below("/run/tortie/cni.sock"), paths.below("/var/lib/tortie/cni")
-    made = shim(socket, state, python, compiled=compiled)
+def _plugins(settings: InstallSettings, made: Shim) -> list[Wanted]:
     origin = "compiled" if made.form == "compiled" else f"in Python: {made.why}"
     return [
         Wanted(os.path.join(folder, name), "plugin", made.content, MODES["plugin"], origin)
