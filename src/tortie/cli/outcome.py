@@ -80,13 +80,15 @@ class Outcome:
     def tried(self) -> int:
         return len(self._written) + len(self._failures) + len(self._skipped)
 
-    async def attempt(self, place: int, writing: Awaitable[Document], skipped: type[TortieError] | None = None) -> bool:
-        """False when there is no point in going on."""
+    async def attempt(
+        self, writing: Awaitable[Document], skipped: type[TortieError] | None = None, *, place: int | None = None
+    ) -> bool:
+        """That at the place, else the next one. False when there is no point in going on."""
         try:
             found: Document | TortieError = await writing
         except TortieError as error:
             found = error
-        return self.take([place], [found], skipped)
+        return self.take([self.tried if place is None else place], [found], skipped)
 
     def take(
         self,

@@ -50,7 +50,7 @@ def delete(
                 going = delete_with_addresses(resources, each, notes)
             else:
                 going = _remove(resources, each)
-            if not await outcome.attempt(place, going, skipped):
+            if not await outcome.attempt(going, skipped, place=place):
                 return
 
     async def together(store: Store) -> None:
