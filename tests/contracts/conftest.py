@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from tests.support.etcd_server import running_etcd
-from tests.support.stores import Open, Play, Scenario
+from tests.support.stores import AsCommand, CompactableStore, Open, Play, Scenario
 
 from tortie.store.embedded import EmbeddedStore
 from tortie.store.etcd import EtcdConfig, EtcdStore
@@ -31,11 +31,18 @@ def store_path(tmp_path: Path) -> Path:
 
 @pytest.fixture(params=["embedded", "etcd"])
 def open_store(request: pytest.FixtureRequest, tmp_path: Path) -> Open:
-    """Every call gives another client of the same data."""
+    """Every call gives another client of the same data. What holds for every store is asked of "etcd-command", too."""
     if request.param == "embedded":
         return lambda: EmbeddedStore(tmp_path / "store.db")
     endpoint: str = request.getfixturevalue("etcd_endpoint")
-    return lambda: EtcdStore(EtcdConfig(endpoints=(endpoint,)))
+    make = EtcdStore if request.param == "etcd" else AsCommand
+    return lambda: make(EtcdConfig(endpoints=(endpoint,)))
+
+
+@pytest.fixture(params=["loop", "command"])
+def etcd_client(request: pytest.FixtureRequest) -> Callable[[EtcdConfig], CompactableStore]:
+    """Either of the two clients of etcd."""
+    return EtcdStore if request.param == "loop" else AsCommand
 
 
 @pytest.fixture

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Self
 
 import pytest
 from tests.support.etcd_server import free_port, running_etcd
+from tests.support.stores import CompactableStore
 
 from tortie.store.contract import ABSENT, Entry, Unreachable, put
-from tortie.store.etcd import EtcdConfig, EtcdStore
+from tortie.store.etcd import EtcdConfig
+
+Opened = Callable[..., CompactableStore]
 
 
-def opened(*endpoints: str) -> EtcdStore:
-    return EtcdStore(EtcdConfig(endpoints=endpoints))
+@pytest.fixture
+def opened(etcd_client: Callable[[EtcdConfig], CompactableStore]) -> Opened:
+    return lambda *endpoints: etcd_client(EtcdConfig(endpoints=endpoints))
 
 
 @contextmanager
@@ -40,7 +44,7 @@ def black_hole() -> Iterator[str]:
                 filler.close()
 
 
-def test_a_dead_first_endpoint_is_passed_over_for_reads_and_writes() -> None:
+def test_a_dead_first_endpoint_is_passed_over_for_reads_and_writes(opened: Opened) -> None:
     async def scenario(alive: str) -> None:
         store = opened(f"http://127.0.0.1:{free_port()}", alive)
         try:
@@ -55,7 +59,7 @@ def test_a_dead_first_endpoint_is_passed_over_for_reads_and_writes() -> None:
         asyncio.run(scenario(etcd.endpoint))
 
 
-def test_a_black_holed_first_endpoint_does_not_eat_the_deadline() -> None:
+def test_a_black_holed_first_endpoint_does_not_eat_the_deadline(opened: Opened) -> None:
     async def scenario(hole: str, alive: str) -> None:
         store = opened(hole, alive)
         try:
@@ -68,7 +72,7 @@ def test_a_black_holed_first_endpoint_does_not_eat_the_deadline() -> None:
         asyncio.run(scenario(hole, etcd.endpoint))
 
 
-def test_a_hanging_first_endpoint_is_left_for_the_next_and_no_write_is_in_doubt() -> None:
+def test_a_hanging_first_endpoint_is_left_for_the_next_and_no_write_is_in_doubt(opened: Opened) -> None:
     """Its kernel still takes connections, so only asking shows that nobody is at home."""
 
     async def scenario(hanging: str, alive: str) -> None:
@@ -84,7 +88,7 @@ def test_a_hanging_first_endpoint_is_left_for_the_next_and_no_write_is_in_doubt(
         asyncio.run(scenario(hanging.endpoint, alive.endpoint))
 
 
-def test_an_endpoint_that_answered_is_kept_for_the_next_call() -> None:
+def test_an_endpoint_that_answered_is_kept_for_the_next_call(opened: Opened) -> None:
     """Two servers that know nothing of each other: what was written tells which one was asked."""
 
     async def scenario() -> None:
@@ -103,7 +107,7 @@ def test_an_endpoint_that_answered_is_kept_for_the_next_call() -> None:
         assert first.etcdctl("get", "--prefix", "/", "--keys-only") == b""
 
 
-def test_an_endpoint_that_dies_in_the_middle_is_replaced_by_the_next() -> None:
+def test_an_endpoint_that_dies_in_the_middle_is_replaced_by_the_next(opened: Opened) -> None:
     async def scenario(first: str, second: str) -> None:
         store = opened(first, second)
         try:
@@ -118,7 +122,7 @@ def test_an_endpoint_that_dies_in_the_middle_is_replaced_by_the_next() -> None:
         asyncio.run(scenario(doomed.endpoint, heir.endpoint))
 
 
-def test_a_server_that_comes_back_within_the_deadline_is_waited_for() -> None:
+def test_a_server_that_comes_back_within_the_deadline_is_waited_for(opened: Opened) -> None:
     async def scenario() -> None:
         store = opened(etcd.endpoint)
         try:
@@ -140,7 +144,7 @@ def test_a_server_that_comes_back_within_the_deadline_is_waited_for() -> None:
         asyncio.run(scenario())
 
 
-def test_unreachable_names_every_endpoint_and_what_happened_there() -> None:
+def test_unreachable_names_every_endpoint_and_what_happened_there(opened: Opened) -> None:
     async def scenario(refusing: str, hole: str) -> Unreachable:
         store = opened(refusing.replace("//", "//root:secret@"), hole)
         try:
@@ -162,16 +166,16 @@ def test_unreachable_names_every_endpoint_and_what_happened_there() -> None:
         assert not error.uncertain
 
 
-def test_a_hanging_server_ends_calls_at_their_deadline_and_leaves_a_sent_write_in_doubt() -> None:
+def test_a_hanging_server_ends_calls_at_their_deadline_and_leaves_a_sent_write_in_doubt(opened: Opened) -> None:
     async def scenario() -> None:
         store = opened(etcd.endpoint)
         try:
             await put(store, "/a", b"1")
             etcd.pause()
-            with pytest.raises(Unreachable) as reading:
-                await store.get("/a", timeout_s=0.7)
             with pytest.raises(Unreachable) as writing:
                 await put(store, "/a", b"2", timeout_s=0.7)
+            with pytest.raises(Unreachable) as reading:
+                await store.get("/a", timeout_s=0.7)
             assert reading.value.tried_s <= 0.7
             assert "no answer" in reading.value.why
             assert not reading.value.uncertain
@@ -188,7 +192,7 @@ def test_a_hanging_server_ends_calls_at_their_deadline_and_leaves_a_sent_write_i
         asyncio.run(scenario())
 
 
-def test_a_write_that_never_left_is_not_in_doubt() -> None:
+def test_a_write_that_never_left_is_not_in_doubt(opened: Opened) -> None:
     async def scenario(hole: str) -> None:
         store = opened(f"http://127.0.0.1:{free_port()}", hole)
         try:
@@ -202,7 +206,7 @@ def test_a_write_that_never_left_is_not_in_doubt() -> None:
         asyncio.run(scenario(hole))
 
 
-def test_a_write_whose_answer_is_lost_is_not_made_twice() -> None:
+def test_a_write_whose_answer_is_lost_is_not_made_twice(opened: Opened) -> None:
     async def scenario() -> None:
         async with Line(etcd.port) as line:
             store = opened(line.endpoint, etcd.endpoint)
@@ -220,7 +224,7 @@ def test_a_write_whose_answer_is_lost_is_not_made_twice() -> None:
         asyncio.run(scenario())
 
 
-def test_a_read_whose_answer_is_lost_is_asked_again() -> None:
+def test_a_read_whose_answer_is_lost_is_asked_again(opened: Opened) -> None:
     async def scenario() -> None:
         async with Line(etcd.port) as line:
             store = opened(line.endpoint, etcd.endpoint)
@@ -236,7 +240,7 @@ def test_a_read_whose_answer_is_lost_is_asked_again() -> None:
         asyncio.run(scenario())
 
 
-def test_a_reply_that_arrives_slowly_is_waited_for() -> None:
+def test_a_reply_that_arrives_slowly_is_waited_for(opened: Opened) -> None:
     """Over a thin line a scan takes longer than one endpoint may be silent; it is not silent."""
 
     async def scenario() -> None:

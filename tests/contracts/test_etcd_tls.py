@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from tests.support.certificates import Authority, Certificate
 from tests.support.etcd_server import EtcdServer, ServerTls, running_etcd
+from tests.support.stores import CompactableStore
 
 from tortie.store.contract import Entry, Unreachable, put
-from tortie.store.etcd import EtcdConfig, EtcdStore
+from tortie.store.etcd import EtcdConfig
+
+
+class CLIENT:
+    """The one that a test is about."""
+
+    open: Callable[[EtcdConfig], CompactableStore]
 
 
 @pytest.fixture(scope="module")
@@ -37,6 +44,11 @@ def strict(authority: Authority) -> Iterator[EtcdServer]:
         yield etcd
 
 
+@pytest.fixture(autouse=True)
+def either_client(etcd_client: Callable[[EtcdConfig], CompactableStore], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(CLIENT, "open", etcd_client, raising=False)
+
+
 def settings(endpoint: str, authority: Authority, client: Certificate | None = None) -> EtcdConfig:
     return EtcdConfig(
         endpoints=(endpoint,),
@@ -48,7 +60,7 @@ def settings(endpoint: str, authority: Authority, client: Certificate | None = N
 
 def written_and_read(config: EtcdConfig) -> Entry | None:
     async def scenario() -> Entry | None:
-        store = EtcdStore(config)
+        store = CLIENT.open(config)
         try:
             await put(store, "/a", b"1")
             return await store.get("/a")
@@ -60,7 +72,7 @@ def written_and_read(config: EtcdConfig) -> Entry | None:
 
 def complaint(config: EtcdConfig) -> Unreachable:
     async def scenario() -> Unreachable:
-        store = EtcdStore(config)
+        store = CLIENT.open(config)
         try:
             with pytest.raises(Unreachable) as caught:
                 await store.get("/a", timeout_s=60)  # nobody waits that long for what cannot mend itself
@@ -167,7 +179,7 @@ def test_a_renewed_certificate_is_used_from_the_next_connection_on(
 ) -> None:
     async def scenario() -> None:
         rotated = authority.client("rotated", expired=True)
-        store = EtcdStore(settings(strict.endpoint, authority, rotated))
+        store = CLIENT.open(settings(strict.endpoint, authority, rotated))
         try:
             with pytest.raises(Unreachable, match="expired"):
                 await store.get("/a")

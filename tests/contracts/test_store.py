@@ -30,6 +30,9 @@ from tortie.store.contract import (
     put,
 )
 
+pytestmark = pytest.mark.parametrize("open_store", ["embedded", "etcd", "etcd-command"], indirect=True)
+
+
 # Keys, values, entries
 
 

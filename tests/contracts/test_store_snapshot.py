@@ -12,6 +12,8 @@ from tests.support.stores import CompactableStore, Open, Play, revision_of
 from tortie.model.errors import UsageError
 from tortie.store.contract import OPERATIONS_MAX, Entry, Listing, Put, Snapshot, delete, put
 
+pytestmark = pytest.mark.parametrize("open_store", ["embedded", "etcd", "etcd-command"], indirect=True)
+
 
 def test_a_snapshot_holds_what_was_asked_for_and_nothing_else(play: Play) -> None:
     async def scenario(store: CompactableStore, prefix: str) -> None:

@@ -10,6 +10,8 @@ from tests.support.stores import CompactableStore, Play
 from tortie.model.errors import UsageError
 from tortie.store.contract import OPERATIONS_MAX, CountingStore, Put, Tally, delete
 
+pytestmark = pytest.mark.parametrize("open_store", ["embedded", "etcd", "etcd-command"], indirect=True)
+
 
 def test_all_are_counted_and_the_first_are_named(play: Play) -> None:
     async def scenario(store: CompactableStore, prefix: str) -> None:

@@ -8,7 +8,6 @@ from ipaddress import ip_network
 from typing import TypeVar
 
 from tortie.cli.selection import Named
-from tortie.cli.session import with_resources
 from tortie.cli.settings import Settings, open_store
 from tortie.model.errors import Invalid
 from tortie.model.keys import ResourceKey
@@ -20,9 +19,7 @@ Result = TypeVar("Result")
 
 
 def with_resources_in_loop(settings: Settings, work: Callable[[Resources], Awaitable[Result]]) -> Result:
-    """IPAM waits and repeats, for which it needs an event loop; other commands on the embedded store go without."""
-    if settings.get("datastoreType") != "embedded":
-        return with_resources(settings, work)
+    """IPAM waits and repeats, for which it needs an event loop; other commands go without."""
     import asyncio
 
     async def session() -> Result:

@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Sequence
 
+from tortie.cli.outcome import Failures
 from tortie.model.errors import Invalid, TortieError
 
 
@@ -44,6 +45,13 @@ def as_json(error: TortieError) -> str:
                 **({"file": problem.place.source, "line": problem.place.line} if problem.place else {}),
             }
             for problem in error.problems
+        ]
+    if isinstance(error, Failures):
+        failed = zip(error.failed, error.failures, strict=True)
+        body["done"], body["untried"] = error.done, error.untried
+        body["failed"] = [
+            {"resource": name, "code": each.code, "what": each.what, "why": each.why, "fix": each.fix}
+            for name, each in failed
         ]
     return json.dumps(body, ensure_ascii=False)
 

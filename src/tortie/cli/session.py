@@ -7,7 +7,7 @@ import sys
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, TypeVar
 
-from tortie.cli.settings import Settings, open_store
+from tortie.cli.settings import Settings, etcd_config, open_store
 from tortie.store.contract import Store
 from tortie.store.resources import Resources
 
@@ -18,38 +18,46 @@ _PATIENCE_S = 1.5
 
 
 def with_store(settings: Settings, work: Callable[[Store], Awaitable[Result]]) -> Result:
-    embedded = settings.get("datastoreType") == "embedded"
+    """Without an event loop: no store of a command ever suspends."""
 
     async def session() -> Result:
         store = open_store(settings)
-        note = None if embedded or not sys.stderr.isatty() else _note_waiting(store.where)
         try:
             return await work(store)
         finally:
-            if note:
-                note()
             await store.close()
 
-    if embedded:
+    if settings.get("datastoreType") == "embedded" or not sys.stderr.isatty():
         return finish(session())
-    import asyncio
-
-    return asyncio.run(session())
+    with _Note(etcd_config(settings).where):
+        return finish(session())
 
 
 def with_resources(settings: Settings, work: Callable[[Resources], Awaitable[Result]]) -> Result:
     return with_store(settings, lambda store: work(Resources(store)))
 
 
-def _note_waiting(where: str) -> Callable[[], None]:
-    """Says after a while what is being waited for; returns what takes that back."""
-    import asyncio
+class _Note:
+    """Says after a while that a datastore is waited for. By a signal, because whoever waits does nothing else."""
 
-    def tell() -> None:
-        sys.stderr.write(f"waiting for {where} ...\n")
+    def __init__(self, where: str) -> None:
+        self._where = where
+
+    def __enter__(self) -> None:
+        import signal
+
+        self._before = signal.signal(signal.SIGALRM, self._tell)
+        signal.setitimer(signal.ITIMER_REAL, _PATIENCE_S)
+
+    def __exit__(self, *_: object) -> None:
+        import signal
+
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, self._before)
+
+    def _tell(self, *_: object) -> None:
+        sys.stderr.write(f"waiting for {self._where} ...\n")
         sys.stderr.flush()
-
-    return asyncio.get_running_loop().call_later(_PATIENCE_S, tell).cancel
 
 
 def note_absent_store(settings: Settings) -> None:
@@ -68,4 +76,4 @@ def finish(work: Coroutine[Any, Any, Result]) -> Result:
         result: Result = done.value
         return result
     work.close()
-    raise AssertionError("the embedded store suspended without an event loop")
+    raise AssertionError("a store suspended without an event loop")

@@ -217,7 +217,7 @@ def _unknown_fields(found: dict[str, Any], known: Collection[str], path: str) ->
 
 
 def etcd_config(settings: Settings) -> EtcdConfig:
-    from tortie.store.etcd import EtcdConfig
+    from tortie.store.etcd.config import EtcdConfig
 
     if not settings.get("etcdEndpoints"):
         raise UsageError(
@@ -254,11 +254,18 @@ def _is_text(text: str) -> bool:
 
 
 def open_store(settings: Settings, *, in_loop: bool = False) -> CountingStore:
-    """`in_loop`: for a program whose event loop must go on turning while the store works."""
-    if settings.get("datastoreType") == "etcdv3":
-        from tortie.store.etcd import EtcdStore
+    """`in_loop`: for a program whose event loop must go on turning while the store works.
 
-        return EtcdStore(etcd_config(settings))
+    The others need no event loop: what they await never suspends, see `tortie.cli.session.finish`.
+    """
+    if settings.get("datastoreType") == "etcdv3":
+        if in_loop:
+            from tortie.store.etcd.store import EtcdStore
+
+            return EtcdStore(etcd_config(settings))
+        from tortie.store.etcd.direct.store import DirectStore
+
+        return DirectStore(etcd_config(settings))
     from tortie.store.embedded import EmbeddedStore, in_thread, inline
 
     return EmbeddedStore(settings.get("store"), offload=in_thread if in_loop else inline)

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Coroutine
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from tortie.cli.effects import warn_without_effect
 from tortie.cli.files import read_files
 from tortie.cli.formats import Answer, Printer, parse_result_format
 from tortie.cli.outcome import Outcome, counted
 from tortie.cli.progress import Bar
-from tortie.cli.session import with_resources
+from tortie.cli.session import with_store
 from tortie.cli.settings import Settings
 from tortie.model.errors import Invalid, Problem, UsageError
 from tortie.model.wire import Document
+from tortie.store.bulk import keys_of, portions
+from tortie.store.contract import Store
 from tortie.store.resources import AlreadyExists, NotFound, Resources, identity
+from tortie.store.together import Together
 
 if TYPE_CHECKING:
     from tortie.model.manifest import Manifest
 
-Write = Callable[[Resources, Document], Awaitable[Document]]
+Write = Callable[[Resources, Document], Coroutine[Any, Any, Document]]
 
 
 def write_files(
@@ -42,21 +46,26 @@ def write_files(
     manifests = read(filenames, namespace, recursive=recursive, skip_empty=skip_empty, command=verb)
     manifests.sort(key=lambda manifest: needed_first(manifest.document))
 
-    async def work(resources: Resources) -> Outcome:
+    async def work(store: Store) -> Outcome:
         # All files are judged before the first write, so that a slip in the last one changes nothing.
+        together = Together(store)
+        resources = Resources(together)
+        identities = [identity(manifest.document) for manifest in manifests]
+        await together.look_ahead(keys_of(identities))
         stored = [None if verb == "create" else await _stored(resources, manifest) for manifest in manifests]
         refuse_invalid(manifests, stored)
         await _refuse_misfits(resources, manifests, stored)
         outcome = Outcome(verb, [manifest.document for manifest in manifests])
-        for count, manifest in enumerate(manifests):
-            bar(count, len(manifests))
-            if not await outcome.attempt(write(resources, manifest.document), skipped):
+        for places in portions(identities):
+            bar(outcome.tried, len(manifests))
+            pieces = [partial(write, resources, manifests[place].document) for place in places]
+            if not outcome.take(places, await together.run(pieces), skipped):
                 break
         return outcome
 
     bar = Bar(verb)
     try:
-        outcome = with_resources(settings, work)
+        outcome = with_store(settings, work)
     finally:
         bar.clear()
     if not manifests and not printer:

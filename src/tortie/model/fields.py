@@ -6,6 +6,7 @@ would be right. Addresses are those of `ipaddress`.
 
 from __future__ import annotations
 
+import functools
 import ipaddress
 import re
 import warnings
@@ -339,8 +340,14 @@ def parse_field(kind: Any, raw: object) -> Any:
     """The way from the wire into any of these types; msgspec calls it for the types it does not know itself."""
     if kind not in _ADDRESSES:
         return kind.parse(raw)
+    _, what, right = _ADDRESSES[kind]
+    return _address(kind, _text(raw, what, right))
+
+
+@functools.lru_cache(maxsize=4096)
+def _address(kind: Any, text: str) -> Any:
+    """Remembered, because a document is read several times on its way to the store."""
     make, what, right = _ADDRESSES[kind]
-    text = _text(raw, what, right)
     # Python also knows 10.0.0.0/255.0.0.0 and fe80::1%eth0, which Calico does not.
     if not re.fullmatch(r"[0-9a-fA-F.:]+(/[0-9]{1,3})?", text):
         raise BadField(f"is not {what}", right)

@@ -107,12 +107,41 @@ def element_kind(kind: Any) -> Any:
     return _element(kind)[1]
 
 
+def _is_plainly_right(raw: object, part: type[Part]) -> bool:
+    """The quick look that nearly all documents pass: every field known and set, and the whole of the right types."""
+    if not _has_known_fields_only(raw, part):
+        return False
+    try:
+        convert(raw, part)
+    except msgspec.ValidationError:
+        return False
+    return True
+
+
+def _has_known_fields_only(raw: object, part: type[Part]) -> bool:
+    if not isinstance(raw, dict):
+        return False
+    expected = fields_of(part)
+    for name, value in raw.items():
+        field = expected.get(name)
+        if field is None or value is None or value == "":
+            return False
+        if field.part is None:
+            continue
+        inner = [value] if not field.many else value.values() if isinstance(value, dict) else value
+        if not isinstance(inner, Iterable) or not all(_has_known_fields_only(item, field.part) for item in inner):
+            return False
+    return True
+
+
 def problems_in(raw: object, part: type[Part], path: str = "", known: Sequence[object] = ()) -> Iterator[Problem]:
     """Everything about the structure that is wrong, not only the first thing.
 
     A field we do not know is a slip of the pen, unless one of `known`, stored forms that this may have been made
     from, has it too. For an element of a list these are all stored elements, because elements move.
     """
+    if not path and _is_plainly_right(raw, part):
+        return
     if not isinstance(raw, dict):
         yield Problem(
             path or "document", _short(raw), "a mapping of fields is needed here", "name: value, line by line"

@@ -245,6 +245,18 @@ def check_operations(operations: Sequence[Operation]) -> None:
         raise UsageError(what, f"a datastore takes at most {COMMIT_BYTES_MAX:,}", "split it")
 
 
+def check_commits(commits: Sequence[Sequence[Operation]]) -> None:
+    """The same limits for each of several commits, which may not be about the same key."""
+    seen: set[str] = set()
+    for operations in commits:
+        check_operations(operations)
+        for operation in operations:
+            if operation.key in seen:
+                what = f"{operation.key} in two commits side by side"
+                raise UsageError(what, "nobody could say which comes first", "make one after the other")
+            seen.add(operation.key)
+
+
 def check_snapshot(keys: Sequence[str], prefixes: Sequence[str]) -> None:
     """The same limits for reading."""
     if not keys and not prefixes:

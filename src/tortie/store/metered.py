@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from typing import TypeVar
 
+from tortie.model.errors import TortieError
 from tortie.store.contract import (
     TIMEOUT_S,
     Change,
@@ -19,6 +20,7 @@ from tortie.store.contract import (
     Store,
     Tally,
 )
+from tortie.store.side_by_side import commit_each
 
 Result = TypeVar("Result")
 
@@ -50,6 +52,11 @@ class Metered:
 
     async def commit(self, operations: Sequence[Operation], *, timeout_s: float = TIMEOUT_S) -> Revision:
         return await self._told("commit", self._store.commit(operations, timeout_s=timeout_s))
+
+    async def commit_each(
+        self, commits: Sequence[Sequence[Operation]], *, timeout_s: float = TIMEOUT_S
+    ) -> list[Revision | TortieError]:
+        return await self._told("commit", commit_each(self._store, commits, timeout_s=timeout_s))
 
     async def watch(
         self, prefix: str, *, after: Revision, timeout_s: float = TIMEOUT_S

@@ -33,7 +33,7 @@ def connection(endpoint: str) -> Any:
     return SimpleNamespace(endpoint=endpoint)
 
 
-def search(*connections: Any) -> Search:
+def search(*connections: Any) -> Search[Any]:
     return Search(connections, 0, "etcd", "reading", 1.0)
 
 

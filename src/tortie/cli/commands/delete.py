@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from typing import Any
 
 from tortie.cli.formats import Answer, parse_result_format
 from tortie.cli.grammar import Command, Option
 from tortie.cli.options import DATASTORE, FILES, NAMESPACE, WRITTEN, kind_argument, name_arguments
 from tortie.cli.outcome import Outcome, counted
+from tortie.cli.progress import Bar
 from tortie.cli.selection import Named, select
-from tortie.cli.session import with_resources
+from tortie.cli.session import with_store
 from tortie.cli.settings import Settings
 from tortie.model.errors import UsageError
 from tortie.model.wire import Document
+from tortie.store.bulk import keys_of, portions
+from tortie.store.contract import Store
 from tortie.store.resources import NotFound, Resources
+from tortie.store.together import Together
 
 
 def delete(
@@ -33,26 +38,42 @@ def delete(
         raise UsageError(f"no {kind} was named", "delete never takes all of a kind", f"tortie delete {kind} NAME")
     notes: list[str] = []
 
-    async def work(resources: Resources) -> Outcome:
-        async def remove(each: Named) -> Document:
+    outcome = Outcome("delete", [_named(each) for each in wanted])
+    skipped = NotFound if skip_not_exists else None
+
+    async def one_by_one(resources: Resources) -> None:
+        from tortie.cli.departing import delete_with_addresses
+
+        for place in (place for places in portions(identities, deleting=True) for place in places):
+            each = wanted[place]
             if each.kind.name in ("Node", "IPPool"):
-                from tortie.cli.departing import delete_with_addresses
+                going = delete_with_addresses(resources, each, notes)
+            else:
+                going = _remove(resources, each)
+            if not await outcome.attempt(going, skipped, place=place):
+                return
 
-                return await delete_with_addresses(resources, each, notes)
-            return (await resources.delete(each.kind, each.name, each.namespace, revision=each.revision)).document
+    async def together(store: Store) -> None:
+        side_by_side = Together(store)
+        resources = Resources(side_by_side)
+        await side_by_side.look_ahead(keys_of(identities))
+        for places in portions(identities, deleting=True):
+            bar(outcome.tried, len(wanted))
+            pieces = [partial(_remove, resources, wanted[place]) for place in places]
+            if not outcome.take(places, await side_by_side.run(pieces), skipped):
+                return
 
-        outcome = Outcome("delete", [{"kind": each.kind.name} for each in wanted])
-        for each in wanted:
-            if not await outcome.attempt(remove(each), NotFound if skip_not_exists else None):
-                break
-        return outcome
+    identities = [(each.kind, each.name, each.namespace) for each in wanted]
+    bar = Bar("delete")
+    try:
+        if any(each.kind.name in ("Node", "IPPool") for each in wanted):
+            from tortie.cli.departing import with_resources_in_loop
 
-    if any(each.kind.name in ("Node", "IPPool") for each in wanted):
-        from tortie.cli.departing import with_resources_in_loop
-
-        outcome = with_resources_in_loop(settings, work)
-    else:
-        outcome = with_resources(settings, work)
+            with_resources_in_loop(settings, one_by_one)
+        else:
+            with_store(settings, together)
+    finally:
+        bar.clear()
     if printer:
         sys.stdout.write(printer(Answer(outcome.written, kind=None, single=len(wanted) == 1)))
     elif outcome.written:
@@ -61,6 +82,15 @@ def delete(
         sys.stderr.write(note + "\n")
     outcome.raise_failures()
     return 0
+
+
+async def _remove(resources: Resources, each: Named) -> Document:
+    return (await resources.delete(each.kind, each.name, each.namespace, revision=each.revision)).document
+
+
+def _named(each: Named) -> Document:
+    """As much of a document as is needed to speak of it."""
+    return {"kind": each.kind.name, "metadata": {"name": each.name, "namespace": each.namespace}}
 
 
 COMMAND = Command(

@@ -36,7 +36,7 @@ def in_loop(settings: Settings, work: Callable[[Store], Awaitable[Result]]) -> R
     import asyncio
 
     async def session() -> Result:
-        store = open_store(settings)
+        store = open_store(settings, in_loop=True)
         try:
             return await work(store)
         finally:

@@ -1,11 +1,33 @@
 """etcd as the datastore: the one that Calico shares, over native gRPC.
 
-How the files hang together: `store` turns the contract into etcd's requests, `watch` into its event streams. Both
-send through `client`, which knows users, fail-over and what may be repeated; `connection` is one endpoint's HTTP/2
-connection. `config` says where etcd is, `tls` how to trust it, `trouble` puts what went wrong into words.
+How the files hang together: `keyvalues` turns the contract into etcd's requests, `client` knows users, fail-over and
+what may be repeated, `search` the way from endpoint to endpoint. Beneath them are two clients. That of programs with an
+event loop: `store` and `watch`, `messages` by protobuf's library, `connection` on grpclib. That of commands, which ask
+a few times and end: `direct`. Both share `config` (where etcd is), `tls` (how to trust it), `refusal`, `trouble` and
+`diagnosis` (what went wrong, in words).
 """
 
-from tortie.store.etcd.config import EtcdConfig
-from tortie.store.etcd.store import EtcdStore
+from __future__ import annotations
 
-__all__ = ["EtcdConfig", "EtcdStore"]
+from typing import TYPE_CHECKING, Any
+
+from tortie.store.etcd.config import EtcdConfig
+
+if TYPE_CHECKING:
+    from tortie.store.etcd.direct.store import DirectStore
+    from tortie.store.etcd.store import EtcdStore
+
+__all__ = ["DirectStore", "EtcdConfig", "EtcdStore"]
+
+
+def __getattr__(name: str) -> Any:
+    """Each client brings its own modules, and nobody needs both."""
+    if name == "EtcdStore":
+        from tortie.store.etcd.store import EtcdStore
+
+        return EtcdStore
+    if name == "DirectStore":
+        from tortie.store.etcd.direct.store import DirectStore
+
+        return DirectStore
+    raise AttributeError(name)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
 from grpclib.client import Channel, Handler
@@ -14,11 +15,13 @@ from grpclib.exceptions import GRPCError
 from grpclib.protocol import H2Protocol
 
 from tortie.model.errors import UsageError
+from tortie.store.etcd.client import Metadata
 from tortie.store.etcd.config import Endpoint, EtcdConfig
 from tortie.store.etcd.diagnosis import diagnose
+from tortie.store.etcd.refusal import RpcError
 from tortie.store.etcd.resolving import Resolver
-from tortie.store.etcd.rpc import STATUS, Reply, Request, Rpc
-from tortie.store.etcd.rpc_pb2 import StatusRequest
+from tortie.store.etcd.rpc import AUTHENTICATE, STATUS, Reply, Request, Rpc
+from tortie.store.etcd.rpc_pb2 import AuthenticateRequest, StatusRequest
 from tortie.store.etcd.tls import make_context, read_credentials
 from tortie.store.etcd.trouble import (
     Failed,
@@ -29,13 +32,14 @@ from tortie.store.etcd.trouble import (
     of_connection_error,
 )
 
-Metadata = Sequence[tuple[str, str]]
 T = TypeVar("T")
 
 # A connection that was silent for longer may be dead without knowing it: ask before trusting it with a request.
 _TRUSTED_S = 3.0
 # While data arrive at intervals shorter than this, the other side is at work.
 _FLOWING_S = 0.5
+# Requests of one caller that may be on their way together.
+_SIDE_BY_SIDE = 128
 # How much etcd may send before it must hear that we have read it: beyond that every portion costs a round trip. All
 # nodes of a large cluster fit a stream; a watch that nobody reads cannot use up what the others need.
 _WINDOWS = Configuration(http2_stream_window_size=16 * 2**20, http2_connection_window_size=64 * 2**20)
@@ -80,10 +84,6 @@ class Connection(Channel):
         limit_s: float,
         longest_s: float | None = None,
     ) -> Reply:
-        """One request, one reply. Raises `GRPCError` when etcd says no and `Failed` when it says nothing.
-
-        A reply that is arriving, only slowly, is waited for beyond `limit_s`, up to `longest_s`.
-        """
         sent = False
         began = time.monotonic()
         until = began + (longest_s or limit_s)
@@ -108,20 +108,38 @@ class Connection(Channel):
 
         try:
             return await isolated(exchange(), limit_s, extension_s)
-        except GRPCError:
-            raise
+        except GRPCError as error:
+            raise as_rpc_error(error) from error
         except Exception as error:
             left_s = began + limit_s - time.monotonic()
             raise Failed(await self.explain(error, limit_s, left_s), sent=sent) from error
 
+    async def call_each(
+        self, rpc: Rpc[Request, Reply], requests: Sequence[Request], metadata: Metadata, limit_s: float
+    ) -> list[Reply | RpcError | Failed]:
+        places = asyncio.Semaphore(_SIDE_BY_SIDE)
+        until = time.monotonic() + limit_s
+
+        async def one(request: Request) -> Reply | RpcError | Failed:
+            async with places:
+                try:
+                    return await self.call(rpc, request, metadata, until - time.monotonic())
+                except (RpcError, Failed) as error:
+                    return error
+
+        return await asyncio.gather(*map(one, requests))
+
+    async def authenticate(self, user: str, password: str, limit_s: float) -> str:
+        reply = await self.call(AUTHENTICATE, AuthenticateRequest(name=user, password=password), (), limit_s)
+        return reply.token
+
     async def make_sure_it_answers(self, limit_s: float, *, trusted_s: float = _TRUSTED_S) -> None:
-        """Asks the member how it is, unless it was heard a moment ago. `Failed` when it does not say."""
         if self.silent_s() < trusted_s:
             return
         began = time.monotonic()
         try:
             await self.call(STATUS, StatusRequest(), (), limit_s)
-        except GRPCError:
+        except RpcError:
             pass  # refusing to tell is an answer too
         except Failed as failed:
             if self.silent_s() > time.monotonic() - began:
@@ -130,7 +148,6 @@ class Connection(Channel):
 
     @property
     def is_new(self) -> bool:
-        """Not connected: the next request connects, so it cannot meet a connection that is dead without knowing it."""
         return self._latest is None or self._latest.transport is None
 
     def silent_s(self) -> float:
@@ -194,6 +211,22 @@ class Connection(Channel):
             self.drop()
             raise ConnectionResetError("the datastore was closed meanwhile")
         return protocol
+
+
+def as_rpc_error(error: GRPCError) -> RpcError:
+    return RpcError(error.status.value, error.message or "")
+
+
+class Turn:
+    """One at a time."""
+
+    def __init__(self) -> None:
+        self._lock = asyncio.Lock()
+
+    @asynccontextmanager
+    async def __call__(self, limit_s: float) -> AsyncIterator[None]:
+        async with asyncio.timeout(limit_s), self._lock:
+            yield
 
 
 async def isolated(work: Coroutine[Any, Any, T], limit_s: float, extension_s: Callable[[], float] = lambda: 0.0) -> T:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from enum import Enum, auto
-
-from grpclib.const import Status
-from grpclib.exceptions import GRPCError
+from typing import Final, Literal
 
 from tortie.model.errors import TortieError, UsageError
 from tortie.store.contract import COMMIT_BYTES_MAX, Damaged, Unauthorized
@@ -25,10 +22,35 @@ INVALID_TOKEN = "etcdserver: invalid auth token"
 _OLD_TOKEN = (INVALID_TOKEN, "etcdserver: revision of auth store is old")
 # Said before the request is handed to the cluster, so it certainly had no effect.
 _NOT_PROPOSED = (NO_LEADER, "etcdserver: too many requests", "etcdserver: not capable", "raft proposal dropped")
-# What grpclib says of an HTTP answer that is no gRPC answer: some other server listens there.
-_NOT_GRPC = "Received :status"
+# What we say, and grpclib does, of an HTTP answer that is no gRPC answer: some other server listens there.
+NOT_GRPC = "Received :status"
+
+# gRPC's codes, and those of them that somebody here asks for.
+_STATUSES: Final = (
+    *("OK", "CANCELLED", "UNKNOWN", "INVALID_ARGUMENT", "DEADLINE_EXCEEDED", "NOT_FOUND", "ALREADY_EXISTS"),
+    *("PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION", "ABORTED", "OUT_OF_RANGE", "UNIMPLEMENTED"),
+    *("INTERNAL", "UNAVAILABLE", "DATA_LOSS", "UNAUTHENTICATED"),
+)
+UNKNOWN: Final = _STATUSES.index("UNKNOWN")
+DENIED: Final = _STATUSES.index("PERMISSION_DENIED")
+UNAVAILABLE: Final = _STATUSES.index("UNAVAILABLE")
+UNAUTHENTICATED: Final = _STATUSES.index("UNAUTHENTICATED")
+_DATA_LOSS: Final = _STATUSES.index("DATA_LOSS")
 # These are about the member or the moment, not about the request.
-_PASSING = (Status.UNAVAILABLE, Status.DEADLINE_EXCEEDED, Status.CANCELLED, Status.UNKNOWN, Status.INTERNAL)
+_PASSING = frozenset(map(_STATUSES.index, ("UNAVAILABLE", "DEADLINE_EXCEEDED", "CANCELLED", "UNKNOWN", "INTERNAL")))
+
+
+class RpcError(Exception):
+    """etcd answered with an error: gRPC's code and a text, as whichever client heard them."""
+
+    def __init__(self, status: int, text: str) -> None:
+        super().__init__(status, text)
+        self.status = status
+        self.text = text
+
+    @property
+    def name(self) -> str:
+        return _STATUSES[self.status] if self.status < len(_STATUSES) else f"code {self.status}"
 
 
 class Refused(TortieError):
@@ -41,32 +63,28 @@ class RevisionCompacted(Exception):
     """The revision asked for is no longer kept."""
 
 
-class Course(Enum):
-    """What to do after an error that is not final."""
-
-    RENEW_TOKEN = auto()  # it had no effect
-    TRY_ELSEWHERE = auto()  # it had no effect
-    IN_DOUBT = auto()  # it may have had its effect, or may yet
+# What to do after an error that is not final. In doubt: the request may have had its effect, or may yet have it.
+Course = Literal["renew the token", "try elsewhere", "in doubt"]
 
 
-def course_after(error: GRPCError, doing: str, user: str | None) -> Course:
+def course_after(error: RpcError, doing: str, user: str | None) -> Course:
     """Raises what is final, in words; says how to go on after the rest."""
-    text = error.message or ""
+    text = error.text
     if text in _OLD_TOKEN:
-        return Course.RENEW_TOKEN
+        return "renew the token"
     if text in _NOT_PROPOSED:
-        return Course.TRY_ELSEWHERE
+        return "try elsewhere"
     if text == COMPACTED:
         raise RevisionCompacted from error
     if error.status in _PASSING:
-        return Course.IN_DOUBT
-    if text.startswith(_NOT_GRPC):
-        return Course.TRY_ELSEWHERE
+        return "in doubt"
+    if text.startswith(NOT_GRPC):
+        return "try elsewhere"
     raise _final(error, text, doing, user) from error
 
 
-def _final(error: GRPCError, text: str, doing: str, user: str | None) -> TortieError:
-    if error.status is Status.PERMISSION_DENIED:
+def _final(error: RpcError, text: str, doing: str, user: str | None) -> TortieError:
+    if error.status == DENIED:
         return permission_denied(doing, user)
     if text == _WRONG_PASSWORD:
         return Unauthorized(
@@ -88,9 +106,9 @@ def _final(error: GRPCError, text: str, doing: str, user: str | None) -> TortieE
         return UsageError(
             f"a commit too large to {doing}", f"etcd takes at most about {COMMIT_BYTES_MAX:,} bytes", "split it"
         )
-    if error.status is Status.DATA_LOSS:
+    if error.status == _DATA_LOSS:
         return Damaged("etcd reports damaged data", text, "see `etcdctl alarm list`, and restore the member concerned")
-    return Refused(f"etcd refused to {doing}", text or error.status.name, "see etcd's log")
+    return Refused(f"etcd refused to {doing}", text or error.name, "see etcd's log")
 
 
 def permission_denied(doing: str, user: str | None) -> Unauthorized:
@@ -102,11 +120,11 @@ def permission_denied(doing: str, user: str | None) -> Unauthorized:
     )
 
 
-def trouble_of(error: GRPCError) -> Trouble:
-    if (error.message or "").startswith(_NOT_GRPC):
-        return Trouble(f"something other than etcd answers there ({error.message})", "is that etcd's client port?")
-    if error.message == NO_LEADER:
+def trouble_of(error: RpcError) -> Trouble:
+    if error.text.startswith(NOT_GRPC):
+        return Trouble(f"something other than etcd answers there ({error.text})", "is that etcd's client port?")
+    if error.text == NO_LEADER:
         return Trouble(
             "it runs, but its cluster has no leader", "see whether most of the members run and reach each other"
         )
-    return Trouble(f"it answered: {error.message or error.status.name}", "see etcd's log")
+    return Trouble(f"it answered: {error.text or error.name}", "see etcd's log")

@@ -1,16 +1,12 @@
-"""What can go wrong between us and one endpoint, in words a person can act on."""
+"""What can go wrong between us and one endpoint, in words a person can act on.
+
+Imported by every command that asks etcd, so what only an error needs is imported when there is one.
+"""
 
 from __future__ import annotations
 
-import os
-import socket
-import ssl
-from typing import NamedTuple
-
+from tortie.model.tuples import NamedTuple
 from tortie.store.etcd.config import Endpoint
-
-# The name servers answered: there is no such name, or it has no address. All else means that they could not tell.
-_UNKNOWN_NAME = (socket.EAI_NONAME, socket.EAI_NODATA, socket.EAI_ADDRFAMILY)
 
 
 class Trouble(NamedTuple):
@@ -42,10 +38,15 @@ def no_name(host: str, told: str) -> Trouble:
 
 
 def of_connection_error(error: Exception, endpoint: Endpoint) -> Trouble:
+    import os
+    import socket
+
+    # The name servers answered: there is no such name, or it has no address. All else means that they could not tell.
+    unknown_name = (socket.EAI_NONAME, socket.EAI_NODATA, socket.EAI_ADDRFAMILY)
     match error:
         case ConnectionRefusedError():
             return Trouble("connection refused", f"see whether etcd runs there and listens on port {endpoint.port}")
-        case socket.gaierror() if error.errno in _UNKNOWN_NAME:
+        case socket.gaierror() if error.errno in unknown_name:
             return Trouble(
                 f"the host name {endpoint.host} is not known ({error.strerror})",
                 "correct it in ETCD_ENDPOINTS, or enter it in the DNS or in /etc/hosts",
@@ -62,4 +63,6 @@ def of_connection_error(error: Exception, endpoint: Endpoint) -> Trouble:
 
 def is_about_connecting(error: Exception) -> bool:
     """No TCP connection came about, as against one that broke or whose TLS handshake failed."""
+    import ssl
+
     return isinstance(error, OSError) and not isinstance(error, (ssl.SSLError, ConnectionResetError, BrokenPipeError))

@@ -8,15 +8,23 @@ from contextlib import asynccontextmanager, suppress
 from typing import Final
 
 from grpclib.client import Stream
-from grpclib.const import Cardinality, Status
+from grpclib.const import Cardinality
 from grpclib.exceptions import GRPCError, StreamTerminatedError
 
 from tortie.model.errors import TortieError
 from tortie.store.contract import Change, Compacted, Revision
-from tortie.store.etcd.client import Client
-from tortie.store.etcd.connection import Connection, Metadata, ended, isolated, result
+from tortie.store.etcd.client import Client, Metadata
+from tortie.store.etcd.connection import Connection, as_rpc_error, ended, isolated, result
 from tortie.store.etcd.keys import key_range, text_key
-from tortie.store.etcd.refusal import INVALID_TOKEN, PERMISSION_DENIED, RevisionCompacted
+from tortie.store.etcd.refusal import (
+    DENIED,
+    INVALID_TOKEN,
+    PERMISSION_DENIED,
+    UNAUTHENTICATED,
+    UNAVAILABLE,
+    RevisionCompacted,
+    RpcError,
+)
 from tortie.store.etcd.rpc import RANGE, WATCH
 from tortie.store.etcd.rpc_pb2 import Event, RangeRequest, WatchCreateRequest, WatchRequest, WatchResponse
 from tortie.store.etcd.search import Search
@@ -32,7 +40,9 @@ _QUIET_PART: Final = 0.25
 _CANCELLATION_S: Final = 0.5
 
 
-async def watch(client: Client, prefix: str, after: Revision, timeout_s: float) -> AsyncGenerator[Change, None]:
+async def watch(
+    client: Client[Connection], prefix: str, after: Revision, timeout_s: float
+) -> AsyncGenerator[Change, None]:
     """`after` moves along: whenever a stream breaks, the next one begins behind what was already given out."""
     doing = f"watch {prefix}"
     search = client.search(doing, timeout_s)
@@ -61,10 +71,10 @@ async def watch(client: Client, prefix: str, after: Revision, timeout_s: float) 
                     search = client.search(doing, timeout_s)
         except Failed as failure:
             search.failed(connection, failure.trouble)
-        except GRPCError as error:
+        except RpcError as error:
             client.after_refusal(error, connection, search)
         await asyncio.sleep(_PAUSE_S)
-        await search.rest()
+        await client.rest(search)
 
 
 def _creation(prefix: str, after: Revision) -> WatchRequest:
@@ -75,20 +85,22 @@ def _creation(prefix: str, after: Revision) -> WatchRequest:
 
 
 @asynccontextmanager
-async def _opened(connection: Connection, metadata: Metadata, search: Search) -> AsyncIterator[EventStream]:
+async def _opened(connection: Connection, metadata: Metadata, search: Search[Connection]) -> AsyncIterator[EventStream]:
     stream: EventStream = connection.request(
         WATCH.path, Cardinality.STREAM_STREAM, WATCH.request, WATCH.reply, metadata=metadata
     )
     try:
         async with stream:
             yield stream
-    except (GRPCError, Failed, TortieError):
+    except GRPCError as error:
+        raise as_rpc_error(error) from error
+    except (RpcError, Failed, TortieError):
         raise
     except Exception as error:
         raise Failed(await connection.explain(error, search.share_s(), search.share_s()), sent=False) from error
 
 
-async def _next_response(stream: EventStream, connection: Connection, search: Search) -> WatchResponse:
+async def _next_response(stream: EventStream, connection: Connection, search: Search[Connection]) -> WatchResponse:
     """Waits for as long as the member shows signs of life; `Failed` when it does not."""
     quiet_s = search.timeout_s * _QUIET_PART
     receiving = asyncio.ensure_future(stream.recv_message())
@@ -107,22 +119,22 @@ async def _next_response(stream: EventStream, connection: Connection, search: Se
     return response
 
 
-def _cancellation(response: WatchResponse, after: Revision, search: Search) -> Exception:
+def _cancellation(response: WatchResponse, after: Revision, search: Search[Connection]) -> Exception:
     if response.compact_revision:
         return Compacted(after, response.compact_revision)
     reason = response.cancel_reason
     if PERMISSION_DENIED in reason:
         # etcd gives this reason for a token that grew old, too; only with a new one it is to be believed.
-        return GRPCError(*(_DENIED if search.token_renewed else _OLD_TOKEN))
-    return GRPCError(Status.UNAVAILABLE, reason or "the watch was cancelled")
+        return RpcError(*(_DENIED if search.token_renewed else _OLD_TOKEN))
+    return RpcError(UNAVAILABLE, reason or "the watch was cancelled")
 
 
-_DENIED: Final = (Status.PERMISSION_DENIED, PERMISSION_DENIED)
-_OLD_TOKEN: Final = (Status.UNAUTHENTICATED, INVALID_TOKEN)
+_DENIED: Final = (DENIED, PERMISSION_DENIED)
+_OLD_TOKEN: Final = (UNAUTHENTICATED, INVALID_TOKEN)
 
 
 async def _make_sure_history_is_whole(
-    client: Client, stream: EventStream, prefix: str, after: Revision, timeout_s: float
+    client: Client[Connection], stream: EventStream, prefix: str, after: Revision, timeout_s: float
 ) -> None:
     """etcd 3.4.23 lets a watch begin at the compacted revision itself, whose deletions are gone."""
     if after == 0:
