@@ -58,7 +58,7 @@ FIELDS: Final[Mapping[str, Mapping[str, Entry]]] = {
     },
     "FelixConfiguration": FELIX,
     "IPAMConfiguration": {
-        **read_by("tortie.ipam.check_records", "strictAffinity maxBlocksPerHost autoAllocateBlocks ipCooldownSeconds"),
+        **read_by("tortie.model.ipam_settings", "strictAffinity maxBlocksPerHost autoAllocateBlocks ipCooldownSeconds"),
         # A start writes Enabled, as Calico's does, and Disabled is how it is here.
         "kubeVirtVMAddressPersistence": nothing(reasons.KUBEVIRT, "Enabled", "Disabled"),
     },
@@ -86,6 +86,7 @@ FIELDS: Final[Mapping[str, Mapping[str, Entry]]] = {
         **{f"controllers.{name}.reconcilerPeriod": nothing(reasons.CONTROLLERS, "5m") for name in
            ("policy", "workloadEndpoint", "serviceAccount", "namespace")},
         "controllers.loadBalancer.assignIPs": nothing(reasons.LOAD_BALANCER, "AllServices"),
+        "controllers.policyMigration.enabled": nothing(reasons.CONTROLLERS, "Enabled", "Disabled"),
         "controllers.migration.policyNameMigrator": nothing(reasons.CONTROLLERS, "Enabled", "Disabled"),
     },
     "Node": {
