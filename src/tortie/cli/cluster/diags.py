@@ -128,6 +128,9 @@ class Gathering:
         answers = self._ask(kubectl, questions.of_agent(pod))
         if any(questions.has_bpf(answer.out) for answer in answers):
             self._ask(kubectl, questions.of_bpf(pod))
+        listed = self._ask(kubectl, [questions.cni_logs(pod)])[0]
+        if not listed.code:
+            self._ask(kubectl, questions.of_cni_logs(pod, listed.out))
 
     def _ask(self, kubectl: Kubectl, asked: Iterable[Question]) -> list[Answer]:
         wanted = list(asked)
@@ -152,7 +155,7 @@ class Gathering:
 
     def _answer(self, part: str, command: str, text: str) -> None:
         """Like one typed at a prompt, which is how the doctor knows what an answer is."""
-        cut = text[-ANSWER_MAX:] if " logs " in command else text[:ANSWER_MAX]
+        cut = text[-ANSWER_MAX:] if " logs " in command or " tail " in command else text[:ANSWER_MAX]
         self._write(f"{part}.txt", f"{self._prompt} {command}\n{cut}\n")
 
     def _write(self, path: str, text: str) -> None:
