@@ -82,6 +82,7 @@ case "$*" in
   *"api-resources"*) printf 'bgppeers.crd.projectcalico.org\nwidgets.example.com\n;rm -rf x\n' ;;
   *"get pods -A -o wide"*) echo "kube-system calico-node-n1 1/1 Running 0 9d 10.0.0.1 n1 <none> <none>" ;;
   *"get configmaps -A -o yaml"*) printf 'data:\n  password: hunter22Tres\n' ;;
+  *"ls -t /var/log/calico/cni"*) printf 'cni.log\n../../etc/shadow\n-rf\n' ;;
   *"map list"*) echo "35: lru_hash  name cali_v4_srmsg  flags 0x0" ;;
   *"get leases"*) echo "Forbidden" >&2; exit 1 ;;
   *" -p"*) echo "previous terminated container not found" >&2; exit 1 ;;
@@ -145,7 +146,7 @@ def test_a_clusters_bundle_has_datastore_and_kubernetes(kubernetes: Tortie) -> N
     ran, found = made(kubernetes, "--max-logs", "2", "--focus-nodes", "n4", "--since", "1h", "--max-parallelism", "3")
     meta = json.loads(found["meta.json"])
     assert meta["by"] == "tortie cluster diags"
-    assert meta["missing"] == [f"cluster/kubernetes/{name}: Forbidden" for name in ("leases", "leases-yaml")]
+    assert meta["missing"] == ["cluster/kubernetes/leases", "cluster/kubernetes/leases-yaml"]
     assert "missing: cluster/kubernetes/leases: Forbidden\n" in ran.stderr
     assert "kind: NodeList" in found["cluster/datastore/nodes.yaml"]
     assert '"key": "/calico/ipam/v2/handle/h"' in found["cluster/datastore/ipam.jsonl"]
@@ -161,10 +162,13 @@ def test_a_clusters_bundle_has_datastore_and_kubernetes(kubernetes: Tortie) -> N
     assert "previous terminated" not in "".join(found.values())
     assert "-- ip route show table all\nanswer" in found["nodes/n3/ip-route.txt"]
     assert "-- calico-node -bpf nat dump" in found["nodes/n4/bpf.txt"]
+    assert "tail -c 2000000 /var/log/calico/cni/cni.log\nanswer" in found["nodes/n4/cni-logs/cni.log.txt"]
     assert "cluster/crd/bgppeers.crd.projectcalico.org.txt" in found
     assert "password: (redacted)" in found["cluster/kubernetes/configmaps-yaml.txt"]
     asked = Path(kubernetes.variables["ASKED"]).read_text()
-    assert not any(word in asked for word in ("spoilt", "widgets", "rm -rf", "httproutes", "secret", "apply", "delete"))
+    assert not any(
+        word in asked for word in ("spoilt", "widgets", "rm -rf", "httproutes", "secret", "shadow", "apply", "delete")
+    )
     assert kubernetes("doctor", *map(str, kubernetes.folder.glob("*.tar.gz")), "-o", "json").json["kind"] == "Diagnosis"
     assert list((kubernetes.folder / "tmp").iterdir()) == []
 

@@ -8,6 +8,7 @@ import shutil
 import tarfile
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -47,15 +48,18 @@ class Bundle:
 
     def write(self, path: str, text: str) -> None:
         target = self.folder / path
-        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with target.open("a", encoding="utf-8", errors="backslashreplace") as file:
-            file.write(text)
+        try:
+            target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with target.open("a", encoding="utf-8", errors="backslashreplace") as file:
+                file.write(text)
+        except OSError as error:
+            raise _unwritten(str(target), error) from None
 
     def say(self, **more: Any) -> None:
         """meta.json: when, by what, on which host, and what is masked."""
         collected = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         meta = {"collected": collected, "version": __version__, "host": os.uname().nodename, "masked": MASKED, **more}
-        (self.folder / "meta.json").write_text(json.dumps(meta, ensure_ascii=False) + "\n", encoding="utf-8")
+        self.write("meta.json", json.dumps(meta, ensure_ascii=False) + "\n")
 
     def pack(self) -> str:
         """The path of the archive, whole or not there."""
@@ -66,9 +70,12 @@ class Bundle:
             with os.fdopen(descriptor, "wb") as out, tarfile.open(fileobj=out, mode="w:gz") as archive:
                 archive.add(self.folder, arcname=self._name)
             os.replace(beside, target)
-        except OSError as error:
-            Path(beside).unlink(missing_ok=True)
-            raise _unwritten(target, error) from None
+        except BaseException as error:
+            with suppress(OSError):
+                os.unlink(beside)
+            if isinstance(error, OSError):
+                raise _unwritten(target, error) from None
+            raise
         return target
 
 

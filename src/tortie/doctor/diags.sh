@@ -15,7 +15,7 @@ have bridge && run 'bridge fdb show'
 have tc && run 'tc qdisc show'
 section "nodes/$host/sockets"
 if have ss; then
-  run 'ss -a -n'
+  run 'ss -a -n 2>/dev/null' # of kinds that the kernel does not have it says so each time
 elif have netstat; then
   run 'netstat -a -n'
 fi
@@ -33,9 +33,7 @@ if have tortie; then
   run 'tortie version'
   run 'tortie node status -o json'
   run 'tortie node timeline --all'
-  run 'tortie node checksystem'
 fi
-run "cat ${TORTIE_ROOT:-}/etc/calico/confd/config/bird.cfg"
 have journalctl && for unit in calico-node tortie-node; do
   there systemctl cat "$unit" && run "journalctl -u $unit.service -n 20000 --no-pager"
 done

@@ -114,6 +114,8 @@ def test_every_example_runs(tortie: Tortie, line: str) -> None:
 def _expected_codes(line: str) -> tuple[int, ...]:
     if "--help" in line:
         return (0,)
+    if "checksystem -f" in line:
+        return (0, 2, 3, 4)  # not every kernel shows its configuration
     if "tortie node check" in line or "tortie node explain" in line:
         return (0, 3, 4)  # what this machine is like is not the example's fault; nobody answers on 9099
     if "tortie node status" in line:

@@ -18,7 +18,7 @@ from tortie.store.contract import Entry, Store
 from tortie.store.resources import presented
 
 _TIMEOUT_S: Final = 120.0
-_COMMAND_S: Final = 60.0
+_COMMAND_S: Final = 30.0
 _KEY: Final = f"{ROOT}ready"
 
 # Words behind `tortie`, and where the answer goes.

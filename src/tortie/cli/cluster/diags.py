@@ -23,6 +23,7 @@ from tortie.model.errors import TortieError, UsageError
 _SINCE: Final = re.compile(r"[0-9]+[smh]")
 _ANSWER_S: Final = 30.0
 _DEADLINE_S: Final = 900.0
+_ALL_OF_KUBERNETES: Final = "everything of Kubernetes, pods, logs and events"
 _EXAMPLE: Final = "tortie cluster diags --since 1h --max-logs 5"
 
 T = TypeVar("T")
@@ -36,7 +37,7 @@ def diags(
     max_parallelism: str,
     focus_nodes: str | None,
     skip_temp_dir_cleanup: bool,
-    context: str | None,
+    kube_context: str | None,
     **flags: Any,
 ) -> int:
     if since and not _SINCE.fullmatch(since):
@@ -48,14 +49,16 @@ def diags(
         sys.stderr.write(f"==== Begin collecting diagnostics. ====\nCreated temporary directory: {bundle.work}\n")
         gathering = Gathering(bundle, parallel)
         gathering.datastore(flags)
-        gathering.kubernetes(Kubectl(find_kubectl() or "", context=context or ""), focus, logs, since or "")
+        gathering.kubernetes(Kubectl(find_kubectl() or "", context=kube_context or ""), focus, logs, since or "")
         if not gathering.gathered:
-            raise TortieError("nothing was collected", "\n".join(gathering.missing), "see each line")
-        bundle.say(by="tortie cluster diags", missing=gathering.missing)
+            why = "\n".join(f"{what}: {why}" for what, why in gathering.missing)
+            raise TortieError("nothing was collected", why, "see each line")
+        # Only what: a reason in there would be read as evidence of the cluster.
+        bundle.say(by="tortie cluster diags", missing=[what for what, _ in gathering.missing])
         sys.stderr.write("==== Producing a diagnostics bundle. ====\n")
         archive = bundle.pack()
-    for line in gathering.missing:
-        sys.stderr.write(f"missing: {line}\n")
+    for what, why in gathering.missing:
+        sys.stderr.write(f"missing: {what}: {why}\n")
     sys.stdout.write(f"Diagnostic bundle created at {archive}\n")
     sys.stderr.write(f"secrets are masked; `tortie doctor {archive}` reads it\n")
     return 0
@@ -72,7 +75,7 @@ class Gathering:
     """What was gathered, and what could not be."""
 
     def __init__(self, bundle: Bundle, parallel: int) -> None:
-        self.missing: list[str] = []
+        self.missing: list[tuple[str, str]] = []  # what, and why
         self.gathered = 0
         self._bundle = bundle
         self._parallel = parallel
@@ -86,10 +89,10 @@ class Gathering:
             settings = _settings(flags)
             entries = datastore.read_all(settings)
         except TortieError as error:
-            self.missing.append(f"the datastore: {error}")
+            self.missing.append(("the datastore", str(error)))
             return
         if not entries:
-            self.missing.append("the datastore: it is empty; `tortie config show` says which one it is")
+            self.missing.append(("the datastore", "it is empty; `tortie config show` says which one it is"))
             return
         for path, text in datastore.files_of(entries):
             self._write(path, text)
@@ -100,17 +103,17 @@ class Gathering:
 
     def kubernetes(self, kubectl: Kubectl, focus: Sequence[str], logs: int, since: str) -> None:
         if find_kubectl() is None:
-            self.missing.append("everything of Kubernetes, pods, logs and events: unable to locate kubectl in PATH")
+            self.missing.append((_ALL_OF_KUBERNETES, "unable to locate kubectl in PATH"))
             return
         _progress("Kubernetes")
         pods = kubectl.ask("get", "pods", "-A", "-o", "json", "--request-timeout=15s")
         if pods.code:
-            self.missing.append(f"everything of Kubernetes, pods, logs and events: {pods.why}")
+            self.missing.append((_ALL_OF_KUBERNETES, pods.why))
             return
         self._ask(kubectl, questions.of_cluster())
         found = chosen(pods_of(pods.out), focus, logs)
         if not found:
-            self.missing.append("logs: there is no pod of Calico's, or none is wanted")
+            self.missing.append(("logs", "there is no pod of Calico's, or none is wanted"))
         for pod in found:
             _progress(f"pod {pod.name} in namespace {pod.namespace} on node {pod.node}")
             self._ask(kubectl, questions.of_pod(pod, since))
@@ -125,6 +128,9 @@ class Gathering:
         answers = self._ask(kubectl, questions.of_agent(pod))
         if any(questions.has_bpf(answer.out) for answer in answers):
             self._ask(kubectl, questions.of_bpf(pod))
+        listed = self._ask(kubectl, [questions.cni_logs(pod)])[0]
+        if not listed.code:
+            self._ask(kubectl, questions.of_cni_logs(pod, listed.out))
 
     def _ask(self, kubectl: Kubectl, asked: Iterable[Question]) -> list[Answer]:
         wanted = list(asked)
@@ -132,7 +138,7 @@ class Gathering:
         for question, answer in zip(wanted, answers, strict=True):
             text = answer.out + answer.error
             if answer.code and not question.optional:
-                self.missing.append(f"{question.part}: {answer.why}")
+                self.missing.append((question.part, answer.why))
             if answer.out or not question.optional:
                 self._answer(question.part, f"kubectl {' '.join(question.words)}", text)
         return answers
@@ -149,7 +155,7 @@ class Gathering:
 
     def _answer(self, part: str, command: str, text: str) -> None:
         """Like one typed at a prompt, which is how the doctor knows what an answer is."""
-        cut = text[-ANSWER_MAX:] if " logs " in command else text[:ANSWER_MAX]
+        cut = text[-ANSWER_MAX:] if " logs " in command or " tail " in command else text[:ANSWER_MAX]
         self._write(f"{part}.txt", f"{self._prompt} {command}\n{cut}\n")
 
     def _write(self, path: str, text: str) -> None:

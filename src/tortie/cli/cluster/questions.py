@@ -13,6 +13,9 @@ _AGENTS: Final = ("calico-node", "canal", "kube-calico")
 # A log that is longer is cut to its end; the answer of one question is bounded as well.
 LINES_MAX: Final = 20_000
 ANSWER_MAX: Final = 20_000_000
+_CNI_LOGS: Final = "/var/log/calico/cni"
+_CNI_LOGS_MAX: Final = 10
+_FILE: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
 _RESOURCE: Final = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?")
 
 # Kinds of Kubernetes and of those who work with it, listed in full and as a table.
@@ -116,6 +119,18 @@ def of_bpf(pod: Pod) -> Iterator[Question]:
     """Only where there is something of it: elsewhere each of them is one more refusal."""
     for words in _OF_BPF:
         yield Question(f"nodes/{pod.node}/bpf", _inside(pod, "calico-node", "-bpf", *words.split()), True)
+
+
+def cni_logs(pod: Pod) -> Question:
+    return Question(f"nodes/{pod.node}/cni-logs", _inside(pod, "ls", "-t", _CNI_LOGS), True)
+
+
+def of_cni_logs(pod: Pod, listing: str) -> Iterator[Question]:
+    """The newest ones of those that `cni_logs` has listed."""
+    names = [name for name in listing.split("\n") if _FILE.fullmatch(name)]
+    for name in names[:_CNI_LOGS_MAX]:
+        words = _inside(pod, "tail", "-c", str(ANSWER_MAX // 10), f"{_CNI_LOGS}/{name}")
+        yield Question(f"nodes/{pod.node}/cni-logs/{name}", words, True)
 
 
 def has_bpf(answer: str) -> bool:

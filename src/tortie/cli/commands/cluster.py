@@ -34,7 +34,8 @@ COMMAND = Command(
                 Option(("--max-parallelism",), "max_parallelism", "Questions at a time.", "N", default="10"),
                 Option(("--focus-nodes",), "focus_nodes", "Nodes whose logs come first.", "NODE,..."),
                 Option(("--skip-temp-dir-cleanup",), "skip_temp_dir_cleanup", "Leave the folder beside the archive."),
-                *WHERE,
+                Option(("--context",), "kube_context", "The cluster of the kubeconfig that kubectl asks.", "NAME"),
+                *(option for option in WHERE if "--context" not in option.flags),
             ),
             examples="""
                 tortie cluster diags                     then: tortie doctor ARCHIVE

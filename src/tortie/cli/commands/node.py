@@ -232,9 +232,20 @@ COMMAND = Command(
         "checksystem": Command(
             summary="Check this machine before a start: kernel, ports, swap, clock, folders, BIRD.",
             run=checksystem,
-            options=(output_option("text", "text", "json"), ENV_FILE, ROOT_FOLDER),
+            options=(
+                output_option("text", "text", "json"),
+                Option(
+                    ("-f", "--kernel-config"),
+                    "kernel_config",
+                    "Judge the kernel by this configuration, plain or gzip, instead of trying the running one.",
+                    "FILE",
+                ),
+                ENV_FILE,
+                ROOT_FOLDER,
+            ),
             examples="""
                 tortie node checksystem
+                tortie node checksystem -f /proc/config.gz       or of a kernel yet to boot
                 tortie node checksystem -o json
             """,
         ),

@@ -11,9 +11,11 @@ from typing import Final
 import tortie
 from tortie.host import kernel, loopback, ports, system
 from tortie.host.files import read_text
+from tortie.host.kernel_config import KernelConfig, read_kernel_config
 from tortie.model.errors import TortieError, UsageError
 from tortie.node.checks import Check, verdict
 from tortie.node.checks import kernel as of_kernel
+from tortie.node.checks import kernel_config as of_config
 from tortie.node.checks import machine as of_machine
 from tortie.node.checks import network as of_network
 from tortie.node.name import choose_name
@@ -34,10 +36,11 @@ MEETS: Final = "System meets minimum system requirements to run Calico!"
 FAILS: Final = "system doesn't meet one or more minimum systems requirements to run Calico"
 
 
-def checksystem(*, root: str, output: str, env_file: str | None = None) -> int:
+def checksystem(*, root: str, output: str, env_file: str | None = None, kernel_config: str | None = None) -> int:
     if output not in ("text", "json"):
         raise UsageError(f"unrecognized output format '{output}'", "there is no such form", "use text or json")
-    checks = tuple(examine(os.environ, Paths(root), load_env_file(env_file) if env_file else None))
+    config = read_kernel_config(kernel_config) if kernel_config else None
+    checks = tuple(examine(os.environ, Paths(root), load_env_file(env_file) if env_file else None, config))
     result = verdict(checks)
     if output == "json":
         import json
@@ -51,12 +54,18 @@ def checksystem(*, root: str, output: str, env_file: str | None = None) -> int:
     return EXIT_CODES[result]
 
 
-def examine(environment: Mapping[str, str], paths: Paths, file: EnvFile | None = None) -> Iterator[Check]:
+def examine(
+    environment: Mapping[str, str], paths: Paths, file: EnvFile | None = None, config: KernelConfig | None = None
+) -> Iterator[Check]:
     reading = read_node_settings(environment, file)
     environment = file.over(environment) if file else environment
     settings = reading.settings
-    yield of_kernel.version(kernel.release())
-    yield from map(of_kernel.feature, kernel.find_features())
+    if config:  # of the kernel it is about, which need not be the one that runs
+        yield of_kernel.version(config.release or kernel.release())
+        yield from of_config.options(kernel.FEATURES, config.options, config.path)
+    else:
+        yield of_kernel.version(kernel.release())
+        yield from map(of_kernel.feature, kernel.find_features())
     yield from _kernel_settings(settings.wants_address(6))
     yield from _ports(settings)
     yield of_network.localhost(loopback.resolve(), settings.health_host.value)
