@@ -234,7 +234,7 @@ def _ask_agent(name: str, *, once: bool) -> int:
 
 def _version() -> int:
     from tortie import __version__
-    from tortie.node.registration import DATA_MODEL
+    from tortie.model.release import DATA_MODEL
 
     sys.stdout.write(f"tortie {__version__}, data model of Calico {DATA_MODEL}\n")
     return 0
