@@ -112,6 +112,7 @@ PURE = (
     "cli/node/reports.py",
     "cli/node/status_text.py",
     "cli/node/suspects.py",
+    "cli/gotemplate",
     "cli/jsonpath",
     "cli/tables.py",
     "cli/formats.py",

@@ -26,7 +26,7 @@ def read_files(
     for filename in filenames:
         before = len(manifests)
         for path in _paths(filename, recursive=recursive):
-            text, source = _text(path)
+            text, source = read_text(path)
             manifests += read_manifests(text, source)
         if len(manifests) == before and not skip_empty:
             raise _empty(filename)
@@ -55,7 +55,8 @@ def _paths(filename: str, *, recursive: bool) -> Iterator[str]:
         yield from (os.path.join(folder, name) for name in sorted(files) if name.endswith(_ENDINGS))
 
 
-def _text(path: str) -> tuple[str, str]:
+def read_text(path: str) -> tuple[str, str]:
+    """What a file, or standard input if it is -, holds, and what to call it."""
     try:
         if path == "-":
             return sys.stdin.buffer.read().decode("utf-8-sig"), "standard input"

@@ -10,7 +10,10 @@ from tortie.model.errors import UsageError
 from tortie.model.kinds import API_VERSION, BY_NAME, Kind, nearest
 from tortie.model.wire import Document
 
-FORMS = ("ps", "wide", "yaml", "json", "name", "custom-columns=HEADING[:PATH],...", "jsonpath=TEMPLATE")
+FORMS = (
+    *("ps", "wide", "yaml", "json", "name", "custom-columns=HEADING[:PATH],...", "jsonpath=TEMPLATE"),
+    *("go-template=TEMPLATE", "go-template-file=FILE"),
+)
 
 
 _DIRECTIONS = ("ingress", "egress")
@@ -80,8 +83,9 @@ def parse_format(text: str) -> Printer:
         case "jsonpath" if argument:
             return _jsonpath(argument)
         case "go-template" | "go-template-file":
-            fix = "jsonpath can do the same: -o jsonpath='{range .items[*]}{.metadata.name}{\"\\n\"}{end}'"
-            raise UsageError(f"unrecognized output format '{name}'", "Go templates need Go", fix)
+            from tortie.cli.templates import template_printer
+
+            return template_printer(name, argument)
     near = nearest(name, [form.partition("=")[0] for form in FORMS])
     fix = f"did you mean {near}? " if near and near != name else ""
     raise UsageError(
@@ -93,10 +97,9 @@ def parse_result_format(text: str) -> Printer | None:
     """For commands that write: None means the usual sentence about what was done."""
     if text == "text":
         return None
-    if text not in ("yaml", "yml", "json", "name"):
-        raise UsageError(
-            f"unrecognized output format '{text}'", "there is no such form", "use text, yaml, json or name"
-        )
+    if text in ("ps", "wide") or text.startswith("custom-columns"):
+        fix = "use text, yaml, json, name, jsonpath=TEMPLATE or go-template=TEMPLATE"
+        raise UsageError(f"unrecognized output format '{text}'", "only `get` prints tables", fix)
     return parse_format(text)
 
 

@@ -69,7 +69,11 @@ def output(default: str, *forms: str) -> Option:
     return Option(("-o", "--output"), "output", f"{', '.join(forms)}.", "FORMAT", default=default, choices=forms)
 
 
-WRITTEN: Final = output("text", "text", "yaml", "json", "name")
+# Of commands that write: `text` is the usual sentence about what was done.
+WRITTEN: Final = output(
+    *("text", "text", "yaml", "json", "name"),
+    *("jsonpath=TEMPLATE", "go-template=TEMPLATE", "go-template-file=FILE"),
+)
 
 
 def _complete_kind(typed: str, _values: dict[str, object]) -> list[str]:

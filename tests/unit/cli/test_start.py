@@ -47,6 +47,7 @@ def loaded_by(tortie: Tortie, *words: str) -> set[str]:
         ["get", "node", "n1", "-o", "json"],
         ["get", "nodes", "-o", "name"],
         ["get", "nodes", "-o", "jsonpath={.items[*].metadata.name}"],
+        ["get", "nodes", "-o", "go-template={{range .}}{{range .Items}}{{.Name}}{{end}}{{end}}"],
         ["config", "show"],
         ["version", "--client"],
         ["__complete", "get", "node", ""],

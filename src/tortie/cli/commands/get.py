@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from tortie.cli.formats import FORMS, Answer, parse_format
+from tortie.cli.formats import FORMS, Answer, Printer, parse_format
 from tortie.cli.grammar import Command, Option
 from tortie.cli.options import DATASTORE, FILES, NAMESPACE, kind_argument, name_arguments, output
 from tortie.cli.selection import select
@@ -57,7 +57,7 @@ def get(
             revision=revision,
             single=len(wanted.single) == 1,
             with_namespace=everywhere or bool(namespace),
-            default_as=await _default_as(resources, wanted.kind, output),
+            default_as=await _default_as(resources) if _shows_as(wanted.kind, output, printer) else "64512",
         )
         return answer, complaints
 
@@ -81,10 +81,14 @@ def _check_scope(names: tuple[str, ...], namespace: str | None, *, everywhere: b
         raise UsageError(what, "the same name may stand in several namespaces", "pass -n NAMESPACE instead")
 
 
-async def _default_as(resources: Resources, kind: Kind | None, output: str) -> str:
-    """What a node without an AS number has: the cluster's, read only when a table is going to show it."""
-    if kind is None or kind.name != "Node" or not output.startswith(("wide", "custom")):
-        return "64512"
+def _shows_as(kind: Kind | None, output: str, printer: Printer) -> bool:
+    """Whether the cluster's AS number is going to be shown, as that of nodes without their own."""
+    if output.startswith("go-template"):
+        return bool(getattr(printer, "asks_as_number", False))
+    return kind is not None and kind.name == "Node" and output.startswith(("wide", "custom"))
+
+
+async def _default_as(resources: Resources) -> str:
     try:
         cluster = await resources.get(BY_NAME["BGPConfiguration"], "default")
     except TortieError:
