@@ -109,23 +109,31 @@ def test_a_patch_needs_its_kind_its_name_and_its_text(tortie: Tortie) -> None:
     assert_three_lines(tortie("patch", "ippool", "-p", "{}"), 2)
     assert_three_lines(tortie("patch"), 2)
     assert_three_lines(tortie("patch", "ippool", "gone", "-p", "{}"), 1)
+    skipped = tortie("patch", "ippool", "gone", "-p", "{}", "--skip-not-exists")
+    assert skipped == (0, "", "skipped: IPPool(gone) does not exist\n")
 
 
 def test_labels_are_set_kept_overwritten_and_removed(tortie: Tortie) -> None:
     assert tortie("label", "ippool", "a", "x=1", "example.com/y=") == (
         0,
-        "Successfully labelled 1 'IPPool' resource\n",
+        "Successfully set label x on ippool a\nSuccessfully set label example.com/y on ippool a\n",
         "",
     )
     assert labels(tortie) == {"x": "1", "example.com/y": ""}
-    assert tortie("label", "ippool", "a", "x=1").code == 0  # as it is already
+    ran = tortie("label", "ippool", "a", "x=1")  # as it is already
+    assert ran == (0, "Successfully updated label x on ippool a\n", "")
     ran = tortie("label", "ippool", "a", "x=2")
     assert_three_lines(ran, 1)
     assert "the label x has the value 1" in ran.stderr
     assert "--overwrite" in ran.stderr
-    assert tortie("label", "ippool", "a", "x=2", "--overwrite").code == 0
+    assert tortie("label", "pools", "a", "x=2", "--overwrite").stdout == "Successfully updated label x on pools a\n"
     assert labels(tortie)["x"] == "2"
-    assert tortie("label", "ippool", "a", "x", "example.com/y", "--remove").code == 0
+    ran = tortie("label", "ippool", "a", "x", "example.com/y", "--remove")
+    removed = (
+        "Successfully removed label x from ippool a\n",
+        "Successfully removed label example.com/y from ippool a\n",
+    )
+    assert ran == (0, "".join(removed), "")
     assert labels(tortie) == {}
 
 

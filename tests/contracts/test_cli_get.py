@@ -65,8 +65,9 @@ def test_every_name_that_calicoctl_knows_for_a_kind_finds_it(tortie: Tortie) -> 
 
 
 def test_the_namespace_column_appears_with_n_and_with_a(tortie: Tortie) -> None:
-    assert tortie("get", "policy").stdout == "NAME    TIER\nweb     default\n\n"
-    assert tortie("get", "policy", "-n", "shop").stdout == "NAMESPACE   NAME    TIER\nshop        web     default\n\n"
+    assert tortie("get", "policy").stdout == "NAME   TIER      \nweb    default   \n\n"
+    expected = "NAMESPACE   NAME   TIER      \nshop        web    default   \n\n"
+    assert tortie("get", "policy", "-n", "shop").stdout == expected
     assert tortie("get", "policy", "-A").stdout == tortie("get", "policy", "-a").stdout
     assert tortie("get", "nodes", "-A").stdout == tortie("get", "nodes").stdout
 
@@ -111,10 +112,10 @@ def test_names_are_given_as_kind_and_name(tortie: Tortie) -> None:
 def test_custom_columns_are_headings_in_any_case_or_paths(tortie: Tortie) -> None:
     ran = tortie("get", "nodes", "-o", "custom-columns=name,asn,RACK:.metadata.labels.rack")
     assert ran.stdout == (
-        "NAME               ASN       RACK\n"
-        "node-a             65001     r1\n"
-        "node-b             (64999)   <none>\n"
-        "node-without-bgp   (64999)   <none>\n\n"
+        "NAME               ASN       RACK     \n"
+        "node-a             65001     r1       \n"
+        "node-b             (64999)   <none>   \n"
+        "node-without-bgp             <none>   \n\n"
     )
     assert "k8s" in tortie("get", "wep", "-n", "shop", "-o", "custom-columns=NAME,ORCHESTRATOR").stdout
 
@@ -138,8 +139,8 @@ def test_a_file_names_what_is_wanted(tortie: Tortie) -> None:
     assert ran.code == 0
     assert len(ran.stdout.splitlines()) == 31
     tables = tortie("get", "-f", str(GOLDEN / "objects.yaml"))
-    assert tables.stdout.startswith("NAME\nnode-a\nnode-b\n")
-    assert "NAME       ORDER\nsecurity   100\nlast       1000000\n" in tables.stdout
+    assert tables.stdout.startswith("NAME               \nnode-a             \nnode-b             \n")
+    assert "NAME       ORDER     \nsecurity   100       \nlast       1000000   \n" in tables.stdout
 
 
 def test_what_is_missing_does_not_hide_what_is_there(tortie: Tortie) -> None:

@@ -108,7 +108,7 @@ def test_what_is_reserved_has_a_column_where_something_is(tortie: Tortie) -> Non
 def test_one_address_says_whose_it_is(tortie: Tortie) -> None:
     stored(tortie, healthy())
     assert tortie("ipam", "show", "--ip=192.168.36.65").stdout == (
-        f"IP 192.168.36.65 is in use\nHandle: {HANDLE}\nAttributes:\n  namespace: default\n  node: node1\n  pod: web\n"
+        f"IP 192.168.36.65 is in use\nHandle ID: {HANDLE}\nActive Owner Attributes:\n  namespace: default\n  node: node1\n  pod: web\n"
     )
     assert tortie("ipam", "show-ip", "192.168.36.99").stdout == "192.168.36.99 is not assigned\n"
     assert tortie("ipam", "show-ip", "10.9.9.9").stdout == "10.9.9.9 is not assigned\n"

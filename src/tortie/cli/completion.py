@@ -6,6 +6,7 @@ import os
 import sys
 from typing import Any
 
+from tortie.cli.global_flags import split_leading, value_wanted, with_globals
 from tortie.cli.grammar import HELP, Command
 from tortie.cli.main import ROOT, find_command
 from tortie.model.errors import TortieError
@@ -25,6 +26,12 @@ def suggest(words: list[str]) -> list[str]:
     *before, typed = words
     command = ROOT
     while command.commands:
+        if not command.run:
+            leading, before = split_leading(before)
+            if pending := value_wanted(leading):
+                return _matching(typed, list(pending.choices))
+            if not before and typed.startswith("-"):
+                return _within(ROOT, [], typed)
         if not before:
             own = _within(command, before, typed) if command.run else []
             return [*_matching(typed, [name for name, sub in command.commands.items() if not sub.hidden]), *own]
@@ -32,7 +39,7 @@ def suggest(words: list[str]) -> list[str]:
             return _within(command, before, typed) if command.run else []
         command = find_command(before[0]) if command is ROOT else command.commands[before[0]]
         before = before[1:]
-    return _within(command, before, typed)
+    return _within(with_globals(command), before, typed)
 
 
 def _within(command: Command, before: list[str], typed: str) -> list[str]:

@@ -164,7 +164,7 @@ def _custom_column(kind: Kind, part: str, default_as: str) -> Column:
 def _table(answer: Answer, kind: Kind, columns: Sequence[Column], documents: list[Document]) -> str:
     if answer.with_namespace and kind.namespaced and NAMESPACE not in columns:
         columns = (NAMESPACE, *columns)
-    return table([column.heading for column in columns], rows(columns, documents)) + "\n"
+    return table([column.heading for column in columns], rows(columns, documents), padded=True) + "\n"
 
 
 def _by_kind(answer: Answer, one: Callable[[Kind, list[Document]], str]) -> str:

@@ -6,11 +6,15 @@ import gc
 import os
 import sys
 from collections.abc import Sequence
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from tortie.cli.grammar import Command, HelpWanted, Option, help_text, parse
+from tortie.cli.program import as_called, program_name, speaking_as_called
 from tortie.model.errors import TortieError, UsageError
 from tortie.model.kinds import nearest
+
+if TYPE_CHECKING:
+    from tortie.cli.global_flags import Wishes
 
 # One line each, so that `tortie --help` imports none of them; the command is COMMAND in the module of that name.
 SUMMARIES = {
@@ -38,12 +42,20 @@ SUMMARIES = {
 ROOT = Command(
     summary="Calico networking that starts, and says why when it does not.",
     commands={name: Command(summary) for name, summary in SUMMARIES.items()},
-    options=(Option(("-V", "--version"), "version", "Show the version."),),
+    options=(
+        Option(("-V", "--version"), "version", "Show the version."),
+        # Read by tortie.cli.global_flags, which every command has.
+        Option(("-l", "--log-level"), "log_level", "Log on standard error what is done: info, or debug.", "LEVEL"),
+        Option(("--context",), "context", "Of a kubeconfig; refused, as long as there is none.", "NAME"),
+        Option(("--allow-version-mismatch",), "any_version", "Write to clusters of any release, without a warning."),
+        Option(("-c", "--config"), "config", "Configuration in calicoctl's format.", "FILE"),
+    ),
     examples="""
         tortie apply -f pools.yaml   into the embedded store, no set-up needed
         tortie get nodes -o wide
         tortie get ippools -o yaml --etcd-endpoints http://127.0.0.1:2379
         tortie config show           which datastore that was, and why
+        tortie -l debug get nodes    what is asked of it, and how long that takes
     """,
 )
 
@@ -58,6 +70,11 @@ def find_command(name: str) -> Command:
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command and returns its exit code; nothing that goes wrong leaves as a traceback."""
     words = list(sys.argv[1:] if argv is None else argv)
+    with speaking_as_called():
+        return _main(words)
+
+
+def _main(words: list[str]) -> int:
     code, error = _outcome(words)
     try:
         sys.stdout.flush()
@@ -87,14 +104,21 @@ def _outcome(words: list[str]) -> tuple[int, TortieError | None]:
 
 
 def _run(words: list[str]) -> int:
-    name = os.path.basename(sys.argv[0] or "tortie")
-    path = "kubectl tortie" if name.startswith("kubectl-") else "tortie"
+    path = program_name()
     command = ROOT
+    leading: list[str] = []
     while command.commands:
+        if words and words[0].startswith("-") and not command.run:
+            from tortie.cli.global_flags import split_leading
+
+            found, words = split_leading(words)
+            leading += found
+            if leading and not words:
+                raise UsageError("no command was given", "only flags were", f"`{path} --help` lists the commands")
         if command.run and not (words and words[0] in command.commands):
             break  # the family itself is a command, as in `tortie doctor FILE`
         if not words or words[0] in ("-h", "--help"):
-            sys.stdout.write(help_text(path, command))
+            sys.stdout.write(as_called(help_text(path, command)))
             return 0
         if command is ROOT and words[0] in ("-V", "--version"):
             from tortie import __version__
@@ -106,15 +130,25 @@ def _run(words: list[str]) -> int:
 
             return complete(words[1:])
         path, command, words = _descend(path, command, words)
+    from tortie.cli.global_flags import take_wishes, with_globals
+
     try:
-        values = parse(path, command, words)
+        values = parse(path, with_globals(command), words)
     except HelpWanted:
-        sys.stdout.write(help_text(path, command))
+        sys.stdout.write(as_called(help_text(path, command)))
         return 0
+    wishes = take_wishes(path, leading, values)
     if "config" in values:
-        values = _with_settings(values)
+        values = _with_settings(values, wishes)
     assert command.run is not None
-    return command.run(**values)
+    if wishes.log_level not in ("info", "debug"):
+        return command.run(**values)
+    from tortie.cli.logged import log
+
+    log("info", f"Log level set to {wishes.log_level}")
+    code = command.run(**values)
+    log("info", f"{path} is done", exit=code)
+    return code
 
 
 def _descend(path: str, command: Command, words: list[str]) -> tuple[str, Command, list[str]]:
@@ -129,14 +163,15 @@ def _descend(path: str, command: Command, words: list[str]) -> tuple[str, Comman
     return f"{path} {word}", found, words[1:]
 
 
-def _with_settings(values: dict[str, object]) -> dict[str, object]:
+def _with_settings(values: dict[str, object], wishes: Wishes) -> dict[str, object]:
     """The datastore's flags, together with environment and file, become one parameter."""
     from tortie.cli.options import DATASTORE
     from tortie.cli.settings import read_settings
 
-    flags = {option.name: values.pop(option.name) for option in DATASTORE}
+    flags = {option.name: values.pop(option.name, None) for option in DATASTORE}
     texts = {name: value for name, value in flags.items() if isinstance(value, str)}
-    return {**values, "settings": read_settings(texts, os.environ, texts.get("config"))}
+    settings = read_settings(texts, os.environ, texts.get("config"))
+    return {**values, "settings": settings._replace(log_level=wishes.log_level, any_version=wishes.any_version)}
 
 
 def _report(error: TortieError, words: Sequence[str]) -> int:

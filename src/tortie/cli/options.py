@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from tortie.cli.global_flags import GLOBAL
 from tortie.cli.grammar import Argument, Option
 from tortie.cli.settings import DEFAULT_FILE, SETTINGS, TYPES
 from tortie.model.errors import UsageError
@@ -40,14 +41,7 @@ DATASTORE: Final = (
         for setting in SETTINGS
         if setting.flag
     ),
-    Option(("-l", "--log-level"), "log_level", "Accepted as calicoctl does; there is no log.", "LEVEL", hidden=True),
-    Option(("--context",), "context", "Accepted as calicoctl does; for Kubernetes.", "NAME", hidden=True),
-    Option(
-        ("--allow-version-mismatch",),
-        "allow_version_mismatch",
-        "Accepted as calicoctl does; Tortie never refuses a cluster for its version.",
-        group="Datastore",
-    ),
+    *GLOBAL,
 )
 
 FILES: Final = (

@@ -77,6 +77,16 @@ class Outcome:
         return [self._written[place] for place in sorted(self._written)]
 
     @property
+    def skipped(self) -> list[Document]:
+        """Those passed over on purpose."""
+        return [self._attempted[place] for place in sorted(self._skipped)]
+
+    @property
+    def handled(self) -> list[Document]:
+        """Those written and those passed over, which count as done."""
+        return [*self.written, *self.skipped]
+
+    @property
     def tried(self) -> int:
         return len(self._written) + len(self._failures) + len(self._skipped)
 

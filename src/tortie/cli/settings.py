@@ -258,6 +258,10 @@ def open_store(settings: Settings, *, in_loop: bool = False) -> CountingStore:
 
     The others need no event loop: what they await never suspends, see `tortie.cli.session.finish`.
     """
+    if settings.log_level in ("info", "debug"):
+        from tortie.cli.logged import logged
+
+        return logged(open_store(settings._replace(log_level=""), in_loop=in_loop), settings)
     if settings.get("datastoreType") == "etcdv3":
         if in_loop:
             from tortie.store.etcd.store import EtcdStore

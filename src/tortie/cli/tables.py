@@ -9,6 +9,7 @@ from tortie.model.kinds import Kind
 from tortie.model.wire import Document
 
 _WIDEST_LIST = 80
+TIER_ORDER = 1_000_000  # of a tier that says none
 
 
 class Column(NamedTuple):
@@ -67,7 +68,7 @@ def _peer_node(document: Document) -> object:
 
 
 def _workload(document: Document) -> object:
-    return at(document, "spec.pod") or at(document, "spec.workload") or ""
+    return at(document, "spec.workload") or at(document, "spec.pod") or ""
 
 
 def _nats(document: Document) -> str:
@@ -88,7 +89,7 @@ _POLICY = Columns(
     (
         NAME,
         _field("TIER", "spec.tier", "default"),
-        _field("ORDER", "spec.order"),
+        _field("ORDER", "spec.order", "<nil>"),
         _field("SELECTOR", "spec.selector"),
     ),
 )
@@ -113,7 +114,9 @@ _COLUMNS: dict[str, Columns] = {
         _count("NUMEXPORTV6", "spec.exportV6"),
         _count("NUMIMPORTV6", "spec.importV6"),
     ),
-    "BGPPeer": _same(NAME, _field("PEERIP", "spec.peerIP"), Column("NODE", _peer_node), _field("ASN", "spec.asNumber")),
+    "BGPPeer": _same(
+        NAME, _field("PEERIP", "spec.peerIP"), Column("NODE", _peer_node), _field("ASN", "spec.asNumber", "0")
+    ),
     "BlockAffinity": _same(
         NAME, _field("NODE", "spec.node"), _field("CIDR", "spec.cidr"), _field("STATE", "spec.state")
     ),
@@ -125,7 +128,7 @@ _COLUMNS: dict[str, Columns] = {
         _field("CLUSTERGUID", "spec.clusterGUID"),
         _field("CLUSTERTYPE", "spec.clusterType"),
         _field("CALICOVERSION", "spec.calicoVersion"),
-        _field("DATASTOREREADY", "spec.datastoreReady"),
+        _field("DATASTOREREADY", "spec.datastoreReady", "<nil>"),
     ),
     "GlobalNetworkPolicy": _POLICY,
     "NetworkPolicy": _POLICY,
@@ -168,12 +171,12 @@ _COLUMNS: dict[str, Columns] = {
             _field("DISABLED", "spec.disabled", "false"),
             _field("DISABLEBGPEXPORT", "spec.disableBGPExport", "false"),
             _field("SELECTOR", "spec.nodeSelector"),
-            _field("ASSIGNMENTMODE", "spec.assignmentMode"),
+            _field("ASSIGNMENTMODE", "spec.assignmentMode", "<nil>"),
         ),
     ),
     "IPReservation": Columns((NAME,), (NAME, _joined("CIDRS", "spec.reservedCIDRs", _WIDEST_LIST))),
     "Profile": Columns((NAME,), (NAME, _pairs("LABELS", "spec.labelsToApply"))),
-    "Tier": _same(NAME, _field("ORDER", "spec.order", "<nil>")),
+    "Tier": _same(NAME, _field("ORDER", "spec.order", str(TIER_ORDER))),
     "WorkloadEndpoint": Columns(
         (
             Column("WORKLOAD", _workload),
@@ -195,12 +198,22 @@ _COLUMNS: dict[str, Columns] = {
 }
 
 
+def _as_number(default_as: str) -> Callable[[Document], object]:
+    """A node that does not speak BGP has none, not even the cluster's."""
+
+    def value(document: Document) -> object:
+        bgp = at(document, "spec.bgp")
+        return (bgp.get("asNumber") or f"({default_as})") if isinstance(bgp, dict) else ""
+
+    return value
+
+
 def columns_of(kind: Kind, default_as: str) -> Columns:
     """`default_as` is the AS number of nodes without their own; it is shown in brackets."""
     if kind.name == "Node":
         wide = (
             NAME,
-            _field("ASN", "spec.bgp.asNumber", f"({default_as})"),
+            Column("ASN", _as_number(default_as)),
             Column("IPV4", _address("spec.bgp.ipv4Address")),
             Column("IPV6", _address("spec.bgp.ipv6Address")),
         )
@@ -220,9 +233,11 @@ def _cell(value: object) -> str:
     return str(value)
 
 
-def table(headings: Sequence[str], body: Sequence[Sequence[str]]) -> str:
-    """Columns at least five wide and three blanks apart, without blanks at the ends of lines."""
-    widths = [max(5, *map(len, column)) + 3 for column in zip(headings, *body, strict=True)]
-    widths[-1] = 0
+def table(headings: Sequence[str], body: Sequence[Sequence[str]], *, padded: bool = False) -> str:
+    """Columns three blanks apart and at least five wide with them.
+
+    `padded`: the last one, too, as calicoctl has it; without, no line ends with blanks.
+    """
+    widths = [max(5, max(map(len, column)) + 3) for column in zip(headings, *body, strict=True)]
     lines = ("".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in (headings, *body))
-    return "\n".join(line.rstrip() for line in lines) + "\n"
+    return "\n".join(line if padded else line.rstrip() for line in lines) + "\n"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tortie.cli.effects import warn_without_effect
 from tortie.cli.files import read_files
 from tortie.cli.formats import Answer, Printer, parse_result_format
+from tortie.cli.other_release import CLUSTER, warn_of_other_release
 from tortie.cli.outcome import Outcome, counted
 from tortie.cli.progress import Bar
 from tortie.cli.session import with_store
@@ -51,7 +52,8 @@ def write_files(
         together = Together(store)
         resources = Resources(together)
         identities = [identity(manifest.document) for manifest in manifests]
-        await together.look_ahead(keys_of(identities))
+        await together.look_ahead(keys_of([*identities, CLUSTER]))
+        await warn_of_other_release(resources, settings, output)
         stored = [None if verb == "create" else await _stored(resources, manifest) for manifest in manifests]
         refuse_invalid(manifests, stored)
         await _refuse_misfits(resources, manifests, stored)
@@ -70,7 +72,7 @@ def write_files(
         bar.clear()
     if not manifests and not printer:
         sys.stdout.write("No resources specified\n")
-    print_done(printer, done, outcome.written)
+    print_done(printer, done, outcome)
     warn_without_effect(outcome.written, output)
     outcome.raise_failures()
     return 0
@@ -135,8 +137,11 @@ def _line(problem: Problem) -> int:
     return problem.place.line if problem.place else 0
 
 
-def print_done(printer: Printer | None, done: str, documents: list[Document]) -> None:
+def print_done(printer: Printer | None, done: str, outcome: Outcome) -> None:
+    """As calicoctl counts: what was passed over, because it exists already or no more, is done, too."""
     if printer:
-        sys.stdout.write(printer(Answer(documents, kind=None, single=len(documents) == 1)))
-    elif documents:
-        sys.stdout.write(f"Successfully {done} {counted(documents)}\n")
+        sys.stdout.write(printer(Answer(outcome.written, kind=None, single=len(outcome.handled) == 1)))
+    elif outcome.handled:
+        sys.stdout.write(f"Successfully {done} {counted(outcome.handled)}\n")
+    if outcome.skipped:
+        sys.stderr.write(f"skipped: {counted(outcome.skipped)} for which there was nothing to do\n")

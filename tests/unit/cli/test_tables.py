@@ -16,19 +16,23 @@ def cell(kind: str, heading: str, spec: Any) -> str:
     return text
 
 
-def test_columns_are_at_least_five_wide_three_apart_and_lines_end_without_blanks() -> None:
+def test_columns_are_three_apart_and_with_that_at_least_five_wide_and_lines_end_without_blanks() -> None:
     assert table(["A", "B"], [["1", ""], ["longer than five", "2"]]) == (
         "A                  B\n1\nlonger than five   2\n"
     )
-    assert table(["A", "B"], []) == "A       B\n"
+    assert table(["A", "B"], []) == "A    B\n"
     assert table(["A"], [["x"]]) == "A\nx\n"
+
+
+def test_as_calicoctl_has_it_the_last_column_is_filled_up_too() -> None:
+    assert table(["A", "NAME"], [["1", ""]], padded=True) == "A    NAME   \n1           \n"
 
 
 def test_numbers_and_truths_are_written_as_calico_writes_them() -> None:
     assert cell("Tier", "ORDER", {"order": 100.0}) == "100"
     assert cell("Tier", "ORDER", {"order": 0.5}) == "0.5"
     assert cell("Tier", "ORDER", {"order": 0}) == "0"
-    assert cell("Tier", "ORDER", {}) == "<nil>"
+    assert cell("Tier", "ORDER", {}) == "1000000"
     assert cell("IPPool", "NAT", {"natOutgoing": True}) == "true"
     assert cell("IPPool", "NAT", {}) == "false"
 
@@ -48,7 +52,8 @@ def test_a_peer_without_a_node_is_global() -> None:
 
 def test_a_node_without_an_as_number_shows_the_cluster_s_in_brackets() -> None:
     assert cell("Node", "ASN", {"bgp": {"asNumber": 65001}}) == "65001"
-    assert cell("Node", "ASN", {}) == "(64512)"
+    assert cell("Node", "ASN", {"bgp": {"ipv4Address": "10.0.0.1/24"}}) == "(64512)"
+    assert cell("Node", "ASN", {}) == ""  # it does not speak BGP at all
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=str)

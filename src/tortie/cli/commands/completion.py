@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from tortie.cli.grammar import Argument, Command
+from tortie.cli.program import program_name
 from tortie.model.errors import UsageError
 
 # Each asks `tortie __complete` with the words typed so far, the unfinished one last.
@@ -40,7 +41,7 @@ def completion(*, shell: str) -> int:
     if shell not in _SCRIPTS:
         known = ", ".join(_SCRIPTS)
         raise UsageError(f"no completion for the shell '{shell}'", "it is not one we know", f"use one of {known}")
-    sys.stdout.write(_SCRIPTS[shell])
+    sys.stdout.write(_SCRIPTS[shell].replace("tortie", program_name().replace(" ", "-")))
     return 0
 
 

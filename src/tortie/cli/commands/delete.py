@@ -6,14 +6,16 @@ import sys
 from functools import partial
 from typing import Any
 
-from tortie.cli.formats import Answer, parse_result_format
+from tortie.cli.formats import parse_result_format
 from tortie.cli.grammar import Command, Option
 from tortie.cli.options import DATASTORE, FILES, NAMESPACE, WRITTEN, kind_argument, name_arguments
-from tortie.cli.outcome import Outcome, counted
+from tortie.cli.other_release import CLUSTER, warn_of_other_release
+from tortie.cli.outcome import Outcome
 from tortie.cli.progress import Bar
 from tortie.cli.selection import Named, select
 from tortie.cli.session import with_store
 from tortie.cli.settings import Settings
+from tortie.cli.writing import print_done
 from tortie.model.errors import UsageError
 from tortie.model.wire import Document
 from tortie.store.bulk import keys_of, portions
@@ -44,6 +46,7 @@ def delete(
     async def one_by_one(resources: Resources) -> None:
         from tortie.cli.departing import delete_with_addresses
 
+        await warn_of_other_release(resources, settings, output)
         for place in (place for places in portions(identities, deleting=True) for place in places):
             each = wanted[place]
             if each.kind.name in ("Node", "IPPool"):
@@ -56,7 +59,8 @@ def delete(
     async def together(store: Store) -> None:
         side_by_side = Together(store)
         resources = Resources(side_by_side)
-        await side_by_side.look_ahead(keys_of(identities))
+        await side_by_side.look_ahead(keys_of([*identities, CLUSTER]))
+        await warn_of_other_release(resources, settings, output)
         for places in portions(identities, deleting=True):
             bar(outcome.tried, len(wanted))
             pieces = [partial(_remove, resources, wanted[place]) for place in places]
@@ -74,10 +78,7 @@ def delete(
             with_store(settings, together)
     finally:
         bar.clear()
-    if printer:
-        sys.stdout.write(printer(Answer(outcome.written, kind=None, single=len(wanted) == 1)))
-    elif outcome.written:
-        sys.stdout.write(f"Successfully deleted {counted(outcome.written)}\n")
+    print_done(printer, "deleted", outcome)
     for note in notes:
         sys.stderr.write(note + "\n")
     outcome.raise_failures()

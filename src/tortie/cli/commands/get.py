@@ -11,7 +11,7 @@ from tortie.cli.options import DATASTORE, FILES, NAMESPACE, kind_argument, name_
 from tortie.cli.selection import select
 from tortie.cli.session import note_absent_store, with_resources
 from tortie.cli.settings import Settings
-from tortie.cli.tables import at
+from tortie.cli.tables import TIER_ORDER, at
 from tortie.model.errors import TortieError, UsageError
 from tortie.model.kinds import BY_NAME, Kind
 from tortie.model.wire import Document
@@ -44,7 +44,7 @@ def get(
         documents: list[Document] = []
         if wanted.kind and not wanted.single:
             listing = await resources.list(wanted.kind, None if everywhere else wanted.namespace)
-            documents, revision = listing.documents, listing.revision
+            documents, revision = _in_order(wanted.kind, listing.documents), listing.revision
             complaints += listing.unreadable
         for each in wanted.single:
             try:
@@ -79,6 +79,18 @@ def _check_scope(names: tuple[str, ...], namespace: str | None, *, everywhere: b
     if everywhere and names:
         what = "names cannot be combined with --all-namespaces"
         raise UsageError(what, "the same name may stand in several namespaces", "pass -n NAMESPACE instead")
+
+
+def _in_order(kind: Kind, documents: list[Document]) -> list[Document]:
+    """By name, as stored; tiers in the order in which they are looked at, as calicoctl shows them."""
+    if kind.name != "Tier":
+        return documents
+
+    def order(tier: Document) -> float:
+        found = at(tier, "spec.order")
+        return float(found) if isinstance(found, int | float) else TIER_ORDER
+
+    return sorted(documents, key=order)
 
 
 def _shows_as(kind: Kind | None, output: str, printer: Printer) -> bool:

@@ -9,6 +9,7 @@ from tortie.cli.grammar import Argument, Command, Option
 from tortie.cli.options import DATASTORE, NAME_ARGUMENT, NAMESPACE, WRITTEN, kind_argument
 from tortie.cli.settings import Settings
 from tortie.model.errors import TortieError, UsageError
+from tortie.model.kinds import Kind
 from tortie.model.wire import Document
 
 
@@ -24,6 +25,7 @@ def label(
     output: str,
 ) -> int:
     wanted = dict(_parse_label(text, remove=remove) for text in labels)
+    done: dict[str, str] = {}
 
     def change(document: Document) -> Document:
         present = dict(document["metadata"].get("labels") or {})
@@ -32,13 +34,18 @@ def label(
                 if key not in present:
                     raise LabelAbsent(f"{document['kind']}({name})", key, present)
                 del present[key]
+                done[key] = "removed label {} from"
             elif present.get(key, value) != value and not overwrite:
                 raise LabelExists(f"{document['kind']}({name})", key, present[key])
             else:
+                done[key] = "updated label {} on" if key in present else "set label {} on"
                 present[key] = value
         return {**document, "metadata": {**document["metadata"], "labels": present}}
 
-    return edit_one(settings, kind, name, namespace, output, change, "labelled")
+    def told(_: Kind) -> str:
+        return "\n".join(f"Successfully {deed.format(key)} {kind} {name}" for key, deed in done.items())
+
+    return edit_one(settings, kind, name, namespace, output, change, told=told, takes_effect=False)
 
 
 class LabelAbsent(TortieError):

@@ -8,12 +8,21 @@ from tortie.cli.options import DATASTORE, NAME_ARGUMENT, NAMESPACE, WRITTEN, kin
 from tortie.cli.patches import PATCHES, json_patch, merge_patch
 from tortie.cli.settings import Settings
 from tortie.model.errors import UsageError
+from tortie.model.kinds import Kind
 from tortie.model.manifest import read_plain
 from tortie.store.resources import Edit
 
 
 def patch(
-    *, settings: Settings, kind: str, name: str, text: str | None, form: str, namespace: str | None, output: str
+    *,
+    settings: Settings,
+    kind: str,
+    name: str,
+    text: str | None,
+    form: str,
+    skip_not_exists: bool,
+    namespace: str | None,
+    output: str,
 ) -> int:
     if text is None:
         raise UsageError("no patch was given", "-p says what to change", "see `tortie patch --help`")
@@ -31,7 +40,11 @@ def patch(
     else:
         shape = "a list of operations" if form == "json" else "a mapping of fields"
         raise UsageError("the patch has the wrong shape", f"type {form} needs {shape}", "see `tortie patch --help`")
-    return edit_one(settings, kind, name, namespace, output, change, "patched")
+
+    def told(kind: Kind) -> str:
+        return f"Successfully patched 1 '{kind.name}' resource"
+
+    return edit_one(settings, kind, name, namespace, output, change, told=told, skip_absent=skip_not_exists)
 
 
 COMMAND = Command(
@@ -45,6 +58,7 @@ of operations as in RFC 6902.""",
     options=(
         Option(("-p", "--patch"), "text", "The change, as JSON or YAML.", "PATCH"),
         Option(("-t", "--type"), "form", "strategic, merge or json.", "TYPE", default="strategic", choices=PATCHES),
+        Option(("--skip-not-exists",), "skip_not_exists", "Pass over a resource that does not exist."),
         NAMESPACE,
         WRITTEN,
         *DATASTORE,

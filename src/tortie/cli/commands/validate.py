@@ -5,6 +5,7 @@ from __future__ import annotations
 from tortie.cli.formats import parse_result_format
 from tortie.cli.grammar import Command
 from tortie.cli.options import FILES, NAMESPACE, WRITTEN
+from tortie.cli.outcome import Outcome
 from tortie.cli.writing import print_done, read, refuse_invalid
 
 
@@ -14,7 +15,10 @@ def validate(
     printer = parse_result_format(output)
     manifests = read(filenames, namespace, recursive=recursive, skip_empty=skip_empty, command="validate")
     refuse_invalid(manifests, [None] * len(manifests))
-    print_done(printer, "validated", [manifest.document for manifest in manifests])
+    documents = [manifest.document for manifest in manifests]
+    outcome = Outcome("validate", documents)
+    outcome.take(range(len(documents)), documents)
+    print_done(printer, "validated", outcome)
     return 0
 
 

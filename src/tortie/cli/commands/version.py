@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import sys
+from typing import NoReturn
 
 from tortie import __version__
 from tortie.cli.grammar import Command, Option
 from tortie.cli.options import DATASTORE
 from tortie.cli.options import output as output_option
+from tortie.cli.report import as_text
 from tortie.cli.session import with_resources
 from tortie.cli.settings import Settings
-from tortie.model.errors import UsageError
+from tortie.model.errors import TortieError, UsageError
 from tortie.model.kinds import BY_NAME
 from tortie.store.resources import NotFound, Resources
 
 
-def version(*, settings: Settings, client: bool, output: str) -> int:
+def version(*, settings: Settings, client: bool, poll: str | None, output: str) -> int:
     if output not in ("text", "json", "yaml", "yml"):
         raise UsageError(f"unrecognized output format '{output}'", "there is no such form", "use text, yaml or json")
+    pause_s = _pause(poll, output)
     lines = {"Client Version": f"v{__version__}"}
     if output == "text":
         _write(lines)  # at once: it needs no datastore
+        if pause_s and not client:
+            sys.stdout.flush()
+            _follow(settings, pause_s)
         _write({} if client else with_resources(settings, _cluster))
         return 0
     if not client:
@@ -35,6 +41,39 @@ def version(*, settings: Settings, client: bool, output: str) -> int:
 
         sys.stdout.write(to_yaml(body))
     return 0
+
+
+def _pause(poll: str | None, output: str) -> float:
+    if poll is None:
+        return 0.0
+    from tortie.model.fields import BadField, Duration
+
+    try:
+        seconds = Duration.parse(poll).seconds
+    except BadField as error:
+        raise UsageError(f"invalid poll duration specified: {poll}", str(error), error.right) from None
+    if seconds < 0:
+        raise UsageError(f"invalid poll duration specified: {poll}", "it lies in the past", "for example --poll 10s")
+    if seconds and output != "text":
+        raise UsageError(f"--poll cannot be combined with -o {output}", "it never ends", "leave one of the two out")
+    return seconds
+
+
+def _follow(settings: Settings, pause_s: float) -> NoReturn:
+    """What has changed since it was last shown, until somebody ends it; while it cannot be read, why not."""
+    import time
+
+    shown: dict[str, str] = {}
+    while True:
+        try:
+            found = with_resources(settings, _cluster)
+        except TortieError as error:
+            found = {}
+            sys.stderr.write(as_text(error) + "\n")
+        _write({name: text for name, text in found.items() if shown.get(name) != text})
+        sys.stdout.flush()
+        shown = found
+        time.sleep(pause_s)
 
 
 def _write(lines: dict[str, str]) -> None:
@@ -58,11 +97,13 @@ COMMAND = Command(
     run=version,
     options=(
         Option(("--client",), "client", "Only this command's version; no datastore is asked."),
+        Option(("--poll",), "poll", "Ask the cluster again and again, and show what has changed.", "TIME"),
         output_option("text", "text", "yaml", "json"),
         *DATASTORE,
     ),
     examples="""
         tortie version
         tortie version --client -o json
+        tortie version --poll 10s
     """,
 )

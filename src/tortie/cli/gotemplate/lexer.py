@@ -113,7 +113,8 @@ def _token(text: str, at: int) -> Token:
         return Token("dot", ".", at)
     if text[at] in "\"`'":
         raise misspelt(text, at, "unterminated quoted text", "close it with the same quote, on the same line")
-    fix = 'use straight quotes: " or `' if text[at] in "‘’“”" else "see `tortie get --help` for a template"
+    fixes = {**dict.fromkeys("‘’“”", 'use straight quotes: " or `'), "}": "close it with }}"}
+    fix = fixes.get(text[at], "write a field like .Name, a variable, a function or a text in quotes")
     raise misspelt(text, at, f"unexpected {text[at]!r} in action", fix)
 
 

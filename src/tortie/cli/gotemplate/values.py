@@ -56,7 +56,7 @@ class Struct:
 
     def own(self) -> Iterator[tuple[str, Any]]:
         """Its fields in Go's order, an embedded struct as one field."""
-        for name, inside, kind in _table()[self.name]:
+        for name, inside, kind in _rows(self.name):
             embedded = kind.lstrip("^")
             found = self.document if inside == "-" else self.document.get(inside)
             yield name, typed(embedded, found)
@@ -124,20 +124,21 @@ def _table() -> dict[str, list[tuple[str, str, str]]]:
     return found
 
 
+def _rows(struct: str) -> list[tuple[str, str, str]]:
+    """The lists of all kinds look alike."""
+    return _table().get(struct) or [
+        ("TypeMeta", "-", "^TypeMeta"),
+        ("ListMeta", "metadata", "^ListMeta"),
+        ("Items", "items", f"[]{struct.removesuffix('List')}"),
+    ]
+
+
 @cache
 def _places(struct: str) -> dict[str, Place]:
     """By Go's name and by YAML's; fields of embedded structs where no other field has the name."""
-    rows = _table().get(struct)
-    if rows is None:  # a list of a kind
-        rows = [
-            ("TypeMeta", "-", "^TypeMeta"),
-            ("ListMeta", "metadata", "^ListMeta"),
-            ("Items", "items", f"[]{struct.removesuffix('List')}"),
-        ]
-        _table()[struct] = rows
     found: dict[str, Place] = {}
     promoted: dict[str, Place] = {}
-    for name, inside, kind in rows:
+    for name, inside, kind in _rows(struct):
         path = () if inside == "-" else (inside,)
         place = Place(path, kind.lstrip("^"))
         found[name] = place

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 from tortie.cli.ipam.forms import parse_ip, refuse_form
@@ -126,10 +127,17 @@ def _address_text(census: Census, ip: IP) -> str:
     attribute = holding.attribute
     if attribute.released_at:
         return f"{ip} is not assigned\nIt was released at {attribute.released_at} and cools down\n"
-    lines = [f"IP {ip} is in use", f"Handle: {attribute.handle}"]
-    secondary = sorted((attribute.secondary or {}).items())
-    lines += ["Attributes:", *(f"  {name}: {value}" for name, value in secondary)] if secondary else []
-    return "\n".join(lines if secondary else [*lines, "No attributes defined"]) + "\n"
+    lines = [f"IP {ip} is in use", f"Handle ID: {attribute.handle or '<none>'}"]
+    owner = _owner_lines("Active Owner Attributes", attribute.secondary)
+    lines += owner or ["No Active Owner attributes defined"]
+    lines += _owner_lines("Alternate Owner Attributes", attribute.rest.get("alternateOwnerAttrs"))
+    return "\n".join(lines) + "\n"
+
+
+def _owner_lines(title: str, attributes: object) -> list[str]:
+    if not isinstance(attributes, Mapping) or not attributes:
+        return []
+    return [f"{title}:", *(f"  {name}: {value}" for name, value in sorted(attributes.items()))]
 
 
 def _address_json(census: Census, ip: IP) -> str:
