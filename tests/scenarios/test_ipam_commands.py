@@ -108,7 +108,8 @@ def test_what_is_reserved_has_a_column_where_something_is(tortie: Tortie) -> Non
 def test_one_address_says_whose_it_is(tortie: Tortie) -> None:
     stored(tortie, healthy())
     assert tortie("ipam", "show", "--ip=192.168.36.65").stdout == (
-        f"IP 192.168.36.65 is in use\nHandle ID: {HANDLE}\nActive Owner Attributes:\n  namespace: default\n  node: node1\n  pod: web\n"
+        f"IP 192.168.36.65 is in use\nHandle ID: {HANDLE}\nActive Owner Attributes:\n"
+        "  namespace: default\n  node: node1\n  pod: web\n"
     )
     assert tortie("ipam", "show-ip", "192.168.36.99").stdout == "192.168.36.99 is not assigned\n"
     assert tortie("ipam", "show-ip", "10.9.9.9").stdout == "10.9.9.9 is not assigned\n"
@@ -305,9 +306,8 @@ def test_what_changed_meanwhile_is_left_alone(tortie: Tortie) -> None:
 
 def test_settings_are_kept_in_both_places_or_in_none(tortie: Tortie) -> None:
     ran = tortie("ipam", "configure", "--strictaffinity=true", "--max-blocks-per-host=4")
-    assert ran.stdout == (
-        "Successfully set StrictAffinity to: true (it was false)\nSuccessfully set MaxBlocksPerHost to: 4 (it was 0)\n"
-    )
+    assert ran.stdout == ("Successfully set StrictAffinity to: true\nSuccessfully set MaxBlocksPerHost to: 4\n")
+    assert ran.stderr == "StrictAffinity: it was false\nMaxBlocksPerHost: it was 0\n"
     expected = {
         **{"strict_affinity": True, "auto_allocate_blocks": True, "maxBlocksPerHost": 4},
         "kubeVirtVMAddressPersistence": "Enabled",
@@ -332,7 +332,8 @@ def test_settings_that_cannot_be_read_are_set_anew(tortie: Tortie, value: bytes)
     stored(tortie, records)
     ran = tortie("ipam", "configure", "--strictaffinity=true")
     assert ran.code == 0
-    assert "Successfully set StrictAffinity to: true (before: cannot be read)\n" in ran.stdout
+    assert "Successfully set StrictAffinity to: true\n" in ran.stdout
+    assert "StrictAffinity: before: cannot be read\n" in ran.stderr
     assert f"The value of {IPAM_CONFIG} could not be read: " in ran.stdout
     shown = tortie("ipam", "show", "--show-configuration")
     assert shown.code == 0

@@ -24,6 +24,9 @@ def label(
     namespace: str | None,
     output: str,
 ) -> int:
+    if remove and overwrite:
+        why = "--remove takes a label away, --overwrite gives it another value"
+        raise UsageError("--remove and --overwrite cannot be combined", why, "leave one of the two out")
     wanted = dict(_parse_label(text, remove=remove) for text in labels)
     done: dict[str, str] = {}
 

@@ -167,10 +167,11 @@ def _tell(brought: Brought, wanted: Wanted, output: str) -> None:
     for name, value, was in rows:
         if value is not None:
             if unreadable:
-                sys.stdout.write(f"Successfully set {name} to: {spoken(value)} (before: cannot be read)\n")
-                continue
-            note = "it was so before" if value == was else f"it was {spoken(was) if was is not None else 'not set'}"
-            sys.stdout.write(f"Successfully set {name} to: {spoken(value)} ({note})\n")
+                note = "before: cannot be read"
+            else:
+                note = "it was so before" if value == was else f"it was {spoken(was) if was is not None else 'not set'}"
+            sys.stdout.write(f"Successfully set {name} to: {spoken(value)}\n")
+            sys.stderr.write(f"{name}: {note}\n")
 
     if unreadable:
         sys.stdout.write(f"The value of {IPAM_CONFIG} could not be read: {unreadable}\n")

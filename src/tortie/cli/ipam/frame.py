@@ -14,9 +14,7 @@ def framed(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     rule = "+" + "+".join("-" * (width + 2) for width in widths) + "+"
     lines = [rule, _line([_centred(heading, width) for heading, width in zip(headings, widths, strict=True)]), rule]
     lines += [_line([_aligned(cell, width) for cell, width in zip(row, widths, strict=True)]) for row in rows]
-    if rows:
-        lines.append(rule)
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, rule]) + "\n"
 
 
 def _line(cells: Sequence[str]) -> str:
