@@ -122,6 +122,9 @@ def test_before_a_write_to_a_cluster_of_another_release_there_is_a_warning(torti
         assert ran.code == 0, ran
         assert ran.stderr.count("warning: the cluster runs Calico v3.99.1") == 1
         assert "--allow-version-mismatch leaves this warning out" in ran.stderr
+    assert tortie("label", "node", "n1", "a=b", "-o", "json").stderr.startswith(
+        '{"apiVersion": "tortie/v1", "kind": "Warning"'
+    )
     for words in (["get", "nodes"], ["validate", "-f", file], ["version"], ["ipam", "show"]):
         assert "warning" not in tortie(*words).stderr
     assert tortie("--allow-version-mismatch", "apply", "-f", file).stderr == ""

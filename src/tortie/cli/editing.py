@@ -35,7 +35,7 @@ def edit_one(
     async def work(resources: Resources) -> Document | None:
         from tortie.cli.other_release import warn_of_other_release
 
-        await warn_of_other_release(resources, settings)
+        await warn_of_other_release(resources, settings, output)
         try:
             return await resources.edit(kind, name, scope, change)
         except NotFound:

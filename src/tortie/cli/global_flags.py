@@ -74,15 +74,22 @@ def with_globals(command: Command) -> Command:
     return command._replace(options=(*command.options, *(option._replace(hidden=True) for option in more)))
 
 
-def take_wishes(path: str, leading: list[str], values: dict[str, Any]) -> Wishes:
-    """Takes the global flags out of the command's values; what stands behind the command wins."""
+def take_wishes(path: str, command: Command, leading: list[str], values: dict[str, Any]) -> Wishes:
+    """Takes the global flags out of the command's values; what stands behind the command wins.
+
+    A command for which a context means something has a flag of its own, and gets that of the beginning, too.
+    """
     before = parse(path, _BEFORE, leading) if leading else {}
     if before.get("config"):
-        if "config" not in values:
+        name = next((name for name in ("config", "config_file") if name in values), None)
+        if name is None:
             raise UsageError("-c has no meaning here", f"`{path}` asks no datastore", "leave it out")
-        values["config"] = values["config"] or before["config"]
+        values[name] = values[name] or before["config"]
     level = values.pop("log_level", None) or before.get("log_level")
     context = values.pop("context", None) or before.get("context")
+    for option in command.options:
+        if "--context" in option.flags and option not in GLOBAL:
+            values[option.name], context = values[option.name] or context, None
     any_version = bool(values.pop("any_version", None) or before.get("any_version"))
     if level and level not in LEVELS:
         expected = f"expected one of: {', '.join(LEVELS)}"

@@ -15,13 +15,14 @@ from tortie.cli.settings import Settings
 from tortie.store.contract import (
     TIMEOUT_S,
     Change,
+    CountingStore,
     Delete,
     Entry,
     Listing,
     Operation,
     Revision,
     Snapshot,
-    Store,
+    Tally,
 )
 
 Result = TypeVar("Result")
@@ -45,7 +46,7 @@ def _quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-def logged(store: Store, settings: Settings) -> Store:
+def logged(store: CountingStore, settings: Settings) -> CountingStore:
     """The store, which from level debug on tells each request: what was asked, how long it took, what came."""
     log("info", f"using the {store.where}", because=settings.source("datastoreType"))
     return Logged(store) if settings.log_level == "debug" else store
@@ -54,7 +55,7 @@ def logged(store: Store, settings: Settings) -> Store:
 class Logged:
     """Keys, counts and times are told, never values: a value may be a secret."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: CountingStore) -> None:
         self.where = store.where
         self._store = store
 
@@ -78,6 +79,10 @@ class Logged:
 
         request = self._store.snapshot(keys, prefixes, timeout_s=timeout_s)
         return await _told("snapshot", request, found, keys=_some(keys), prefixes=_some(prefixes))
+
+    async def tally(self, prefixes: Sequence[str], *, first: int, timeout_s: float = TIMEOUT_S) -> dict[str, Tally]:
+        request = self._store.tally(prefixes, first=first, timeout_s=timeout_s)
+        return await _told("tally", request, lambda _: {}, prefixes=_some(prefixes))
 
     async def commit(self, operations: Sequence[Operation], *, timeout_s: float = TIMEOUT_S) -> Revision:
         written = [f"{'delete' if isinstance(each, Delete) else 'put'} {each.key}" for each in operations]

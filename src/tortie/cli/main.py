@@ -137,9 +137,11 @@ def _run(words: list[str]) -> int:
     except HelpWanted:
         sys.stdout.write(as_called(help_text(path, command)))
         return 0
-    wishes = take_wishes(path, leading, values)
+    wishes = take_wishes(path, command, leading, values)
     if "config" in values:
         values = _with_settings(values, wishes)
+    elif "config_file" in values:  # a command of the node reads its settings itself
+        values["log_level"] = wishes.log_level
     assert command.run is not None
     if wishes.log_level not in ("info", "debug"):
         return command.run(**values)

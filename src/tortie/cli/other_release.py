@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from typing import Final
@@ -16,8 +17,11 @@ from tortie.store.resources import Resources
 CLUSTER: Final = (BY_NAME["ClusterInformation"], "default", None)
 
 
-async def warn_of_other_release(resources: Resources, settings: Settings) -> None:
-    """One more read, before a write only: whoever reads loses nothing, because unknown fields are kept and shown."""
+async def warn_of_other_release(resources: Resources, settings: Settings, output: str) -> None:
+    """One more read, before a write only: whoever reads loses nothing, because unknown fields are kept and shown.
+
+    Where the output is JSON, so is the warning, like errors are.
+    """
     if settings.any_version:
         return
     try:
@@ -26,7 +30,8 @@ async def warn_of_other_release(resources: Resources, settings: Settings) -> Non
         return
     spec = information.get("spec")
     if text := other_release(str(spec.get("calicoVersion") or "") if isinstance(spec, dict) else ""):
-        sys.stderr.write(text + "\n")
+        body = {"apiVersion": "tortie/v1", "kind": "Warning", "what": text}
+        sys.stderr.write((json.dumps(body) if output == "json" else f"warning: {text}") + "\n")
 
 
 def other_release(cluster: str) -> str:
@@ -39,7 +44,7 @@ def other_release(cluster: str) -> str:
     else:
         effect = "it may not know some of their fields"
     return (
-        f"warning: the cluster runs Calico {cluster}, and resources are written as Calico {DATA_MODEL} writes them: "
+        f"the cluster runs Calico {cluster}, and resources are written as Calico {DATA_MODEL} writes them: "
         f"{effect}; --allow-version-mismatch leaves this warning out"
     )
 

@@ -57,6 +57,7 @@ class Sources(NamedTuple):
         settings = read_settings(
             flags, os.environ, self.flags.get("config_file"), env_file=file.entries if file else None
         )
+        settings = settings._replace(log_level=str(self.flags.get("log_level") or ""))
         store = settings.values.get("store")
         if store and store.source == "default" and self.root not in ("", "/"):
             settings.values["store"] = Value(Paths(self.root).store, "default, below --root")
