@@ -70,8 +70,7 @@ def find_command(name: str) -> Command:
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command and returns its exit code; nothing that goes wrong leaves as a traceback."""
     words = list(sys.argv[1:] if argv is None else argv)
-    with speaking_as_called():
-        return _main(words)
+    return speaking_as_called(lambda: _main(words))
 
 
 def _main(words: list[str]) -> int:

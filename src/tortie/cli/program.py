@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+Result = TypeVar("Result")
 
 OWN_NAME = "tortie"
 
@@ -32,16 +33,14 @@ def as_called(text: str) -> str:
     return re.sub(rf"(?<![\w./-])(?<!kubectl ){OWN_NAME}(?= (?:{words}))", name, text)
 
 
-@contextmanager
-def speaking_as_called() -> Iterator[None]:
+def speaking_as_called(work: Callable[[], Result]) -> Result:
     """All messages and errors have that name; results on standard output are data, and left alone."""
     if program_name() == OWN_NAME:
-        yield
-        return
+        return work()
     stream = sys.stderr
     sys.stderr = _Renaming(stream)
     try:
-        yield
+        return work()
     finally:
         sys.stderr = stream
 
