@@ -36,13 +36,15 @@ def values(tortie: Tortie) -> dict[str, bytes]:
     return {key: entry.value for key, entry in entries(tortie).items()}
 
 
+def without_chance(value: str) -> str:
+    for pattern, word in _CHANCE:
+        if found := pattern.search(value):
+            value = value.replace(found[1], word, 1)
+    return value
+
+
 def golden(stored: dict[str, bytes]) -> str:
     """As it stands in the file."""
-
-    def without_chance(value: str) -> str:
-        for pattern, word in _CHANCE:
-            value = pattern.sub(lambda found, word=word: found[0].replace(found[1], word), value, count=1)
-        return value
 
     return "".join(f"{key}\n  {without_chance(stored[key].decode())}\n" for key in sorted(stored))
 

@@ -14,7 +14,7 @@ from tortie.model.errors import Invalid, Problem
 from tortie.model.fields import BadField, Name
 from tortie.model.kinds import BY_NAME, Kind
 from tortie.model.shape import Always, Part, convert, problems_in, rewritten, spelled, value_of
-from tortie.model.wire import Document
+from tortie.model.wire import Document, encode
 
 __all__ = [
     "Condition",
@@ -23,6 +23,7 @@ __all__ = [
     "Spec",
     "label_problems",
     "stored_form",
+    "stored_value",
     "type_of",
     "typed",
     "validate",
@@ -166,6 +167,14 @@ def stored_form(document: Document, *, stored_as: str | None = None) -> Document
     if status := document.get("status"):
         whole["status"] = resource_type.complete_status(status)
     return spelled(whole, resource_type)
+
+
+def stored_value(document: Document) -> bytes:
+    """For programs that change a part of what others wrote: where the rest breaks the rules, it stays as it is."""
+    try:
+        return encode(document if validate(document, stored=document) else stored_form(document))
+    except Exception:
+        return encode(document)
 
 
 def with_changes(document: Document, value: Resource) -> Document:

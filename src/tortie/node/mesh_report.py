@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from tortie.model.errors import TortieError
 from tortie.model.kinds import API_VERSION
+from tortie.model.resource import stored_value
 from tortie.model.wire import Document, Undecodable, decode, encode
 from tortie.node.log import Log
 from tortie.node.mesh import Mesh
@@ -94,4 +95,4 @@ class MeshReport:
             metadata = {"name": self._name, "uid": self._stamp.new_uid(), "creationTimestamp": self._stamp.now()}
             document = {"kind": "CalicoNodeStatus", "apiVersion": API_VERSION, "metadata": metadata}
         document.setdefault("spec", {"node": self._name, **_SPEC})
-        return encode({**document, "status": status})
+        return stored_value({**document, "status": status})

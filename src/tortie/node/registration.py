@@ -15,7 +15,7 @@ from tortie.model.ipam_settings import IPAM_CONFIG, in_effect, sound
 from tortie.model.kinds import API_VERSION
 from tortie.model.network import CIDR, IP
 from tortie.model.release import DATA_MODEL
-from tortie.model.resource import stored_form, validate
+from tortie.model.resource import stored_form, stored_value
 from tortie.model.resources.policies import BUILT_IN_TIERS
 from tortie.model.wire import Document, encode
 from tortie.node.picture import CONTROLLERS, DEFAULTS, MACHINE, Picture, Stored, key_of
@@ -136,20 +136,12 @@ def _ensured(kind: str, name: str, stored: Stored | None, change: Change, stamp:
     try:
         document = copy.deepcopy(stored.document)
         changed = change(document)
-        value = _encoded(document) if changed else b""
+        value = stored_value(document) if changed else b""
     except (TypeError, AttributeError, KeyError, ValueError, RecursionError):
         return Write(what, "leave", "it is not built as such an object is")
     if not changed:
         return Write(what, "keep")
     return Write(what, "update", ", ".join(changed), Put(stored.key, value, stored.revision))
-
-
-def _encoded(document: Document) -> bytes:
-    """Spelled as Calico does, unless the rest of it breaks the rules: then it stays as others left it."""
-    try:
-        return encode(document if validate(document, stored=document) else stored_form(document))
-    except Exception:
-        return encode(document)
 
 
 def _change_node(node: Document, intent: Intent) -> list[str]:

@@ -10,9 +10,9 @@ from typing import Final, Literal, NamedTuple
 from tortie.ipam.block import Block, block_cidr
 from tortie.ipam.records import TUNNEL_HANDLES
 from tortie.model.network import IP, Family, Network
-from tortie.model.resource import stored_form, validate
+from tortie.model.resource import stored_value
 from tortie.model.selector import Selector, SelectorError, parse
-from tortie.model.wire import Document, encode
+from tortie.model.wire import Document
 
 _BLOCK_SIZES: Final[dict[Family, int]] = {4: 26, 6: 122}
 
@@ -154,8 +154,4 @@ def with_address(kind: Kind, node: Document, ip: IP | None) -> bytes:
         part.pop(kind.field[-1], None)
     else:
         part[kind.field[-1]] = str(ip)
-    try:
-        # What breaks other rules stays as somebody left it.
-        return encode(document if validate(document, stored=document) else stored_form(document))
-    except Exception:
-        return encode(document)
+    return stored_value(document)
