@@ -241,6 +241,15 @@ def test_what_it_refuses_ends_it_with_one(
     assert not any("ippools" in key for key in store_of(agent).entries())
 
 
+def test_an_as_number_that_is_taken_although_it_is_none(host: Namespace, tmp_path: Path) -> None:
+    agent = classic(tmp_path, host, "3.28", AS="0")
+    with_pool(agent)
+    with agent:
+        agent.wait_log("Calico node started successfully")
+    assert "Using AS number specified in environment (AS=0)" in agent.log
+    assert address_of(agent) == "10.0.0.1/24"
+
+
 def test_default_pools_are_made_as_the_release_makes_them(host: Namespace, tmp_path: Path) -> None:
     agent = NodeAgent(
         tmp_path,

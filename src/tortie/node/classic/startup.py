@@ -244,7 +244,8 @@ class Startup:
             self._log.error("Unable to set node resource configuration", error=GoError(_bad_name(self._given.name)))
             raise self.terminate() from None
         try:
-            return await self._defaults.register(picture, found.addresses, as_number)
+            # 0 is taken and told, and nobody could work with it: it stays out of the record.
+            return await self._defaults.register(picture, found.addresses, as_number or None)
         except GoError as error:
             self._log.error("Unable to set node resource configuration", error=error)
             raise self.terminate() from error
