@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from tortie.cli.datastore.migrate_export import CLUSTER_KEY, whole
+from tortie.cli.effects import warn_without_effect
 from tortie.cli.outcome import Outcome, counted
 from tortie.cli.progress import Bar
 from tortie.cli.session import with_store
@@ -57,9 +58,11 @@ def import_(*, settings: Settings, filename: str | None) -> int:
         raise UsageError(
             "no file was given", "-f says what to import", "tortie datastore migrate import -f calico.yaml"
         )
+    from tortie.store.admission import needed_first
+
     content, source = _read(filename)
     parts = read_parts(content, source)
-    manifests = _manifests(parts.resources, source)
+    manifests = sorted(_manifests(parts.resources, source), key=lambda each: needed_first(each.document))
     ipam = imported_ipam(parts.ipam, source)
     bar = Bar("importing")
 
@@ -81,7 +84,9 @@ def import_(*, settings: Settings, filename: str | None) -> int:
         for count, manifest in enumerate(manifests):
             bar(count, len(manifests) + len(ipam))
             if not await outcome.attempt(resources.apply(manifest.document)):
-                return outcome, None
+                break
+        if len(outcome.written) < len(manifests):
+            return outcome, None
         sys.stderr.write("Importing IPAM resources\n")
         return outcome, await import_entries(store, sorted(ipam), progress=bar, timeout_s=_TIMEOUT_S)
 
@@ -91,6 +96,7 @@ def import_(*, settings: Settings, filename: str | None) -> int:
         bar.clear()
     if outcome.written:
         sys.stdout.write(f"Successfully applied {counted(outcome.written)}\n")
+    warn_without_effect(outcome.written, "text")
     outcome.raise_failures()
     assert result is not None
     sys.stdout.write(f"Successfully applied {sum(result)} IPAM resource(s)\n")
