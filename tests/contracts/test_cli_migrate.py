@@ -53,7 +53,10 @@ def exported(shell: Tortie) -> Ran:
 
 def test_export_is_calicoctls_file(calico: Tortie) -> None:
     ran = exported(calico)
-    assert (ran.code, ran.stderr) == (0, "not exported, as with calicoctl: 1 workloadendpoints\n")
+    assert (ran.code, ran.stderr) == (
+        0,
+        "not exported, as with calicoctl: WorkloadEndpoints and Profiles, which are made anew\n",
+    )
     assert of_any_store(ran.stdout) == of_any_store(MIGRATION.read_text())
 
 
