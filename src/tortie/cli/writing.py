@@ -56,14 +56,8 @@ def write_files(
         await warn_of_other_release(resources, settings, output)
         stored = [None if verb == "create" else await _stored(resources, manifest) for manifest in manifests]
         refuse_invalid(manifests, stored)
-        await _refuse_misfits(resources, manifests, stored)
-        outcome = Outcome(verb, [manifest.document for manifest in manifests])
-        for places in portions(identities):
-            bar(outcome.tried, len(manifests))
-            pieces = [partial(write, resources, manifests[place].document) for place in places]
-            if not outcome.take(places, await together.run(pieces), skipped):
-                break
-        return outcome
+        await refuse_misfits(resources, manifests, stored)
+        return await write_all(together, [manifest.document for manifest in manifests], verb, write, bar, skipped)
 
     bar = Bar(verb)
     try:
@@ -76,6 +70,25 @@ def write_files(
     warn_without_effect(outcome.written, output)
     outcome.raise_failures()
     return 0
+
+
+async def write_all(
+    together: Together,
+    documents: list[Document],
+    verb: str,
+    write: Write,
+    progress: Callable[[int, int], None],
+    skipped: type[AlreadyExists] | None = None,
+) -> Outcome:
+    """Side by side as far as they do not depend on each other; stops where there is no point in going on."""
+    resources = Resources(together)
+    outcome = Outcome(verb, documents)
+    for places in portions([identity(document) for document in documents]):
+        progress(outcome.tried, len(documents))
+        pieces = [partial(write, resources, documents[place]) for place in places]
+        if not outcome.take(places, await together.run(pieces), skipped):
+            break
+    return outcome
 
 
 def read(
@@ -109,7 +122,7 @@ def refuse_invalid(manifests: list[Manifest], stored: list[Document | None]) -> 
     _raise_invalid(judged)
 
 
-async def _refuse_misfits(resources: Resources, manifests: list[Manifest], stored: list[Document | None]) -> None:
+async def refuse_misfits(resources: Resources, manifests: list[Manifest], stored: list[Document | None]) -> None:
     """Beside the others, stored or in the same files."""
     from tortie.store.admission import Neighbours, problems_beside
 

@@ -9,7 +9,7 @@ from tortie.cli.settings import Settings
 from tortie.ipam.calico_file import PREFIXES as IPAM_PREFIXES
 from tortie.ipam.calico_file import exported_ipam
 from tortie.model.errors import TortieError
-from tortie.model.keys import IPAM_CONFIG, ROOT, ResourceKey, resource_prefix
+from tortie.model.keys import IPAM_CONFIG, ResourceKey, resource_prefix
 from tortie.model.kinds import BY_NAME
 from tortie.model.wire import decode
 from tortie.store.calico_file import (
@@ -20,7 +20,6 @@ from tortie.store.calico_file import (
     exported,
     listed,
     node_names,
-    own_names,
     together,
 )
 from tortie.store.contract import Entry, Snapshot, Store
@@ -51,17 +50,15 @@ async def whole(store: Store) -> Snapshot:
 
 
 def export(*, settings: Settings) -> int:
-    async def work(store: Store) -> tuple[Snapshot, list[str]]:
+    async def work(store: Store) -> Snapshot:
         snapshot = await whole(store)
         cluster = snapshot.get(CLUSTER_KEY)
         if cluster is None or not is_locked(cluster):
             raise NotLocked
-        return snapshot, own_names((await store.scan(f"{ROOT}resources/", timeout_s=TIMEOUT_S)).entries)
+        return snapshot
 
-    snapshot, left_out = with_store(settings, work)
-    sys.stdout.write(exported_text(snapshot))
-    if left_out:
-        sys.stderr.write(f"not exported, as with calicoctl: {', '.join(left_out)}\n")
+    sys.stdout.write(exported_text(with_store(settings, work)))
+    sys.stderr.write("not exported, as with calicoctl: WorkloadEndpoints and Profiles, which are made anew\n")
     return 0
 
 

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from tortie.cli.datastore.migrate_export import CLUSTER_KEY, whole
+from tortie.cli.effects import warn_without_effect
 from tortie.cli.outcome import Outcome, counted
 from tortie.cli.progress import Bar
 from tortie.cli.session import with_store
@@ -21,8 +22,9 @@ from tortie.ipam.calico_file import PREFIXES as IPAM_PREFIXES
 from tortie.ipam.calico_file import imported_ipam
 from tortie.model.errors import TortieError, UsageError
 from tortie.model.keys import IPAM_CONFIG, resource_prefix
-from tortie.model.kinds import API_VERSION, BY_NAME, Kind
+from tortie.model.kinds import API_VERSION, BY_NAME
 from tortie.model.wire import Document, decode, encode
+from tortie.store.bulk import Identity, keys_of
 from tortie.store.calico_file import CLUSTER, KINDS, PROTECTED_TIERS, read_parts
 from tortie.store.contract import Entry, Snapshot, Store
 from tortie.store.resources import Resources, identity, presented
@@ -33,8 +35,6 @@ if TYPE_CHECKING:
     from tortie.model.manifest import Manifest
 
 _TIMEOUT_S = 120.0
-
-Identity = tuple[Kind, str, str | None]
 
 
 class Occupied(TortieError):
@@ -57,9 +57,13 @@ def import_(*, settings: Settings, filename: str | None) -> int:
         raise UsageError(
             "no file was given", "-f says what to import", "tortie datastore migrate import -f calico.yaml"
         )
+    from tortie.cli.writing import refuse_invalid, refuse_misfits, write_all
+    from tortie.store.admission import needed_first
+    from tortie.store.together import Together
+
     content, source = _read(filename)
     parts = read_parts(content, source)
-    manifests = _manifests(parts.resources, source)
+    manifests = sorted(_manifests(parts.resources, source), key=lambda each: needed_first(each.document))
     ipam = imported_ipam(parts.ipam, source)
     bar = Bar("importing")
 
@@ -74,14 +78,16 @@ def import_(*, settings: Settings, filename: str | None) -> int:
         ]
         if strange:
             raise Occupied(store.where, strange)
-        _refuse_invalid(manifests, [present.get(identity(each.document)) for each in manifests])
+        together = Together(store)
+        stored = [present.get(identity(each.document)) for each in manifests]
+        refuse_invalid(manifests, stored)
+        await refuse_misfits(Resources(together), manifests, stored)
         await update(store, CLUSTER_KEY, _locked(parts.cluster))
-        resources = Resources(store)
-        outcome = Outcome("apply", [manifest.document for manifest in manifests])
-        for count, manifest in enumerate(manifests):
-            bar(count, len(manifests) + len(ipam))
-            if not await outcome.attempt(resources.apply(manifest.document)):
-                return outcome, None
+        await together.look_ahead(keys_of(identity(each.document) for each in manifests))
+        documents = [manifest.document for manifest in manifests]
+        outcome = await write_all(together, documents, "apply", Resources.apply, bar)
+        if len(outcome.written) < len(manifests):
+            return outcome, None
         sys.stderr.write("Importing IPAM resources\n")
         return outcome, await import_entries(store, sorted(ipam), progress=bar, timeout_s=_TIMEOUT_S)
 
@@ -91,6 +97,7 @@ def import_(*, settings: Settings, filename: str | None) -> int:
         bar.clear()
     if outcome.written:
         sys.stdout.write(f"Successfully applied {counted(outcome.written)}\n")
+    warn_without_effect(outcome.written, "text")
     outcome.raise_failures()
     assert result is not None
     sys.stdout.write(f"Successfully applied {sum(result)} IPAM resource(s)\n")
@@ -128,12 +135,6 @@ def _manifests(text: str, source: str) -> list[Manifest]:
 def _present(snapshot: Snapshot) -> dict[Identity, Document]:
     documents = (presented(kind, entry) for kind in KINDS for entry in snapshot.listings[resource_prefix(kind)])
     return {identity(document): document for document in documents}
-
-
-def _refuse_invalid(manifests: list[Manifest], stored: list[Document | None]) -> None:
-    from tortie.cli.writing import refuse_invalid
-
-    refuse_invalid(manifests, stored)
 
 
 def _strange_cluster(entry: Entry | None, cluster: Document) -> Iterator[str]:
