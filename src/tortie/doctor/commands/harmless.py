@@ -78,7 +78,7 @@ VERBS: Final[Mapping[str, str]] = {
     "systemd-analyze": "blame | critical-chain | time | !",
     "talosctl": "get | logs | dmesg | health | version | services | service | containers | list | read | time",
     "timedatectl": "status | show | show-timesync | timesync-status | !",
-    "tortie": "collect | doctor | explain | status | show",
+    "tortie": "collect | doctor | explain | status | show | node status | node explain | node timeline",
     "ufw": "status | show | allow | route allow | version",
     "wg": "show | !",
 }
