@@ -14,6 +14,7 @@ import pytest
 
 from tortie.bgp.replies import BirdStatus, SessionState
 from tortie.cli.node.bgp_standing import BirdView, NodeStatus, Process, parsed_agent, standing
+from tortie.cli.node.effects_view import EffectsView
 from tortie.cli.node.status import as_json
 from tortie.cli.node.status_text import as_text, shown_since
 from tortie.model.errors import TortieError
@@ -377,6 +378,39 @@ def test_json_has_everything() -> None:
     assert body["notEstablished"][0]["fault"] == "a peer"
     assert body["unreachable"] == ["10.244.1.0/26"]
     assert body["refusals"] == [refusal]
+
+
+def _with_effects(error: str = "", *whats: str) -> NodeStatus:
+    notes = tuple({"what": what, "which": "shop/a, shop/b" if "2 " in what else ""} for what in whats)
+    return told(bird(session("10.0.0.3")), agent_says())._replace(effects=EffectsView(notes, error))
+
+
+def test_what_has_no_effect_is_told_and_is_no_fault_of_the_node() -> None:
+    """The same on every node and after every restart: whoever waits for 0 would wait for ever."""
+    found = _with_effects("", "2 NetworkPolicies are stored, but nothing", "FELIX_BPFENABLED is set, but nothing")
+    assert (found.healthy, found.exit_code) == (True, 0)
+    assert as_text(found, NOW).endswith(
+        "\n\nWithout effect on this node:\n"
+        "  2 NetworkPolicies are stored, but nothing\n"
+        "    which: shop/a, shop/b\n"
+        "  FELIX_BPFENABLED is set, but nothing\n\n"
+    )
+    assert [note["what"] for note in as_json(found)["withoutEffect"]["notes"]] == [
+        "2 NetworkPolicies are stored, but nothing",
+        "FELIX_BPFENABLED is set, but nothing",
+    ]
+
+
+def test_a_look_that_failed_says_so() -> None:
+    text = as_text(_with_effects("datastore unreachable"), NOW)
+    assert "Whether anything else is stored without effect is not known:\n  datastore unreachable\n" in text
+    assert as_json(_with_effects("datastore unreachable"))["withoutEffect"]["error"] == "datastore unreachable"
+
+
+def test_an_agent_that_knows_nothing_of_it_leaves_it_out() -> None:
+    found = told(bird(session("10.0.0.3")), agent_says())
+    assert "effect" not in as_text(found, NOW)
+    assert as_json(found)["withoutEffect"] is None
 
 
 def test_it_loads_nothing_heavy(tmp_path: Path) -> None:
