@@ -49,8 +49,9 @@ lock: ## refresh the locked requirements (needs uv)
 stubs: setup ## regenerate the etcd message classes from their .proto
 	$(BIN)/python -m grpc_tools.protoc -Isrc --python_out=src --pyi_out=src tortie/store/etcd/rpc.proto
 
-pages: setup ## write docs/causes from what the doctor knows
+pages: setup ## write docs/causes from what the doctor knows, and docs/reference/effects.md
 	$(BIN)/python scripts/cause_pages.py
+	$(BIN)/python scripts/effects_page.py
 
 casts: setup ## play the eight incidents in both languages and record them for docs/incidents
 	@bash scripts/casts

@@ -9,6 +9,7 @@ import pytest
 
 from tortie.doctor.causes.catalogue import all_causes
 from tortie.doctor.knowledge import pages
+from tortie.model.effects.page import page as page_of_effects
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -58,3 +59,7 @@ def test_the_pages_of_causes_are_what_the_doctor_knows() -> None:
     there = {path.relative_to(folder).as_posix(): path.read_text() for path in folder.glob("*/*")}
     stale = sorted(name for name in wanted.keys() | there.keys() if wanted.get(name) != there.get(name))
     assert not stale, f"run `make pages`: {', '.join(stale[:10])}"
+
+
+def test_the_page_of_effects_is_what_the_table_says() -> None:
+    assert (ROOT / "docs" / "reference" / "effects.md").read_text() == page_of_effects(), "run `make pages`"
