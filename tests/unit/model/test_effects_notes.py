@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
+from tortie.model.controllers_defaults import DEFAULT_SPEC
 from tortie.model.effects.notes import Note, gathered, notes_of, notes_of_key, notes_of_variables
 from tortie.model.effects.reasons import PROFILE
+from tortie.model.resource import stored_form
 
 ALLOW = {"action": "Allow"}
 PASSES = "Tortie enforces no policy yet: on its nodes every packet still passes"
@@ -171,3 +173,13 @@ def test_names_that_nobody_knows_are_counted() -> None:
     (told,) = gathered([Note("Profile", "", PROFILE)], {"Profile": 3})
     assert told.what.startswith("3 Profiles are stored")
     assert (told.which, told.objects) == ("", ())
+
+
+@pytest.mark.parametrize("kind", ["FelixConfiguration", "BGPConfiguration", "KubeControllersConfiguration", "IPPool"])
+def test_what_is_filled_in_by_itself_is_silent(kind: str) -> None:
+    spec = {"cidr": "10.0.0.0/16"} if kind == "IPPool" else {}
+    assert _told(stored_form(_document(kind, "default", **spec))) == []
+
+
+def test_what_the_controllers_start_with_is_silent() -> None:
+    assert _told(_document("KubeControllersConfiguration", "default", **DEFAULT_SPEC)) == []
