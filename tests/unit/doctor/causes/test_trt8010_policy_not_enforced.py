@@ -78,6 +78,20 @@ def test_the_warning_of_apply_says_it_as_well() -> None:
     assert finding(ID, pasted).aside, "without a complaint it is a note"
 
 
+@pytest.mark.parametrize(
+    "form",
+    [
+        '$ tortie node status -o json\n{{\n  "notes": [\n    {{\n      "what": "{what}",\n      "which": ""\n',
+        "$ curl -s '127.0.0.1:9099/readiness?verbose'\nlive: yes, ready: yes\nwithout effect: {what}\n",
+        '$ tortie apply -o json -f x\n{{"kind": "Warning", "what": "{what}", "calico": "drops"}}\n',
+    ],
+)
+def test_in_every_form_it_is_the_same(form: str) -> None:
+    (told,) = gathered(notes_of(POLICY))
+    answer = finding(ID, form.format(what=told.what))
+    assert answer.why.en == "GlobalNetworkPolicy deny-all: " + told.reason.here + "."
+
+
 def test_a_healthy_cluster_stays_healthy_with_a_note() -> None:
     diagnosis = judge(picture(QUESTION + WELL + _section(POLICY, FELIX) + AGENTS))
     assert (diagnosis.verdict, diagnosis.exit_code) == ("healthy", 4)

@@ -17,7 +17,7 @@ from tortie.doctor.words import Words
 STORED: Final = Sign("stored-without-effect", "stored, but Tortie <rest>")
 _POLICY: Final = "enforces no policy"
 _SHOWN: Final = 3
-_HEADS: Final = ("warning: ", "without effect: ", "Warning: ")
+_HEADS: Final = ("warning: ", "without effect: ", '"what": "')
 
 
 class Seen:
@@ -89,18 +89,20 @@ def _sentence(subject: str, hit: Hit) -> Words:
     """What happens instead; in Chinese, too, where it is a sentence of this version."""
     from tortie.model.effects.reasons import REASONS  # most pictures have no such line
 
-    here = " ".join(hit.line.split()).partition(" stored, but ")[2]
-    chinese = next((reason.here_zh for reason in REASONS if here.startswith(reason.here)), here)
+    said = " ".join(hit.line.split()).partition(" stored, but ")[2].partition('"')[0]
+    known = next((reason for reason in REASONS if said.startswith(reason.here)), None)
+    english, chinese = (known.here, known.here_zh) if known else (said, said)
     fields, _, of = subject.rpartition(" of ")
     who = f"{of} 的 {fields}" if fields else subject
-    return Words(f"{subject}: {here}", f"{who.replace(' and ', '、')}：{chinese}")
+    return Words(f"{subject}: {english}", f"{who.replace(' and ', '、')}：{chinese}")
 
 
 def _subject(hit: Hit) -> str:
     line = " ".join(hit.line.split())
+    line = line.partition(" stored, but ")[0].removesuffix(" is").removesuffix(" are")
     for head in _HEADS:
-        line = line.removeprefix(head)
-    return line.partition(" stored, but ")[0].removesuffix(" is").removesuffix(" are")
+        line = line.rpartition(head)[2]
+    return line
 
 
 CAUSE = Cause(
