@@ -34,6 +34,7 @@ from tortie.health.state import Trouble
 from tortie.host.files import read_text
 from tortie.host.links import routes
 from tortie.host.systemd import Notifier
+from tortie.model.effects.notes import Told
 from tortie.model.errors import TortieError, UsageError
 from tortie.node.agent import Agent, Parts
 from tortie.node.claim import Claim
@@ -118,8 +119,7 @@ class Assembly:
             on_request=lambda op, _seconds, _error: self._health.count(op),
         )
         in_vain = of_environment(settings)
-        for each in in_vain:
-            self._log.warning(each.what)
+        self._warn_in_vain(in_vain)
         effects = EffectsLook(
             name, store, self._health, own_dataplane=not settings.disable_felix.value, environment=in_vain
         )
@@ -194,6 +194,10 @@ class Assembly:
             self._pods.early,
             bool(environment.get("TORTIE_DEBUG")),
         )
+
+    def _warn_in_vain(self, told: list[Told]) -> None:
+        for each in told:
+            self._log.warning(each.what)
 
     def _begin(self) -> None:
         if self._pods:

@@ -22,6 +22,7 @@ from tortie.cli.settings import Settings
 from tortie.health.health import Health
 from tortie.host.files import read_text
 from tortie.ipam.allocator import Allocator
+from tortie.model.effects.notes import Told
 from tortie.model.errors import TortieError, UsageError
 from tortie.node.classic.agent import ClassicAgent, Roles
 from tortie.node.classic.bird import RunitBird
@@ -131,6 +132,9 @@ class ClassicAssembly(Assembly):
             allocator = Allocator(parts.store, name, clock=lambda: datetime.now(UTC))
             tunnels = TunnelAddresses(name, parts.store, self._health, self._log, allocator)
         return await ClassicAgent(parts, Roles(given, log, felix, tunnels)).run()
+
+    def _warn_in_vain(self, told: list[Told]) -> None:
+        """No release had such a line."""
 
 
 def _named(log: ClassicLog, sources: Sources, reading: Reading) -> _Named:
