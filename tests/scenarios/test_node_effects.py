@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,10 +10,10 @@ import pytest
 from tests.support.agent import NodeAgent
 from tests.support.cli import Tortie, resource
 from tests.support.netns import Namespace, host_and_router
+from tests.support.patient import Patient
 
-POLICY = (
-    "NetworkPolicy shop/deny-all is stored, but Tortie enforces no policy yet: on its nodes every packet still passes"
-)
+HERE = "Tortie enforces no policy yet: on its nodes every packet still passes"
+POLICY = f"NetworkPolicy shop/deny-all is stored, but {HERE}"
 
 
 @pytest.fixture
@@ -68,3 +69,21 @@ def test_with_another_dataplane_its_work_is_its_business(host: Namespace, tmp_pa
         policy = resource("GlobalNetworkPolicy", "deny-all", {"selector": "all()"})
         assert tortie("apply", "-f", tortie.file("p.yaml", policy)).code == 0
         assert "effect" not in agent.command("status").stdout
+
+
+def test_a_lab_with_a_policy_is_healthy_with_a_note_and_the_policy_is_the_answer_to_who_misses_it(
+    tmp_path: Path,
+) -> None:
+    policy = json.dumps(resource("GlobalNetworkPolicy", "deny-all", {"selector": "all()", "types": ["Ingress"]}))
+    with Patient(tmp_path, "effects") as lab:
+        lab.up("--nodes", "2")
+        applied = lab.shell("node-1", f"echo '{policy}' | tortie apply -f -")
+        assert (applied.code, HERE in applied.stderr) == (0, True)
+        answer = lab.until_healthy()
+        assert [each["cause"] for each in answer["unrelated"]] == ["policy-not-enforced"]
+        assert HERE in answer["unrelated"][0]["summary"]
+        story = tmp_path / "story.txt"
+        shown = lab.shell("node-2", "tortie node status").stdout
+        story.write_text(f"Our deny-all policy does not block anything.\n\n# tortie node status\n{shown}")
+        judged = Tortie(tmp_path)("doctor", str(story), "-o", "json")
+        assert (judged.code, judged.json["causes"][0]["cause"]) == (3, "policy-not-enforced")
