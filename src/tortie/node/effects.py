@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from tortie.model.effects.notes import Note, Told, gathered, notes_of, notes_of_key, notes_of_variables
-from tortie.model.effects.reasons import IPIP, NODE_SELECTOR, PROFILE
+from tortie.model.effects.notes import VARIABLE, Note, Told, gathered, notes_of, notes_of_key, notes_of_variables
+from tortie.model.effects.reasons import IPIP, NODE_SELECTOR, PROFILE, VARIABLES
 from tortie.model.effects.table import KINDS_WITHOUT
 from tortie.model.keys import parse_resource_key, resource_prefix
 from tortie.model.kinds import BY_NAME
@@ -18,6 +18,8 @@ from tortie.model.wire import Undecodable, decode
 from tortie.node.picture import key_of
 from tortie.node.settings import NodeSettings
 from tortie.node.settings.felix import FIELD_TO_PARAMETER
+from tortie.node.settings.variables import BY_NAME as BY_VARIABLE
+from tortie.node.settings.variables import LATER
 from tortie.store.contract import Snapshot, Tally
 
 FIRST: Final = 64  # names of each kind
@@ -67,14 +69,20 @@ def found(snapshot: Snapshot, tallies: Mapping[str, Tally], *, own_dataplane: bo
 
 
 def of_environment(settings: NodeSettings) -> list[Told]:
-    """What FELIX_… asks for in vain."""
+    """Variables that ask for something in vain: parameters of Felix, and what is read for later parts."""
     fields = {parameter: field for field, parameter in FIELD_TO_PARAMETER.items()}
     given = [
         (name, fields.get(parameter, parameter), setting.text)
         for name, setting in settings.others.items()
         if (parameter := name.removeprefix("FELIX_")) != name
     ]
-    return [] if settings.disable_felix.value else gathered(notes_of_variables(given))
+    later = [
+        Note(VARIABLE, name, VARIABLES)
+        for name in settings.others
+        if not name.startswith("FELIX_") and BY_VARIABLE[name].use == LATER
+    ]
+    felix = () if settings.disable_felix.value else notes_of_variables(given)
+    return gathered([*felix, *later])
 
 
 def _named(kind: str, tally: Tally) -> Iterator[Note]:

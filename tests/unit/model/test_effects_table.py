@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tortie.model.effects.notes import TIERS_OF_ALL
-from tortie.model.effects.reasons import REASONS
+from tortie.model.effects.reasons import REASONS, VARIABLES
 from tortie.model.effects.rows import Nothing, Read
 from tortie.model.effects.table import FIELDS, KINDS_WITHOUT
 from tortie.model.kinds import BY_NAME, KINDS
@@ -48,7 +48,7 @@ def test_what_is_said_to_read_a_field_names_it(kind: str) -> None:
 def test_reasons_are_told_apart_and_used() -> None:
     assert len({reason.key for reason in REASONS}) == len({reason.here for reason in REASONS}) == len(REASONS)
     used = {entry.reason for table in FIELDS.values() for entry in table.values() if isinstance(entry, Nothing)}
-    assert used | set(KINDS_WITHOUT.values()) == set(REASONS)
+    assert used | {*KINDS_WITHOUT.values(), VARIABLES} == set(REASONS)
 
 
 def test_tiers_of_every_cluster() -> None:

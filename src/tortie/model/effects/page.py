@@ -21,7 +21,7 @@ from the table that all of them use.
 | `tortie create`, `apply`, `replace`, `patch` | a warning on standard error, once for each reason, with the first few resources; the exit code stays 0. With `-o json` each warning is one JSON object in a line (`kind: Warning`), and standard output has the resources alone |
 | [`tortie node status`](bgp.md#tortie-node-status) | a section *Without effect on this node*; `withoutEffect` with `-o json` |
 | [health page](node.md#health) | lines `without effect: …` of `/readiness?verbose`; never a reason not to be ready |
-| log of the agent, at its start | variables `FELIX_…` that ask for something in vain |
+| log of the agent, at its start | variables that ask for something in vain: `FELIX_…`, and those that the [environment](environment.md) has as *accepted for later parts* |
 | [doctor](doctor.md) | a note beside any verdict, and the answer where somebody misses the effect of a policy: [TRT8010](../causes/en/TRT8010.md) |
 
 Sentences are about nodes of Tortie. A node of Calico in the same cluster does what Calico does, and so does a Felix

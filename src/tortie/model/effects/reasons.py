@@ -198,6 +198,12 @@ CONTROLLERS: Final = Reason(
     "Tortie runs no such controller",
     "Tortie 不运行这样的控制器",
 )
+VARIABLES: Final = Reason(
+    "variables",
+    "reads the variable",
+    "Tortie does nothing with it yet",
+    "Tortie 目前不使用该变量",
+)
 KUBEVIRT: Final = Reason(
     "kubevirt",
     "lets a virtual machine keep its address when it moves",
