@@ -106,3 +106,18 @@ def test_a_new_pool_has_the_block_size_of_the_blocks_that_others_left_in_its_ran
     assert "different blockSize: there is the block 10.1.2.64/26" in ran.stderr
     assert tortie("apply", "-f", tortie.file("b.yaml", pool("b", "10.2.0.0/16", blockSize=28))).code == 0
     assert tortie("apply", "-f", tortie.file("c.yaml", pool("c", "10.1.0.0/16"))).code == 0
+
+
+def test_an_endpoint_without_a_name_gets_the_one_that_follows_from_its_fields(tortie: Tortie) -> None:
+    spec = {
+        **{"node": "n-1", "orchestrator": "k8s", "pod": "web", "endpoint": "eth0", "interfaceName": "cali1"},
+        **{"ipNetworks": ["10.1.0.5/32"], "profiles": ["kns.shop"]},
+    }
+    nameless = resource("WorkloadEndpoint", "", spec, namespace="shop")
+    del nameless["metadata"]["name"]
+    assert tortie("create", "-f", tortie.file("endpoint.yaml", nameless)).code == 0
+    assert list(tortie.entries()) == [key_of("workloadendpoints", "shop/n--1-k8s-web-eth0")]
+    del nameless["spec"]["pod"]
+    ran = tortie("apply", "-f", tortie.file("endpoint.yaml", nameless))
+    assert ran.code == 2
+    assert "metadata.name" in ran.stderr

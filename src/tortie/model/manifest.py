@@ -65,7 +65,8 @@ class Manifest(NamedTuple):
 
 def read_manifests(text: str, source: str) -> list[Manifest]:
     """All resources in a file's text; lists (`kind: List`, `kind: IPPoolList`, plain sequences) are opened."""
-    manifests = [_settled(manifest) for whole in _read(text, source, resources=True) for manifest in _opened(whole)]
+    opened = (manifest for whole in _read(text, source, resources=True) for manifest in _opened(whole))
+    manifests = [_named(_settled(manifest)) for manifest in opened]
     headers = [list(_header_problems(manifest)) for manifest in manifests]
     if any(headers):
         pairs = zip(manifests, headers, strict=True)
@@ -255,6 +256,20 @@ def _opened(whole: Manifest) -> Iterator[Manifest]:
             yield from _opened(whole._replace(document=item, path=f"{path}[{index}]"))
     else:
         yield whole
+
+
+def _named(manifest: Manifest) -> Manifest:
+    """A WorkloadEndpoint may leave out its name, which follows from its fields."""
+    document = manifest.document
+    if not isinstance(document, dict) or document.get("kind") != "WorkloadEndpoint":
+        return manifest
+    metadata, spec = document.get("metadata"), document.get("spec")
+    if not isinstance(metadata, dict) or not isinstance(spec, dict) or metadata.get("name"):
+        return manifest
+    from tortie.model.resources.endpoints import composed_name
+
+    name = composed_name(spec)
+    return manifest._replace(document={**document, "metadata": {**metadata, "name": name}}) if name else manifest
 
 
 def _header_problems(manifest: Manifest) -> Iterator[Problem]:

@@ -10,7 +10,7 @@ import pytest
 from tortie.cli.session import finish
 from tortie.store.contract import TIMEOUT_S, Change, Entry, Listing, Operation, Revision, Snapshot, Unreachable, put
 from tortie.store.embedded import EmbeddedStore, inline
-from tortie.store.retry import GaveUp, update
+from tortie.store.retry import GaveUp, update, update_together
 
 KEY = "/counter"
 
@@ -117,6 +117,42 @@ def test_a_removal_does_not_swallow_a_newer_value(store: Troubled) -> None:
     finish(update(store, KEY, remove_if_small, pause=no_pause))
     assert seen == [b"5", b"15"]
     assert store.value() == b"15"
+
+
+def values(found: Sequence[Entry | None]) -> list[bytes | None]:
+    return [entry.value if entry else None for entry in found]
+
+
+def test_keys_that_go_together_are_written_together_or_not_at_all(store: Troubled) -> None:
+    def shift(found: Sequence[Entry | None]) -> list[bytes | None]:
+        """What the first had goes to the second."""
+        first, second = values(found)
+        return [raised(1)(None), first or second]
+
+    keys = (KEY, "/shadow")
+    assert values(finish(update_together(store, keys, shift))) == [b"1", None]
+    store.before_commit = [store.interfere]  # by ten, before our second key is written
+    assert values(finish(update_together(store, keys, shift, pause=no_pause))) == [b"1", b"11"]
+    assert store.value() == b"1"
+    removed = finish(update_together(store, keys, lambda _found: (None, None)))
+    assert (values(removed), store.value()) == ([None, None], None)
+
+
+def test_one_of_them_that_somebody_else_changed_makes_the_decision_again(store: Troubled) -> None:
+    seen = []
+
+    def keep_first(found: Sequence[Entry | None]) -> list[bytes | None]:
+        seen.append(values(found))
+        return [found[0].value if found[0] else b"5", b"mine"]
+
+    finish(update(store, KEY, raised(5)))
+    store.before_commit = [store.interfere]
+    finish(update_together(store, (KEY, "/shadow"), keep_first, pause=no_pause))
+    assert seen == [[b"5", None], [b"15", None]]
+    assert store.value() == b"15"
+    before = store.commits
+    finish(update_together(store, (KEY, "/shadow"), keep_first))
+    assert store.commits == before, "what is there already is not written"
 
 
 def test_a_write_that_happened_without_an_answer_is_not_made_twice(store: Troubled) -> None:

@@ -28,7 +28,9 @@ NAMESPACE_LABEL = "projectcalico.org/namespace"
 ORCHESTRATOR_LABEL = "projectcalico.org/orchestrator"
 
 # Which field of the spec is the workload's part of the endpoint's name; other orchestrators use `workload`.
+_LIBNETWORK = "libnetwork"
 _WORKLOAD_FIELD = {"k8s": "pod", "cni": "containerID"}
+_PARTS_OF_NAME = ("node", "orchestrator", "pod", "containerID", "workload", "endpoint")
 _PORT_NAME = re.compile(r"(?!.*--)(?=.*[a-z])[a-z0-9]([-a-z0-9]{0,13}[a-z0-9])?")
 
 
@@ -162,21 +164,29 @@ class WorkloadEndpoint(Resource, frozen=True, kw_only=True):
 
     def problems(self) -> Iterator[Problem]:
         """The name is made of what the endpoint is, so that two makers of one endpoint meet."""
-        workload = _WORKLOAD_FIELD.get(self.spec.orchestrator, "workload")
-        fields = ["node", "orchestrator", workload, "endpoint"]
-        if self.spec.orchestrator == "libnetwork":
-            fields.remove(workload)
-        missing = [name for name in fields if not getattr(self.spec, name)]
+        spec = {name: getattr(self.spec, name) for name in _PARTS_OF_NAME}
+        missing = [name for name in _fields_of_name(self.spec.orchestrator) if not spec[name]]
         for name in missing:
             yield Problem(f"spec.{name}", "", "is part of the endpoint's name", "set it")
-        if not missing and (composed := self._composed_name(workload)) != self.metadata.name:
+        if not missing and (composed := composed_name(spec)) != self.metadata.name:
             why = "the name of a WorkloadEndpoint follows from its fields"
             yield Problem("metadata.name", self.metadata.name, why, composed)
 
-    def _composed_name(self, workload: str) -> str:
-        spec = self.spec
-        middle = "libnetwork" if spec.orchestrator == "libnetwork" else getattr(spec, workload)
-        return str(EndpointName(spec.node, spec.orchestrator, middle, spec.endpoint))
+
+def composed_name(spec: Document) -> str:
+    """What an endpoint with this spec is called; "" if a part of the name is missing."""
+    orchestrator = str(spec.get("orchestrator") or "")
+    fields = _fields_of_name(orchestrator)
+    if not all(isinstance(spec.get(name), str) and spec[name] for name in fields):
+        return ""
+    middle = orchestrator if orchestrator == _LIBNETWORK else spec[fields[2]]
+    return str(EndpointName(spec["node"], orchestrator, middle, spec["endpoint"]))
+
+
+def _fields_of_name(orchestrator: str) -> tuple[str, ...]:
+    if orchestrator == _LIBNETWORK:
+        return ("node", "orchestrator", "endpoint")
+    return ("node", "orchestrator", _WORKLOAD_FIELD.get(orchestrator, "workload"), "endpoint")
 
 
 def _port_name_problems(name: str) -> Iterator[Problem]:
