@@ -12,6 +12,8 @@ from typing import Any, Final, NamedTuple
 
 from tortie.controllers.running import FALSE, TRUE
 from tortie.model.controllers_defaults import DEFAULT_SPEC
+from tortie.model.effects.rows import Nothing
+from tortie.model.effects.table import FIELDS
 from tortie.model.errors import UsageError
 from tortie.model.fields import Duration
 
@@ -26,21 +28,13 @@ GRACE_S: Final = 900.0
 PERIOD_S: Final = 300.0
 METRICS_PORT: Final = 9094
 
-# What Calico's controllers do and these do not: where it is set, Calico's default, what switches it off.
+# What Calico's controllers do and these do not: where it is set, Calico's default, what switches it off. The reason is
+# in the table of all that has no effect.
 _WITHOUT_EFFECT: Final = (
-    (
-        *("etcdV3CompactionPeriod", "COMPACTION_PERIOD", "10m0s", ("0", "0s")),
-        "etcd is not compacted here; its own --auto-compaction-retention does that",
-    ),
-    (
-        *("controllers.node.syncLabels", "SYNC_NODE_LABELS", "Enabled", ("Disabled", *FALSE)),
-        "labels of Kubernetes' nodes are not copied",
-    ),
-    (
-        *("controllers.node.hostEndpoint.autoCreate", "AUTO_HOST_ENDPOINTS", "Disabled", ("Disabled", "disabled")),
-        "no host endpoints are made",
-    ),
-    ("debugProfilePort", "", None, (0,), "nothing is served there"),
+    ("etcdV3CompactionPeriod", "COMPACTION_PERIOD", "10m0s", ("0", "0s")),
+    ("controllers.node.syncLabels", "SYNC_NODE_LABELS", "Enabled", ("Disabled", *FALSE)),
+    ("controllers.node.hostEndpoint.autoCreate", "AUTO_HOST_ENDPOINTS", "Disabled", ("Disabled", "disabled")),
+    ("debugProfilePort", "", None, (0,)),
 )
 
 
@@ -117,11 +111,13 @@ def _refuse_nonsense(environment: Mapping[str, str]) -> None:
 def _unheeded(environment: Mapping[str, str], spec: Mapping[str, Any] | None, *, enabled: bool) -> Iterator[Unheeded]:
     """What is set, or holds by default, and has no counterpart here."""
     held = spec if spec is not None else DEFAULT_SPEC
-    for path, variable, default, off, why in _WITHOUT_EFFECT:
+    for path, variable, default, off in _WITHOUT_EFFECT:
         told = environment.get(variable)
         value = told or _at(held, path)
         if value is None or value in off or (path.startswith("controllers.node.") and not enabled):
             continue
+        entry = FIELDS["KubeControllersConfiguration"][path]
+        why = entry.reason.here if isinstance(entry, Nothing) else ""
         yield Unheeded(f"{variable if told else path} {value} has no effect: {why}", value != default)
 
 

@@ -198,6 +198,18 @@ CONTROLLERS: Final = Reason(
     "Tortie runs no such controller",
     "Tortie 不运行这样的控制器",
 )
+COMPACTION: Final = Reason(
+    "compaction",
+    "forgets etcd's old revisions so often",
+    "Tortie leaves that to etcd's own --auto-compaction-retention",
+    "Tortie 将其交给 etcd 自身的 --auto-compaction-retention",
+)
+NODE_LABELS: Final = Reason(
+    "node-labels",
+    "copies the labels of Kubernetes' nodes",
+    "Tortie does not copy labels of Kubernetes' nodes",
+    "Tortie 不复制 Kubernetes 节点的标签",
+)
 VARIABLES: Final = Reason(
     "variables",
     "reads the variable",

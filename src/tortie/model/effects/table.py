@@ -75,9 +75,9 @@ FIELDS: Final[Mapping[str, Mapping[str, Entry]]] = {
     "KubeControllersConfiguration": {
         **read_by("tortie.controllers.config", "logSeverityScreen healthChecks prometheusMetricsPort"),
         **read_by("tortie.controllers.config", "controllers.node.reconcilerPeriod controllers.node.leakGracePeriod"),
-        "etcdV3CompactionPeriod": nothing(reasons.CONTROLLERS, "10m"),
+        "etcdV3CompactionPeriod": nothing(reasons.COMPACTION, "10m", "0s"),
         "debugProfilePort": nothing(reasons.CONTROLLERS, 0),
-        "controllers.node.syncLabels": nothing(reasons.CONTROLLERS, "Enabled"),
+        "controllers.node.syncLabels": nothing(reasons.NODE_LABELS, "Enabled", "Disabled"),
         "controllers.node.hostEndpoint.autoCreate": nothing(reasons.HOST_ENDPOINT, "Disabled"),
         "controllers.node.hostEndpoint.createDefaultHostEndpoint": nothing(
             reasons.HOST_ENDPOINT, "Enabled", "Disabled"
