@@ -106,7 +106,7 @@ def parse_result_format(text: str) -> Printer | None:
 def _as_yaml(answer: Answer) -> str:
     from tortie.model.manifest import to_yaml
 
-    return to_yaml(answer.body(), for_go=True)
+    return to_yaml(answer.body())
 
 
 def _as_json(answer: Answer) -> str:

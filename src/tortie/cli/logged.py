@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from typing import Any, Final, TypeVar
 
 from tortie.cli.settings import Settings
+from tortie.model.errors import TortieError
 from tortie.store.contract import (
     TIMEOUT_S,
     Change,
@@ -24,6 +25,7 @@ from tortie.store.contract import (
     Snapshot,
     Tally,
 )
+from tortie.store.side_by_side import commit_each
 
 Result = TypeVar("Result")
 
@@ -85,9 +87,19 @@ class Logged:
         return await _told("tally", request, lambda _: {}, prefixes=_some(prefixes))
 
     async def commit(self, operations: Sequence[Operation], *, timeout_s: float = TIMEOUT_S) -> Revision:
-        written = [f"{'delete' if isinstance(each, Delete) else 'put'} {each.key}" for each in operations]
         request = self._store.commit(operations, timeout_s=timeout_s)
-        return await _told("commit", request, lambda revision: {"revision": revision}, operations=_some(written))
+        named = _some(_written_by(operations))
+        return await _told("commit", request, lambda revision: {"revision": revision}, operations=named)
+
+    async def commit_each(
+        self, commits: Sequence[Sequence[Operation]], *, timeout_s: float = TIMEOUT_S
+    ) -> list[Revision | TortieError]:
+        def found(outcomes: list[Revision | TortieError]) -> dict[str, object]:
+            return {"commits": len(outcomes), "failed": sum(isinstance(each, TortieError) for each in outcomes)}
+
+        request = commit_each(self._store, commits, timeout_s=timeout_s)
+        named = _some([word for operations in commits for word in _written_by(operations)])
+        return await _told("commit", request, found, operations=named)
 
     async def watch(
         self, prefix: str, *, after: Revision, timeout_s: float = TIMEOUT_S
@@ -104,6 +116,10 @@ class Logged:
 def _listed(listing: Listing) -> dict[str, object]:
     size = sum(len(entry.value) for entry in listing.entries)
     return {"entries": len(listing.entries), "bytes": size, "revision": listing.revision}
+
+
+def _written_by(operations: Sequence[Operation]) -> list[str]:
+    return [f"{'delete' if isinstance(each, Delete) else 'put'} {each.key}" for each in operations]
 
 
 def _some(words: Sequence[str]) -> str:

@@ -65,6 +65,8 @@ class Value(NamedTuple):
 
 class Settings(NamedTuple):
     values: dict[str, Value]
+    log_level: str = ""  # what the command tells of what it does
+    any_version: bool = False  # nobody wants to hear that the cluster has another release of Calico
 
     def get(self, name: str) -> str:
         return self.values[name].text if name in self.values else ""
