@@ -53,7 +53,7 @@ def test_a_dry_run_hides_passwords(tortie: Tortie) -> None:
 
 
 def test_what_flags_say_wrongly_is_told_by_their_names(tortie: Tortie) -> None:
-    ran = tortie("node", "run", "--name=N 7", "--ip=999", "--backend=x", "--root", str(tortie.folder))
+    ran = tortie.run("node", "run", "--name=N 7", "--ip=999", "--backend=x", "--root", str(tortie.folder))
     assert ran.code == 2
     for said in (
         "IP=999 (flag --ip)",
@@ -67,5 +67,5 @@ def test_what_flags_say_wrongly_is_told_by_their_names(tortie: Tortie) -> None:
     "words", [("--node-image=calico/node",), ("--log-dir=/srv/log",), ("--felix-config=/nowhere",)]
 )
 def test_what_has_no_meaning_is_refused(tortie: Tortie, words: tuple[str, ...]) -> None:
-    assert_three_lines(tortie("node", "run", *words, "--root", str(tortie.folder)), 2)
+    assert_three_lines(tortie.run("node", "run", *words, "--root", str(tortie.folder)), 2)
     assert not tortie.store.exists()
