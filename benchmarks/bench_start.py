@@ -128,7 +128,7 @@ def far_row(nodes: int, starts: list[Start], asked: int, classic: Classic) -> Se
 
 
 def local(rounds: int) -> None:
-    nothing, check, starts = [], [], []
+    nothing, check, foreign, starts = [], [], [], []
     for _ in range(rounds):
         nothing.append(_timed([sys.executable, "-c", "pass"]))
         with (
@@ -137,7 +137,10 @@ def local(rounds: int) -> None:
         ):
             starts.append(agent.start)
             check.append(_timed([COMMAND, "node", "check", "--live", "--ready"]))
-    nothing_s, check_s = statistics.median(nothing), statistics.median(check)
+            link = Path(folder, "calico-node")
+            link.symlink_to(COMMAND)
+            foreign.append(_timed([str(link), "-felix-live", "-felix-ready"]))
+    nothing_s, check_s, foreign_s = map(statistics.median, (nothing, check, foreign))
     ready_s = statistics.median(start.ready_s for start in starts)
     answering_s = statistics.median(start.answering_s for start in starts)
     beyond_s = ready_s - nothing_s
@@ -156,6 +159,7 @@ def local(rounds: int) -> None:
             _verdict(beyond_s <= _LOCAL_MAX_S, f"{beyond_s * 1000:.0f} ms beyond python, <= {_LOCAL_MAX_S * 1000:.0f}"),
         ),
         ("tortie node check --live --ready", f"{check_s * 1000:.0f} ms", f"{check_s / nothing_s:.1f}", ""),
+        ("calico-node -felix-live -felix-ready", f"{foreign_s * 1000:.0f} ms", f"{foreign_s / nothing_s:.1f}", ""),
     ]
     print_table(
         f"Start with a local embedded store, empty (medians of {rounds} interleaved rounds)",

@@ -9,6 +9,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from importlib.metadata import distribution
 from pathlib import Path
 
 import pytest
@@ -74,6 +75,10 @@ def call(tmp_path: Path, page: Page) -> Call:
 
 def test_every_name_is_known_everywhere() -> None:
     assert set(CALICOS) == set(PROGRAMS) == set(PLACES)
+
+
+def test_no_installation_brings_them_unasked() -> None:
+    assert not {script.name for script in distribution("tortie").entry_points} & set(CALICOS)
 
 
 def test_a_node_that_is_well_makes_no_noise(call: Call, health: Health) -> None:
