@@ -1,4 +1,4 @@
-"""`tortie version`: ours, and the cluster's as its datastore tells it."""
+"""`tortie version`: ours, the Calico whose data model we write, and the cluster's as its datastore tells it."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from tortie.cli.session import with_resources
 from tortie.cli.settings import Settings
 from tortie.model.errors import UsageError
 from tortie.model.kinds import BY_NAME
+from tortie.model.release import DATA_MODEL
 from tortie.store.resources import NotFound, Resources
 
 
 def version(*, settings: Settings, client: bool, output: str) -> int:
     if output not in ("text", "json", "yaml", "yml"):
         raise UsageError(f"unrecognized output format '{output}'", "there is no such form", "use text, yaml or json")
-    lines = {"Client Version": f"v{__version__}"}
+    lines = {"Client Version": f"v{__version__}", "Data Model": DATA_MODEL}
     if output == "text":
         _write(lines)  # at once: it needs no datastore
         _write({} if client else with_resources(settings, _cluster))
