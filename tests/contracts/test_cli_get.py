@@ -11,6 +11,7 @@ from tests.support.cli import Tortie, assert_three_lines, key_of
 from tests.support.etcd_server import running_etcd
 
 from tortie.model.kinds import KINDS, Kind
+from tortie.model.release import DATA_MODEL
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "cli"
 CLUSTER_INFORMATION = {
@@ -168,7 +169,8 @@ def test_the_built_in_profile_is_shown_though_nobody_stored_it(tortie: Tortie) -
 def test_the_cluster_s_version_is_told(tortie: Tortie) -> None:
     ran = tortie("version")
     lines = [line.split() for line in ran.stdout.splitlines()]
-    assert lines[1:] == [["Cluster", "Version:", "v3.32.0"], ["Cluster", "Type:", "k8s,bgp,kdd"]]
+    assert lines[1] == ["Data", "Model:", DATA_MODEL]
+    assert lines[2:] == [["Cluster", "Version:", "v3.32.0"], ["Cluster", "Type:", "k8s,bgp,kdd"]]
     assert tortie("version", "-o", "json").json["clusterVersion"] == "v3.32.0"
     assert tortie("version", "-o", "yaml").yaml == tortie("version", "-o", "json").json
 

@@ -12,6 +12,7 @@ from tests.support.cli import Tortie, node, pool
 
 from tortie.cli.grammar import Command
 from tortie.cli.main import ROOT, SUMMARIES, find_command
+from tortie.model.release import DATA_MODEL
 
 CASE = Path(__file__).parents[2] / "cases" / "rpf-loose-a"
 MIGRATION = Path(__file__).parents[2] / "golden" / "cli" / "calico-migration.txt"
@@ -134,5 +135,5 @@ def test_the_version_is_told_by_flag_and_by_command(tmp_path: Path) -> None:
     tortie = Tortie(tmp_path)
     assert tortie("-V") == tortie("--version")
     version = tortie("--version").stdout.split()[1]
-    assert tortie("version", "--client").stdout == f"Client Version:    v{version}\n"
+    assert tortie("version", "--client").stdout == f"Client Version:    v{version}\nData Model:        {DATA_MODEL}\n"
     assert not tortie.store.exists()

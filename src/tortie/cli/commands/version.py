@@ -1,4 +1,4 @@
-"""`tortie version`: ours, and the cluster's as its datastore tells it."""
+"""`tortie version`: ours, the Calico whose data model we write, and the cluster's as its datastore tells it."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from tortie.cli.session import with_resources
 from tortie.cli.settings import Settings
 from tortie.model.errors import TortieError, UsageError
 from tortie.model.kinds import BY_NAME
+from tortie.model.release import DATA_MODEL
 from tortie.store.resources import NotFound, Resources
 
 
@@ -21,7 +22,7 @@ def version(*, settings: Settings, client: bool, poll: str | None, output: str) 
     if output not in ("text", "json", "yaml", "yml"):
         raise UsageError(f"unrecognized output format '{output}'", "there is no such form", "use text, yaml or json")
     pause_s = _pause(poll, output)
-    lines = {"Client Version": f"v{__version__}"}
+    lines = {"Client Version": f"v{__version__}", "Data Model": DATA_MODEL}
     if output == "text":
         _write(lines)  # at once: it needs no datastore
         if pause_s and not client:
