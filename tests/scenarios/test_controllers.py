@@ -212,7 +212,7 @@ def test_the_resource_is_made_as_calico_makes_it_and_says_what_is_in_force(shell
         made = stored()
         assert made["spec"] == DEFAULT_SPEC
         assert made["status"]["environmentVars"] == {"HEALTH_ENABLED": "true"}
-        one.wait_log("etcdV3CompactionPeriod 10m0s has no effect: etcd is not compacted here")
+        one.wait_log("etcdV3CompactionPeriod 10m0s has no effect: Tortie leaves that to etcd")
         edit = '{"spec": {"logSeverityScreen": "Debug", "debugProfilePort": 6060, "healthChecks": "Disabled"}}'
         assert shell.run("patch", "kubecontrollersconfig", "default", "-p", edit).code == 0
         one.wait_log("debugProfilePort 6060 has no effect")
