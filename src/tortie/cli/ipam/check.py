@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from tortie import __version__
 from tortie.cli.ipam.forms import refuse_form, write_private
 from tortie.cli.ipam.services import with_services
+from tortie.cli.program import as_called
 from tortie.cli.session import note_absent_store, with_store
 from tortie.cli.settings import Settings
 from tortie.ipam.block import Attribute
@@ -77,7 +78,7 @@ def check(
         sys.stdout.write(to_json(as_document(census, report)) + "\n")
     else:
         lines = _lines(census, report, all_ips=show_all_ips, problem_ips=show_all_ips or show_problem_ips)
-        sys.stdout.writelines(f"{line}\n" for line in lines)
+        sys.stdout.writelines(f"{as_called(line)}\n" for line in lines)
         if repair:
             count = sum(problem.repair is not None for problem in report.problems)
             sys.stderr.write(f"{count} repairs written to {repair}; `tortie ipam repair {repair}` carries them out\n")

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from tortie.cli.ipam.forms import refuse_form
 from tortie.cli.ipam.show import spoken
+from tortie.cli.program import as_called
 from tortie.cli.session import with_store
 from tortie.cli.settings import Settings
 from tortie.ipam.records import IpamSettings, read_settings
@@ -175,7 +176,8 @@ def _tell(brought: Brought, wanted: Wanted, output: str) -> None:
 
     if unreadable:
         sys.stdout.write(f"The value of {IPAM_CONFIG} could not be read: {unreadable}\n")
-        sys.stdout.write("What was not asked for has its default now; `tortie ipam show --show-configuration`\n")
+        text = "What was not asked for has its default now; `tortie ipam show --show-configuration`\n"
+        sys.stdout.write(as_called(text))
 
 
 def _named(settings: IpamSettings) -> Document:

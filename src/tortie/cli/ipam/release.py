@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from tortie import __version__
 from tortie.cli.ipam.forms import in_loop, parse_ip, read_json, refuse_form
 from tortie.cli.ipam.repairing import Done, carry_out, describe
+from tortie.cli.program import as_called
 from tortie.cli.settings import Settings
 from tortie.ipam.affinity import release_node
 from tortie.ipam.allocator import Allocator
@@ -118,7 +119,8 @@ def _release_node(settings: Settings, node: str, *, force: bool, output: str) ->
     each = ", ".join(map(str, blocks[:5])) + (", ..." if len(blocks) > 5 else "")
     sys.stdout.write(f"Gave up {len(blocks)} blocks of {node}{': ' if blocks else ''}{each}\n")
     if held > 0:
-        sys.stdout.write(f"{held} addresses in them are still held; `tortie ipam check` says which are leaked\n")
+        text = f"{held} addresses in them are still held; `tortie ipam check` says which are leaked\n"
+        sys.stdout.write(as_called(text))
     return 0
 
 

@@ -12,6 +12,7 @@ from tortie.cli.node.matrix_json import as_json
 from tortie.cli.node.matrix_text import as_text
 from tortie.cli.node.reports import Report, expected_of, members_of, report_of
 from tortie.cli.node.sources import Sources
+from tortie.cli.program import as_called
 from tortie.cli.session import note_absent_store, with_store
 from tortie.model.errors import Invalid
 from tortie.model.keys import resource_prefix
@@ -49,7 +50,7 @@ def cluster_status(output: str, root: str, flags: dict[str, Any], *, everything:
         body = as_json(found, now) | {"healthy": healthy, "unreadable": unreadable}
         sys.stdout.write(to_json(body) + "\n")
     else:
-        sys.stdout.write(as_text(found, now, everything=everything))
+        sys.stdout.write(as_called(as_text(found, now, everything=everything)))
         if unreadable:
             sys.stdout.write("\nCannot be read:\n" + "".join(f"  {line}\n" for line in unreadable))
     return 0 if healthy else 3

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tortie.cli.node.bgp_standing import Blame, NodeStatus, Refused
 from tortie.cli.node.effects_view import as_json as effects_json
+from tortie.cli.program import as_called
 from tortie.model.errors import TortieError, UsageError
 from tortie.model.wire import to_json
 from tortie.node.paths import Paths
@@ -30,7 +31,7 @@ def status(*, output: str, cluster: bool, everything: bool, root: str, **flags: 
 
     now = datetime.now(UTC).replace(tzinfo=None)  # as our BIRD has its times
     found = look_at_node(Paths(root), now)
-    sys.stdout.write(to_json(as_json(found)) + "\n" if output == "json" else as_text(found, now))
+    sys.stdout.write(to_json(as_json(found)) + "\n" if output == "json" else as_called(as_text(found, now)))
     return found.exit_code
 
 
