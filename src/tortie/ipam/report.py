@@ -77,6 +77,11 @@ def calico_report(census: Census, report: Report, version: str) -> Document:
         for holding in block.holdings():
             allocations.setdefault(str(holding.ip), []).append(_allocation(holding, block, report.users))
     orphans = [problem.repair for problem in report.of("handle-orphaned")]
+    leaked = [
+        {"ID": repair.handle, "UID": None, "Revision": str(repair.revision)}
+        for repair in orphans
+        if isinstance(repair, DeleteHandle)
+    ]
     return {
         "version": version,
         "clusterGUID": census.cluster.guid,
@@ -84,11 +89,7 @@ def calico_report(census: Census, report: Report, version: str) -> Document:
         "clusterInformationRevision": str(census.cluster.revision or ""),
         "clusterType": census.cluster.type,
         "allocations": allocations,
-        "leakedHandles": [
-            {"ID": repair.handle, "UID": None, "Revision": str(repair.revision)}
-            for repair in orphans
-            if isinstance(repair, DeleteHandle)
-        ],
+        **({"leakedHandles": leaked} if leaked else {}),
     }
 
 
