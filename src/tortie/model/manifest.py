@@ -339,7 +339,8 @@ def _dumpers() -> tuple[Any, Any]:
             return '"'
         if "\n" in text:
             return "|"
-        return None if resolver.resolve(yaml.ScalarNode, text, (True, False)) == "tag:yaml.org,2002:str" else '"'
+        tag = resolver.resolve(yaml.ScalarNode, text, (True, False)).removeprefix("tag:yaml.org,2002:")
+        return None if tag in ("str", "yaml") else '"'  # what stands for YAML's own signs, such as *, has single quotes
 
     resolver: Any = yaml.resolver.Resolver()
     found = []

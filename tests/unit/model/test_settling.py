@@ -100,3 +100,7 @@ def test_fields_that_nobody_knows_keep_words_as_text() -> None:
 def test_what_is_shown_as_yaml_means_the_same_to_every_reader(text: str) -> None:
     assert to_yaml({text: text}) == f'"{text}": "{text}"\n'
     assert yaml.safe_load(to_yaml({text: text})) == {text: text}
+
+
+def test_text_that_only_needs_quotes_as_yamls_signs_has_single_ones() -> None:
+    assert to_yaml({"a": "*", "b": "!all()", "c": "a: b"}) == "a: '*'\nb: '!all()'\nc: 'a: b'\n"
