@@ -6,12 +6,12 @@ import gc
 import os
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TextIO
 
 from tortie.cli.grammar import Command, HelpWanted, Option, help_text, parse
 from tortie.cli.program import as_called, program_name, speaking_as_called
 from tortie.model.errors import TortieError, UsageError
 from tortie.model.kinds import nearest
+from tortie.model.light import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
     from tortie.cli.global_flags import Wishes
