@@ -212,8 +212,21 @@ def entry() -> None:
     _open_closed_streams()
     sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr] # a terminal may not know Unicode
     code = main()
-    gc.freeze()  # the end would look through everything once more, for what the system takes back anyway
-    sys.exit(code)
+    _leave(code)
+
+
+def _leave(code: int) -> None:
+    """Without taking everything to pieces that the system takes back anyway, unless somebody has to be told the end."""
+    import atexit
+
+    if atexit._ncallbacks() or "threading" in sys.modules:
+        gc.freeze()  # at least the end does not look through everything once more
+        sys.exit(code)
+    try:  # noqa: SIM105 - contextlib is a module more
+        sys.stderr.flush()
+    except OSError:
+        pass  # nobody listens
+    os._exit(code)
 
 
 def _open_closed_streams() -> None:
