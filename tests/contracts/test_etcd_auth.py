@@ -7,9 +7,22 @@ from collections.abc import Awaitable, Callable, Iterator
 
 import pytest
 from tests.support.etcd_server import EtcdServer, running_etcd
+from tests.support.stores import CompactableStore
 
 from tortie.store.contract import ABSENT, Unauthorized, put
-from tortie.store.etcd import EtcdConfig, EtcdStore
+from tortie.store.etcd import EtcdConfig
+
+
+class CLIENT:
+    """The one that a test is about."""
+
+    open: Callable[[EtcdConfig], CompactableStore]
+
+
+@pytest.fixture(autouse=True)
+def either_client(etcd_client: Callable[[EtcdConfig], CompactableStore], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(CLIENT, "open", etcd_client, raising=False)
+
 
 ROOT = ("root", "correct horse")
 FELIX = ("felix", "battery staple")
@@ -28,11 +41,11 @@ def etcd() -> Iterator[EtcdServer]:
 
 
 def run(
-    etcd: EtcdServer, scenario: Callable[[EtcdStore], Awaitable[None]], login: tuple[str, str] | None = FELIX
+    etcd: EtcdServer, scenario: Callable[[CompactableStore], Awaitable[None]], login: tuple[str, str] | None = FELIX
 ) -> None:
     async def guarded() -> None:
         username, password = login or (None, None)
-        store = EtcdStore(EtcdConfig(endpoints=(etcd.endpoint,), username=username, password=password))
+        store = CLIENT.open(EtcdConfig(endpoints=(etcd.endpoint,), username=username, password=password))
         try:
             async with asyncio.timeout(30):
                 await scenario(store)
@@ -43,8 +56,8 @@ def run(
 
 
 def test_a_user_reads_writes_and_watches_what_is_allowed(etcd: EtcdServer) -> None:
-    async def scenario(store: EtcdStore) -> None:
-        revision = await put(store, "/calico/a", b"1", expecting=ABSENT)
+    async def scenario(store: CompactableStore) -> None:
+        revision = await put(store, "/calico/a", b"1")
         entry = await store.get("/calico/a")
         assert entry is not None
         assert (await store.scan("/calico/")).entries == (entry,)
@@ -54,7 +67,7 @@ def test_a_user_reads_writes_and_watches_what_is_allowed(etcd: EtcdServer) -> No
 
 
 def test_a_wrong_password_is_refused_with_the_user_and_without_the_password(etcd: EtcdServer) -> None:
-    async def scenario(store: EtcdStore) -> None:
+    async def scenario(store: CompactableStore) -> None:
         with pytest.raises(Unauthorized) as caught:
             await store.get("/calico/a")
         error = caught.value
@@ -66,7 +79,7 @@ def test_a_wrong_password_is_refused_with_the_user_and_without_the_password(etcd
 
 
 def test_without_a_user_one_is_asked_for(etcd: EtcdServer) -> None:
-    async def scenario(store: EtcdStore) -> None:
+    async def scenario(store: CompactableStore) -> None:
         with pytest.raises(Unauthorized, match="no user is set") as caught:
             await store.get("/calico/a")
         assert "ETCD_USERNAME" in caught.value.fix
@@ -75,7 +88,7 @@ def test_without_a_user_one_is_asked_for(etcd: EtcdServer) -> None:
 
 
 def test_what_a_role_does_not_cover_is_named(etcd: EtcdServer) -> None:
-    async def scenario(store: EtcdStore) -> None:
+    async def scenario(store: CompactableStore) -> None:
         with pytest.raises(Unauthorized, match="does not allow user felix to read /registry/pods/x"):
             await store.get("/registry/pods/x")
         with pytest.raises(Unauthorized, match="to scan /registry/"):
@@ -91,7 +104,7 @@ def test_what_a_role_does_not_cover_is_named(etcd: EtcdServer) -> None:
 def test_a_token_that_etcd_has_forgotten_is_renewed_in_passing() -> None:
     """A restarted etcd knows none of the tokens it gave out."""
 
-    async def scenario(store: EtcdStore) -> None:
+    async def scenario(store: CompactableStore) -> None:
         await put(store, "/calico/a", b"1")
         changes = store.watch("/calico/", after=0)
         assert (await anext(changes)).key == "/calico/a"
@@ -110,7 +123,7 @@ def test_a_token_that_etcd_has_forgotten_is_renewed_in_passing() -> None:
 
 
 def test_a_user_that_nobody_asks_for_does_no_harm() -> None:
-    async def scenario(store: EtcdStore) -> None:
+    async def scenario(store: CompactableStore) -> None:
         await put(store, "/calico/a", b"1")
 
     with running_etcd() as open_etcd:

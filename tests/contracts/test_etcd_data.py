@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from tests.support.etcd_server import EtcdServer, running_etcd
+from tests.support.stores import CompactableStore
 
 from tortie.model.errors import UsageError
 from tortie.store.contract import ABSENT, Conflict, Damaged, Delete, Operation, Put, put
@@ -16,15 +17,26 @@ from tortie.store.etcd.refusal import Refused
 from tortie.store.etcd.rpc import RANGE
 
 
+class CLIENT:
+    """The one that a test is about."""
+
+    open: Callable[[EtcdConfig], CompactableStore]
+
+
+@pytest.fixture(autouse=True)
+def either_client(etcd_client: Callable[[EtcdConfig], CompactableStore], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(CLIENT, "open", etcd_client, raising=False)
+
+
 @pytest.fixture(scope="module")
 def etcd() -> Iterator[EtcdServer]:
     with running_etcd() as server:
         yield server
 
 
-def run(etcd: EtcdServer, scenario: Callable[[EtcdStore], Awaitable[None]]) -> None:
+def run(etcd: EtcdServer, scenario: Callable[[CompactableStore], Awaitable[None]]) -> None:
     async def guarded() -> None:
-        store = EtcdStore(EtcdConfig(endpoints=(etcd.endpoint,)))
+        store = CLIENT.open(EtcdConfig(endpoints=(etcd.endpoint,)))
         try:
             await scenario(store)
         finally:
@@ -38,7 +50,7 @@ NODE = b'{"kind":"Node","metadata":{"name":"k8smaster1"},"spec":{"bgp":{"ipv4Add
 
 
 def test_etcdctl_reads_the_bytes_that_the_store_wrote(etcd: EtcdServer) -> None:
-    async def scenario(store: EtcdStore) -> None:
+    async def scenario(store: CompactableStore) -> None:
         await put(store, NODE_KEY, NODE)
         await put(store, "/calico/é☃", b"\xff\x00 not text")
 
@@ -54,7 +66,7 @@ def test_etcdctl_reads_the_bytes_that_the_store_wrote(etcd: EtcdServer) -> None:
 def test_the_store_reads_the_bytes_that_etcdctl_wrote(etcd: EtcdServer) -> None:
     etcd.etcdctl("put", "/foreign/key", stdin=NODE)
 
-    async def scenario(store: EtcdStore) -> None:
+    async def scenario(store: CompactableStore) -> None:
         entry = await store.get("/foreign/key")
         assert entry is not None
         assert entry.value == NODE
@@ -66,7 +78,7 @@ def test_the_store_reads_the_bytes_that_etcdctl_wrote(etcd: EtcdServer) -> None:
 def test_a_foreign_key_that_is_not_text_is_named_instead_of_misread(etcd: EtcdServer) -> None:
     etcd.etcdctl("put", "--", b"/binary/\xff".decode(errors="surrogateescape"), "x")
 
-    async def scenario(store: EtcdStore) -> None:
+    async def scenario(store: CompactableStore) -> None:
         with pytest.raises(Damaged, match="it is not text"):
             await store.scan("/binary/")
 
@@ -76,7 +88,7 @@ def test_a_foreign_key_that_is_not_text_is_named_instead_of_misread(etcd: EtcdSe
 def test_a_scan_of_several_pages_is_one_snapshot_while_others_write(etcd: EtcdServer) -> None:
     """A writer renames everything all the time, in one commit each: a mix of two moments would show."""
 
-    async def scenario(store: EtcdStore) -> None:
+    async def scenario(store: CompactableStore) -> None:
         keys = [f"/big/{number:05}" for number in range(12_000)]
         for begin in range(0, len(keys), 100):
             await store.commit([Put(key, b"0") for key in keys[begin : begin + 100]])
@@ -106,13 +118,15 @@ def test_a_scan_of_several_pages_is_one_snapshot_while_others_write(etcd: EtcdSe
     run(etcd, scenario)
 
 
+@pytest.mark.parametrize("etcd_client", ["loop"], indirect=True)  # pages are read by what both share
 @pytest.mark.parametrize(("disturbances", "succeeds"), [(2, True), (1_000, False)], ids=["twice", "always"])
 def test_a_scan_whose_revision_is_compacted_between_its_pages_begins_again_within_bounds(
     etcd: EtcdServer, monkeypatch: pytest.MonkeyPatch, disturbances: int, succeeds: bool
 ) -> None:
-    async def scenario(store: EtcdStore) -> None:
+    async def scenario(store: CompactableStore) -> None:
         for begin in range(0, 6_000, 100):
             await store.commit([Put(f"/moving/{number:05}", b"x") for number in range(begin, begin + 100)])
+        assert isinstance(store, EtcdStore)
         left = disturbances
         read = store._client.read
 
@@ -136,7 +150,7 @@ def test_a_scan_whose_revision_is_compacted_between_its_pages_begins_again_withi
 
 
 def test_a_conflict_names_the_first_expectation_that_failed_and_what_stands_there(etcd: EtcdServer) -> None:
-    async def scenario(store: EtcdStore) -> None:
+    async def scenario(store: CompactableStore) -> None:
         revision = await put(store, "/c/a", b"1")
         await put(store, "/c/b", b"2")
         operations: list[Operation] = [
@@ -159,7 +173,7 @@ def test_a_conflict_names_the_first_expectation_that_failed_and_what_stands_ther
 
 
 def test_compacting_twice_is_no_error(etcd: EtcdServer) -> None:
-    async def scenario(store: EtcdStore) -> None:
+    async def scenario(store: CompactableStore) -> None:
         revision = await put(store, "/compacted", b"x")
         await store.compact(revision)
         await store.compact(revision)
@@ -173,7 +187,7 @@ def test_compacting_twice_is_no_error(etcd: EtcdServer) -> None:
 def test_a_request_above_etcds_limit_is_the_callers_mistake(etcd: EtcdServer, count: int) -> None:
     """Within our own count of bytes, but the keys travel three times in a guarded commit."""
 
-    async def scenario(store: EtcdStore) -> None:
+    async def scenario(store: CompactableStore) -> None:
         operations = [Put(f"/{number}/" + "k" * 9_000, b"", ABSENT) for number in range(count)]
         with pytest.raises(UsageError, match="too large"):
             await store.commit(operations)
@@ -182,14 +196,14 @@ def test_a_request_above_etcds_limit_is_the_callers_mistake(etcd: EtcdServer, co
 
 
 def test_a_full_database_is_told_with_what_makes_room() -> None:
-    async def scenario(store: EtcdStore) -> None:
+    async def scenario(store: CompactableStore) -> None:
         with pytest.raises(Refused) as caught:
             await fill(store)
         assert "its database is full" in caught.value.why
         assert "alarm disarm" in caught.value.fix
         assert await store.get("/filler/0") is not None  # reading goes on
 
-    async def fill(store: EtcdStore) -> None:
+    async def fill(store: CompactableStore) -> None:
         for number in range(100):
             await put(store, f"/filler/{number}", b"x" * 1_000_000)
 

@@ -6,10 +6,11 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import aclosing
 from threading import Lock
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from tortie.cli.session import finish
 from tortie.model.errors import TortieError
+from tortie.model.light import Protocol
 from tortie.store.contract import TIMEOUT_S, Change, Entry, Listing, Operation, Revision, Snapshot, Store, Tally
 from tortie.store.etcd import DirectStore, EtcdConfig, EtcdStore
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 from tortie.cli.tables import NAMESPACE, Column, columns_of, rows, table
 from tortie.model.errors import UsageError
 from tortie.model.kinds import API_VERSION, BY_NAME, Kind, nearest
+from tortie.model.light import NamedTuple
 from tortie.model.wire import Document
 
 FORMS = (

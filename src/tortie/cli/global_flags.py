@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
-
 from tortie.cli.grammar import Command, Option, parse
 from tortie.model.errors import UsageError
+from tortie.model.light import Any, Final, NamedTuple
 
 # From the quietest on; errors and warnings are always told, so that only the last two make a difference.
 LEVELS: Final = ("panic", "fatal", "error", "warn", "info", "debug")

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any, NamedTuple
 
 from tortie.model.errors import UsageError
 from tortie.model.kinds import nearest
+from tortie.model.light import Any, NamedTuple
 
 # From what is typed so far and the values parsed so far to the words that may follow.
 Completer = Callable[[str, dict[str, Any]], list[str]]
@@ -59,8 +59,7 @@ class HelpWanted(Exception):
 
 def parse(path: str, command: Command, words: list[str]) -> dict[str, Any]:
     """The command's parameters; `path` is how the command was called, for messages."""
-    import getopt
-
+    getopt = _getopt()
     options = (*command.options, HELP)
     short = "".join(
         flag[1] + (":" if option.metavar else "") for option in options for flag in option.flags if len(flag) == 2
@@ -86,6 +85,21 @@ def parse(path: str, command: Command, words: list[str]) -> dict[str, Any]:
     if values.pop("help") or (command.verbatim and not {"-h", "--help"}.isdisjoint(rest)):
         raise HelpWanted
     return values | _positional(path, command, rest)
+
+
+def _getopt() -> Any:
+    """Without `gettext`, which it wants for messages that nobody sees, and which brings `re` into every command."""
+    import sys
+
+    absent = "gettext" not in sys.modules
+    if absent:
+        sys.modules["gettext"] = None  # type: ignore[assignment] # import then says that there is none
+    try:
+        import getopt
+    finally:
+        if absent:
+            del sys.modules["gettext"]
+    return getopt
 
 
 def _split(words: list[str], options: tuple[Option, ...]) -> tuple[list[str], list[str]]:

@@ -6,12 +6,12 @@ import gc
 import os
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TextIO
 
 from tortie.cli.grammar import Command, HelpWanted, Option, help_text, parse
 from tortie.cli.program import as_called, program_name, speaking_as_called
 from tortie.model.errors import TortieError, UsageError
 from tortie.model.kinds import nearest
+from tortie.model.light import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
     from tortie.cli.global_flags import Wishes
@@ -212,8 +212,21 @@ def entry() -> None:
     _open_closed_streams()
     sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr] # a terminal may not know Unicode
     code = main()
-    gc.freeze()  # the end would look through everything once more, for what the system takes back anyway
-    sys.exit(code)
+    _leave(code)
+
+
+def _leave(code: int) -> None:
+    """Without taking everything to pieces that the system takes back anyway, unless somebody has to be told the end."""
+    import atexit
+
+    if atexit._ncallbacks() or "threading" in sys.modules:
+        gc.freeze()  # at least the end does not look through everything once more
+        sys.exit(code)
+    try:  # noqa: SIM105 - contextlib is a module more
+        sys.stderr.flush()
+    except OSError:
+        pass  # nobody listens
+    os._exit(code)
 
 
 def _open_closed_streams() -> None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from tortie.cli.global_flags import GLOBAL
 from tortie.cli.grammar import Argument, Option
 from tortie.cli.settings import DEFAULT_FILE, SETTINGS, TYPES
 from tortie.model.errors import UsageError
 from tortie.model.kinds import Kind, spoken_names
+from tortie.model.light import Final
 
 _FLAG_HELP = {
     "datastoreType": "embedded or etcdv3.",

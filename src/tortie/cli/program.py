@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from typing import Any, TypeVar
+
+from tortie.model.light import Any, TypeVar
 
 Result = TypeVar("Result")
 

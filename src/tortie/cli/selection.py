@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
 from tortie.cli.options import one_source, scope_of
 from tortie.model.kinds import Kind, find_kind
+from tortie.model.light import Any, NamedTuple
 
 
 class Named(NamedTuple):

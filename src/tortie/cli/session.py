@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any, TypeVar
 
 from tortie.cli.settings import Settings, etcd_config, open_store
+from tortie.model.light import Any, TypeVar
 from tortie.store.contract import Store
 from tortie.store.resources import Resources
 

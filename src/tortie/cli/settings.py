@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tortie.model.errors import Invalid, Problem, UsageError
 from tortie.model.kinds import API_VERSION, nearest
+from tortie.model.light import TYPE_CHECKING, Any, Final, NamedTuple
 
 if TYPE_CHECKING:
     from tortie.store.contract import CountingStore

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
 
 from tortie.model.kinds import Kind
+from tortie.model.light import Any, NamedTuple
 from tortie.model.wire import Document
 
 _WIDEST_LIST = 80
@@ -34,7 +34,16 @@ def at(document: Any, path: str) -> Any:
 
 
 def _field(heading: str, path: str, missing: str = "") -> Column:
-    return Column(heading, lambda document: missing if at(document, path) is None else at(document, path))
+    names = path.split(".")
+
+    def value(document: Any) -> object:
+        for name in names:
+            if not isinstance(document, dict):
+                return missing
+            document = document.get(name)
+        return missing if document is None else document
+
+    return Column(heading, value)
 
 
 def _items(document: Document, path: str) -> list[Any]:
@@ -74,10 +83,6 @@ def _workload(document: Document) -> object:
 def _nats(document: Document) -> str:
     nats = _items(document, "spec.ipNATs")
     return ",".join(f"{nat.get('externalIP')}->{nat.get('internalIP')}" for nat in nats if isinstance(nat, dict))
-
-
-def _address(path: str) -> Callable[[Document], object]:
-    return lambda document: at(document, path) or ""
 
 
 NAME = _field("NAME", "metadata.name")
@@ -214,8 +219,8 @@ def columns_of(kind: Kind, default_as: str) -> Columns:
         wide = (
             NAME,
             Column("ASN", _as_number(default_as)),
-            Column("IPV4", _address("spec.bgp.ipv4Address")),
-            Column("IPV6", _address("spec.bgp.ipv6Address")),
+            _field("IPV4", "spec.bgp.ipv4Address"),
+            _field("IPV6", "spec.bgp.ipv6Address"),
         )
         return Columns((NAME,), wide)
     return _COLUMNS.get(kind.name, _ONLY_NAME)
@@ -226,6 +231,8 @@ def rows(columns: Sequence[Column], documents: Iterable[Document]) -> list[list[
 
 
 def _cell(value: object) -> str:
+    if isinstance(value, str):
+        return value
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float) and value.is_integer():
@@ -239,5 +246,6 @@ def table(headings: Sequence[str], body: Sequence[Sequence[str]], *, padded: boo
     `padded`: the last one, too, as calicoctl has it; without, no line ends with blanks.
     """
     widths = [max(5, max(map(len, column)) + 3) for column in zip(headings, *body, strict=True)]
-    lines = ("".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in (headings, *body))
-    return "\n".join(line if padded else line.rstrip() for line in lines) + "\n"
+    line = "".join(f"{{:<{width}}}" for width in widths).format
+    lines = [line(*row) for row in (headings, *body)]
+    return "\n".join(lines if padded else map(str.rstrip, lines)) + "\n"

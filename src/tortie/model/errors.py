@@ -5,7 +5,7 @@ Leaves raise them; only the command line turns them into text and an exit code.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from tortie.model.light import NamedTuple
 
 
 class TortieError(Exception):

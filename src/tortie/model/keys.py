@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
-
 from tortie.model.kinds import API_VERSION, BY_PLURAL, Kind
+from tortie.model.light import Final, NamedTuple
 
 ROOT: Final = "/calico/"
 RESOURCES: Final = f"{ROOT}resources/v3/{API_VERSION.partition('/')[0]}/"

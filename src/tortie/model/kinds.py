@@ -6,9 +6,9 @@ Kept free of heavy imports: a command that only lists resources needs nothing el
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final, NamedTuple
 
 from tortie.model.errors import UsageError
+from tortie.model.light import Final, NamedTuple
 
 API_VERSION: Final = "projectcalico.org/v3"
 

@@ -6,17 +6,13 @@ age see `web`. An annotation, written since v3.30, holds the name as the person 
 
 from __future__ import annotations
 
-import json
-import re
-from typing import Final
-
 from tortie.model.kinds import Kind
+from tortie.model.light import Final
 from tortie.model.wire import Document
 
 TIERED: Final = frozenset({"NetworkPolicy", "GlobalNetworkPolicy", "StagedNetworkPolicy", "StagedGlobalNetworkPolicy"})
 _LEGACY_PREFIX: Final = "default."
 _ANNOTATION: Final = "projectcalico.org/metadata"
-_ENCODER: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))  # one for all, as in wire
 
 
 def possible_names(kind: Kind, name: str) -> tuple[str, ...]:
@@ -30,13 +26,17 @@ def stored_name(kind: Kind, name: str, tier: str, calico_version: str | None) ->
     """Where a new policy goes: in the layout of the Calico that shares the datastore, if there is one."""
     if kind.name not in TIERED or tier not in ("", "default") or name.startswith(_LEGACY_PREFIX):
         return name
+    import re
+
     found = re.match(r"v?(\d+)\.(\d+)", calico_version or "")
     return _LEGACY_PREFIX + name if found and (int(found[1]), int(found[2])) < (3, 32) else name
 
 
 def annotated(metadata: Document) -> Document:
     """The annotations with the one that holds the policy's name; `metadata` has the name as it was given."""
-    return {**(metadata.get("annotations") or {}), _ANNOTATION: _ENCODER.encode({"name": metadata["name"]})}
+    from tortie.model.go_json import ENCODER
+
+    return {**(metadata.get("annotations") or {}), _ANNOTATION: ENCODER.encode({"name": metadata["name"]})}
 
 
 def shown(kind: Kind, document: Document) -> Document:
@@ -55,6 +55,8 @@ def given_name(kind: Kind, document: Document) -> str:
     name = str(metadata.get("name", ""))
     if kind.name not in TIERED:
         return name
+    import json
+
     try:
         annotated = json.loads((metadata.get("annotations") or {})[_ANNOTATION])["name"]
     except (KeyError, TypeError, ValueError):

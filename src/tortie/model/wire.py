@@ -6,12 +6,8 @@ no blanks, `<`, `>`, `&` and the two Unicode line separators escaped, whole floa
 
 from __future__ import annotations
 
-import json
-import math
-import re
-from typing import Any
-
 from tortie.model.errors import TortieError
+from tortie.model.light import Any
 
 Document = dict[str, Any]
 
@@ -33,26 +29,22 @@ class Undecodable(TortieError):
 
 
 def encode(document: Document) -> bytes:
-    text = _ENCODER.encode(document)
-    if _OTHER_FLOATS.search(text):  # perhaps: few resources have any, and looking at each value takes longest
-        text = _ENCODER.encode(_go_numbers(document))
+    from tortie.model.go_json import text_of
+
+    text = text_of(document)
     # Outside of strings JSON has none of these characters, so one pass over the text is enough.
     # Half of a surrogate pair has no bytes of its own, but an escape that every reader of JSON knows.
     return text.translate(_ESCAPES).encode(errors="backslashreplace")
 
 
-# The end of a whole float, or of one with an exponent; in text the character behind it is another.
-_OTHER_FLOATS = re.compile(r"\.0[,\]}]|[0-9]e[-+]?[0-9]+[,\]}]")
-
-# One for all, as below.
-_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-
-
 def decode(value: bytes, key: str) -> Document:
     try:
-        document = _DECODER.decode(value.decode())
-    except ValueError as error:
-        raise Undecodable(key, f"it is not JSON: {error}") from None
+        text = value.decode()
+        document, end = _scanned(text, 0)
+        if end != len(text):
+            document = _read_slowly(text)
+    except (ValueError, StopIteration):
+        document = _refused(value, key)
     except RecursionError:
         raise Undecodable(key, "it is nested too deeply") from None
     if not isinstance(document, dict):
@@ -60,27 +52,49 @@ def decode(value: bytes, key: str) -> Document:
     return document
 
 
+def _refused(value: bytes, key: str) -> Any:
+    """Says why, unless it is only that blanks stand in front."""
+    try:
+        return _read_slowly(value.decode())
+    except ValueError as error:
+        raise Undecodable(key, f"it is not JSON: {error}") from None
+
+
+def _read_slowly(text: str) -> Any:
+    import json
+
+    return json.loads(text, parse_constant=_refuse_constant)
+
+
 def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is no number in JSON")
 
 
-# One for all: json.loads would make a decoder for every value, which takes as long as decoding a small one.
-_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
+class _Reading:
+    """What the standard library's decoder tells its scanner."""
+
+    strict = True
+    object_hook = object_pairs_hook = None
+    parse_float, parse_int = float, int
+    parse_constant = staticmethod(_refuse_constant)
 
 
-def _go_numbers(value: Any) -> Any:
-    """Go writes the float 100 as 100 and 1e6 as 1000000, Python as 100.0 and 1000000.0."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, float) and math.isfinite(value) and value.is_integer() and abs(value) < 1e21:
-        return int(value)
-    if isinstance(value, dict):
-        return {key: _go_numbers(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_go_numbers(item) for item in value]
-    return value
+def _scanner() -> Any:
+    """The C part of `json` alone: the rest of it brings `re`, for which a command waits as long as for its answer."""
+    try:
+        from _json import make_scanner
+    except ImportError:  # an interpreter that has it in Python only
+        from json import decoder
+
+        return vars(decoder.JSONDecoder(parse_constant=_refuse_constant))["scan_once"]
+    return make_scanner(_Reading)  # type: ignore[arg-type]
+
+
+_scanned = _scanner()
 
 
 def to_json(value: object) -> str:
     """For people: indented, keys sorted."""
+    import json
+
     return json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False)

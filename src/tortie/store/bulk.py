@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Final
 
 from tortie.model.keys import ResourceKey, resource_prefix
 from tortie.model.kinds import BY_NAME, Kind
+from tortie.model.light import Final
 from tortie.model.policy_names import possible_names
 
 # Kind, name, namespace.

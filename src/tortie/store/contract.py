@@ -22,9 +22,9 @@ The promises, which `tests/contracts/test_store.py` holds for every back end:
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
-from typing import Final, NamedTuple, Protocol
 
 from tortie.model.errors import TortieError, UsageError
+from tortie.model.light import Final, NamedTuple, Protocol
 
 Revision = int
 

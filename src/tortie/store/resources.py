@@ -6,12 +6,12 @@ What is handed out are documents (see `tortie.model.shape`), with the store's re
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tortie.model.errors import Invalid, TortieError, UsageError
 from tortie.model.keys import IPAM_CONFIG, ResourceKey, parse_resource_key, resource_prefix
 from tortie.model.kinds import API_VERSION, BY_NAME, Kind
-from tortie.model.policy_names import possible_names, shown, stored_name
+from tortie.model.light import TYPE_CHECKING, Final, NamedTuple
+from tortie.model.policy_names import TIERED, possible_names, shown, stored_name
 from tortie.model.wire import Document, Undecodable, decode, encode
 from tortie.store.contract import ABSENT, TIMEOUT_S, Conflict, Delete, Entry, Operation, Put, Revision, Store
 from tortie.store.retry import update
@@ -124,9 +124,11 @@ class Resources:
         documents, unreadable = [], []
         for entry in listing.entries:
             try:
-                documents.append(await self._shown(kind, presented(kind, entry)))
+                documents.append(presented(kind, entry))
             except Undecodable as error:
                 unreadable.append(error)
+        if kind.name == _TWOFOLD:
+            documents = [await self._shown(kind, document) for document in documents]
         if kind.name == "Profile":
             documents.append(DEFAULT_ALLOW)
         return Documents(documents, listing.revision, unreadable)
@@ -356,13 +358,15 @@ def presented(kind: Kind, entry: Entry) -> Document:
     """A stored entry as people see it: with its name as given and its revision."""
     document = decode(entry.value, entry.key)
     metadata = document.get("metadata")
-    metadata = dict(metadata) if isinstance(metadata, dict) else {}
+    if not isinstance(metadata, dict):
+        metadata = document["metadata"] = {}
     if not metadata.get("name") and (key := parse_resource_key(entry.key)):
         metadata["name"] = key.name
+    metadata["name"] = str(metadata.get("name", ""))
     metadata["resourceVersion"] = str(entry.revision)
-    document["metadata"] = metadata
     document.setdefault("kind", kind.name)
-    document["metadata"] = shown(kind, document)
+    if kind.name in TIERED:
+        document["metadata"] = shown(kind, document)
     return document
 
 

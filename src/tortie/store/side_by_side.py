@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import Protocol
 
 from tortie.model.errors import TortieError
+from tortie.model.light import Protocol
 from tortie.store.contract import TIMEOUT_S, Operation, Revision, Store, check_commits
 
 

@@ -8,9 +8,9 @@ about a conflict, it does here too. No event loop is needed, as `tortie.cli.sess
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterable, Mapping, Sequence
-from typing import Any, Final, TypeVar
 
 from tortie.model.errors import TortieError
+from tortie.model.light import Any, Final, TypeVar
 from tortie.store.contract import (
     OPERATIONS_MAX,
     TIMEOUT_S,

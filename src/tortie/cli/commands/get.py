@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
 
 from tortie.cli.formats import FORMS, Answer, Printer, parse_format
 from tortie.cli.grammar import Command, Option
@@ -14,6 +13,7 @@ from tortie.cli.settings import Settings
 from tortie.cli.tables import TIER_ORDER, at
 from tortie.model.errors import TortieError, UsageError
 from tortie.model.kinds import BY_NAME, Kind
+from tortie.model.light import Any
 from tortie.model.wire import Document
 from tortie.store.resources import NotFound, Resources
 
@@ -117,6 +117,8 @@ def _exported(document: Document, *, named: bool) -> Document:
 
 def _complain(complaints: list[TortieError], output: str) -> int:
     """All but the last are written here; the last one is raised, and so reported like any error."""
+    if not complaints:
+        return 0
     from tortie.cli.report import as_json, as_text
 
     written = as_json if output == "json" else as_text
@@ -128,7 +130,7 @@ def _complain(complaints: list[TortieError], output: str) -> int:
             sys.stderr.write(written(error) + "\n")
     if missing:
         raise missing[-1]
-    return 4 if complaints else 0
+    return 4
 
 
 COMMAND = Command(

@@ -9,8 +9,7 @@ a few times and end: `direct`. Both share `config` (where etcd is), `tls` (how t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+from tortie.model.light import TYPE_CHECKING, Any
 from tortie.store.etcd.config import EtcdConfig
 
 if TYPE_CHECKING:

@@ -6,14 +6,16 @@ The same for programs with an event loop and for commands without: what a connec
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import AbstractAsyncContextManager
-from typing import Any, Generic, Protocol, TypeVar
 
 from tortie.model.errors import TortieError, UsageError
+from tortie.model.light import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 from tortie.store.etcd.config import Endpoint, EtcdConfig
 from tortie.store.etcd.refusal import AUTH_NOT_ENABLED, Course, RpcError, course_after, trouble_of
 from tortie.store.etcd.search import Search
 from tortie.store.etcd.trouble import Failed, no_answer
+
+if TYPE_CHECKING:
+    from contextlib import AbstractAsyncContextManager
 
 # What a request carries beside its message, to be heard.
 Metadata = Sequence[tuple[str, str]]

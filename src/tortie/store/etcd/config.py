@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from tortie.model.errors import UsageError
-from tortie.model.tuples import NamedTuple
+from tortie.model.light import Final, NamedTuple
 
 DEFAULT_PORT = 2379
 _HIGHEST_PORT = 65_535

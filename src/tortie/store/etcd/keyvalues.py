@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import Any, Final, Protocol
 
 from tortie.model.errors import TortieError
-from tortie.model.tuples import NamedTuple
+from tortie.model.light import Any, Final, NamedTuple, Protocol
 from tortie.store.contract import (
     ABSENT,
     TIMEOUT_S,

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal
-
 from tortie.model.errors import TortieError, UsageError
+from tortie.model.light import Final, Literal
 from tortie.store.contract import COMMIT_BYTES_MAX, Damaged, Unauthorized
 from tortie.store.etcd.trouble import Trouble
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import Generic, Protocol, TypeVar
 
+from tortie.model.light import Generic, Protocol, TypeVar
 from tortie.store.contract import Unreachable
 from tortie.store.etcd.config import Endpoint
 from tortie.store.etcd.trouble import Trouble, no_answer

@@ -5,7 +5,7 @@ Imported by every command that asks etcd, so what only an error needs is importe
 
 from __future__ import annotations
 
-from tortie.model.tuples import NamedTuple
+from tortie.model.light import NamedTuple
 from tortie.store.etcd.config import Endpoint
 
 

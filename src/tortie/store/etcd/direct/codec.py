@@ -7,8 +7,8 @@ any order and passes over those it does not know, as protobuf wants it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final
 
+from tortie.model.light import Final
 from tortie.store.contract import Absent, Damaged, Entry, Operation, Put, Revision, Tally
 from tortie.store.etcd.keys import text_key
 from tortie.store.etcd.keyvalues import RangeReply, TxnReply

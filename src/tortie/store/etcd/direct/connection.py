@@ -5,9 +5,9 @@ from __future__ import annotations
 import _socket
 import time
 from collections.abc import Sequence
-from typing import Any, Final
 
 from tortie.model.errors import UsageError
+from tortie.model.light import Any, Final
 from tortie.store.etcd.client import Metadata
 from tortie.store.etcd.config import Endpoint, EtcdConfig
 from tortie.store.etcd.direct.codec import AUTHENTICATE, STATUS, authentication, token_in

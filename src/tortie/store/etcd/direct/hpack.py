@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
+
+from tortie.model.light import Final
 
 Header = tuple[str, str]
 

@@ -6,8 +6,7 @@ which must never appear. `0` stands for no bit, and so on in ASCII's order.
 
 from __future__ import annotations
 
-import functools
-from typing import Final
+from tortie.model.light import Final
 
 _LENGTHS: Final = (
     r"=GLLLLLLLHNLLNLLLLLLLLNLLLLLLLLL6::<=68;::8;8666555666666678?6<:=67777777777777777777777878=C=>6?565"
@@ -17,9 +16,8 @@ _LENGTHS: Final = (
 _END: Final = 256
 
 
-@functools.cache
-def _codes() -> dict[tuple[int, int], int]:
-    """From length and code to the symbol; made when the first text comes that needs it."""
+def _made() -> dict[tuple[int, int], int]:
+    """From length and code to the symbol."""
     lengths = [ord(letter) - ord("0") for letter in _LENGTHS]
     codes: dict[tuple[int, int], int] = {}
     code = before = 0
@@ -31,15 +29,17 @@ def _codes() -> dict[tuple[int, int], int]:
     return codes
 
 
+_CODES: Final = _made()
+
+
 def decoded(data: bytes) -> bytes:
     """`ValueError` when that is no text in this code."""
-    codes = _codes()
     text = bytearray()
     length = code = 0
     for byte in data:
         for shift in range(7, -1, -1):
             length, code = length + 1, code << 1 | byte >> shift & 1
-            symbol = codes.get((length, code))
+            symbol = _CODES.get((length, code))
             if symbol is None:
                 continue
             if symbol == _END:

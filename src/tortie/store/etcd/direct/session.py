@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, Final
 
+from tortie.model.light import Any, Final
 from tortie.store.etcd.direct import frames
 from tortie.store.etcd.direct.frames import Broken, Frame, content, frame, number_in, settings_of, whole_frames
 from tortie.store.etcd.direct.hpack import Decoder, Header
@@ -173,7 +173,7 @@ class Session:
     def _take(self, found: Frame) -> None:
         if self._block is not None and found.kind != frames.CONTINUATION:
             raise Broken("headers that are not continued")
-        handle = self._HANDLERS.get(found.kind)
+        handle = _HANDLERS.get(found.kind)
         if handle is not None:
             handle(self, found)
 
@@ -245,16 +245,17 @@ class Session:
         elif found.stream in self._streams:
             self._streams[found.stream].room += more
 
-    _HANDLERS: Final[dict[int, Callable[[Session, Frame], None]]] = {
-        frames.DATA: _take_data,
-        frames.HEADERS: _take_headers,
-        frames.CONTINUATION: _take_headers,
-        frames.RST_STREAM: _take_reset,
-        frames.SETTINGS: _take_settings,
-        frames.PING: _take_ping,
-        frames.GOAWAY: _take_farewell,
-        frames.WINDOW_UPDATE: _take_room,
-    }
+
+_HANDLERS: Final[dict[int, Callable[[Session, Frame], None]]] = {
+    frames.DATA: Session._take_data,
+    frames.HEADERS: Session._take_headers,
+    frames.CONTINUATION: Session._take_headers,
+    frames.RST_STREAM: Session._take_reset,
+    frames.SETTINGS: Session._take_settings,
+    frames.PING: Session._take_ping,
+    frames.GOAWAY: Session._take_farewell,
+    frames.WINDOW_UPDATE: Session._take_room,
+}
 
 
 def _unquoted(told: dict[str, str]) -> str:
