@@ -274,3 +274,17 @@ def test_a_dead_datastore_ends_the_command_at_the_first_resource(tmp_path: Path)
     ran = tortie("create", "-f", tortie.file("pools.yaml", *pools))
     assert ran.code == 1
     assert ran.stderr.count("Not a directory") == 1
+
+
+def test_what_is_done_and_what_failed_is_told_by_name(tortie: Tortie) -> None:
+    tortie("create", "-f", tortie.file("a.yaml", pool("a", "10.1.0.0/16")))
+    path = tortie.file("many.yaml", pool("a", "10.1.0.0/16"), pool("b", "10.2.0.0/16"), pool("c", "10.3.0.0/16"))
+    as_json = tortie("create", "-f", path, "-o", "json")
+    assert as_json.code == 1
+    told = json.loads(as_json.stderr)
+    assert (told["done"], told["untried"]) == (["IPPool(b)", "IPPool(c)"], [])
+    assert [(each["resource"], each["code"]) for each in told["failed"]] == [("IPPool(a)", "already-exists")]
+    as_text = tortie("create", "-f", tortie.file("two.yaml", pool("b", "10.2.0.0/16"), pool("d", "10.4.0.0/16")))
+    assert as_text.code == 1
+    assert "resource already exists: IPPool(b)" in as_text.stderr
+    assert "done: IPPool(d)" in as_text.stderr

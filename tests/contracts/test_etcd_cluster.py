@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from collections.abc import Callable
 from contextlib import suppress
 
 from tests.support.etcd_server import EtcdCluster, running_cluster
+from tests.support.stores import CompactableStore
 
 from tortie.store.contract import ABSENT, Change, Conflict, Entry, Put, Revision, Unreachable, put
-from tortie.store.etcd import EtcdConfig, EtcdStore
+from tortie.store.etcd import EtcdConfig
 from tortie.store.retry import GaveUp, update
+
+Client = Callable[[EtcdConfig], CompactableStore]
 
 KILLS = 4
 WRITERS = 3
@@ -30,12 +34,12 @@ class Diary:
         self.over = asyncio.Event()
 
 
-def opened(cluster: EtcdCluster, shift: int = 0) -> EtcdStore:
+def opened(client: Client, cluster: EtcdCluster, shift: int = 0) -> CompactableStore:
     endpoints = cluster.endpoints[shift:] + cluster.endpoints[:shift]
-    return EtcdStore(EtcdConfig(endpoints=endpoints))
+    return client(EtcdConfig(endpoints=endpoints))
 
 
-async def count(store: EtcdStore, diary: Diary) -> None:
+async def count(store: CompactableStore, diary: Diary) -> None:
     while not diary.over.is_set():
         try:
             await update(store, COUNTER, lambda present: str(int(present or b"0") + 1).encode(), timeout_s=PATIENCE_S)
@@ -44,7 +48,7 @@ async def count(store: EtcdStore, diary: Diary) -> None:
         diary.increments += 1
 
 
-async def claim(store: EtcdStore, name: bytes, diary: Diary) -> None:
+async def claim(store: CompactableStore, name: bytes, diary: Diary) -> None:
     """Each tries to be the first to create the next key, together with one that only it writes."""
     number = 0
     while not diary.over.is_set():
@@ -63,7 +67,7 @@ async def claim(store: EtcdStore, name: bytes, diary: Diary) -> None:
         number += 1
 
 
-async def note(store: EtcdStore, name: str, diary: Diary) -> None:
+async def note(store: CompactableStore, name: str, diary: Diary) -> None:
     """Without any expectation: a store that repeats a write of unknown outcome writes these twice."""
     number = 0
     while not diary.over.is_set():
@@ -85,15 +89,15 @@ async def kill_leaders(cluster: EtcdCluster, diary: Diary) -> None:
     diary.over.set()
 
 
-async def collect(store: EtcdStore, seen: list[Change]) -> None:
+async def collect(store: CompactableStore, seen: list[Change]) -> None:
     async for change in store.watch("/", after=0, timeout_s=30):
         seen.append(change)
         if change.key == "/end":
             return
 
 
-async def scenario(cluster: EtcdCluster) -> None:
-    stores = [opened(cluster, shift) for shift in range(WRITERS)]
+async def scenario(client: Client, cluster: EtcdCluster) -> None:
+    stores = [opened(client, cluster, shift) for shift in range(WRITERS)]
     diary, seen = Diary(), list[Change]()
     try:
         async with asyncio.timeout(200), asyncio.TaskGroup() as tasks:
@@ -134,6 +138,6 @@ def check_commits(diary: Diary, seen: list[Change], standing: dict[str, Entry]) 
     assert diary.conflicts > 0
 
 
-def test_a_cluster_that_loses_its_leader_again_and_again_loses_no_acknowledged_write() -> None:
+def test_a_cluster_that_loses_its_leader_again_and_again_loses_no_acknowledged_write(etcd_client: Client) -> None:
     with running_cluster(members=3) as cluster:
-        asyncio.run(scenario(cluster))
+        asyncio.run(scenario(etcd_client, cluster))
