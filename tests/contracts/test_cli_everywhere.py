@@ -195,8 +195,8 @@ def test_version_polls_until_it_is_ended_and_shows_what_changed(tortie: Tortie) 
     process = tortie.start("version", "--poll", "50ms", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
         assert process.stdout is not None
-        lines = [process.stdout.readline().decode() for _ in range(3)]
-        assert [line.partition(":")[0] for line in lines] == ["Client Version", "Cluster Version", "Cluster Type"]
+        names = [process.stdout.readline().decode().partition(":")[0] for _ in range(4)]
+        assert names == ["Client Version", "Data Model", "Cluster Version", "Cluster Type"]
         cluster(tortie, "v3.32.2")
         assert process.stdout.readline() == b"Cluster Version:   v3.32.2\n"
         tortie.put(key_of("clusterinformations", "default"), b"not readable")
