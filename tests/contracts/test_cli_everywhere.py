@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -193,10 +194,12 @@ def test_completion_knows_the_flags_before_the_command(tortie: Tortie) -> None:
 def test_version_polls_until_it_is_ended_and_shows_what_changed(tortie: Tortie) -> None:
     cluster(tortie, "v3.32.1")
     process = tortie.start("version", "--poll", "50ms", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    too_long = threading.Timer(60, process.kill)  # then the lines that are waited for end
+    too_long.start()
     try:
         assert process.stdout is not None
-        lines = [process.stdout.readline().decode() for _ in range(3)]
-        assert [line.partition(":")[0] for line in lines] == ["Client Version", "Cluster Version", "Cluster Type"]
+        names = [process.stdout.readline().decode().partition(":")[0] for _ in range(4)]
+        assert names == ["Client Version", "Data Model", "Cluster Version", "Cluster Type"]
         cluster(tortie, "v3.32.2")
         assert process.stdout.readline() == b"Cluster Version:   v3.32.2\n"
         tortie.put(key_of("clusterinformations", "default"), b"not readable")
@@ -205,6 +208,7 @@ def test_version_polls_until_it_is_ended_and_shows_what_changed(tortie: Tortie) 
         cluster(tortie, "v3.32.2")
         assert process.stdout.readline() == b"Cluster Version:   v3.32.2\n"
     finally:
+        too_long.cancel()
         process.kill()
         process.communicate()
 
