@@ -61,8 +61,7 @@ class DatastoreCheck:
         if not self._connections:
             await self._store.get(CLUSTER, timeout_s=_TIMEOUT_S)
             return
-        from grpclib.exceptions import GRPCError
-
+        from tortie.store.etcd.refusal import RpcError
         from tortie.store.etcd.rpc import RANGE
         from tortie.store.etcd.rpc_pb2 import RangeRequest
         from tortie.store.etcd.trouble import Failed
@@ -71,8 +70,8 @@ class DatastoreCheck:
         self._turn += 1
         try:
             await connection.call(RANGE, RangeRequest(key=CLUSTER.encode()), (), _TIMEOUT_S)
-        except GRPCError as error:
-            raise GoError(error.message or error.status.name) from None
+        except RpcError as error:
+            raise GoError(error.text or error.name) from None
         except Failed as failure:
             why = f"{connection.endpoint}: {failure.trouble.text}"
             raise Unreachable(self._store.where, f"read {CLUSTER}", _TIMEOUT_S, why, "") from None
