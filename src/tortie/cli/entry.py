@@ -7,6 +7,10 @@ import _signal  # type: ignore[import-not-found] # `signal` itself would bring `
 import os
 import sys
 
+TYPE_CHECKING = False  # typing's own name for it would have to be imported
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 # The names of programs of Calico, as links to this one: see `tortie.cli.entrypoints`.
 CALICOS = ("calico-node", "calico-ipam", "install", "install-cni.sh", "start_runit")
 _SWITCHES = ("live", "ready")
@@ -46,12 +50,12 @@ def _run_as(name: str, interruptible: bool) -> None:
     from tortie.cli.entrypoints import run_as
 
     def usual(words: list[str]) -> int:
+        from tortie.cli.main import perform
+
         sys.argv = ["tortie", *words]
-        try:
-            _go_the_usual_way(interruptible)
-        except SystemExit as end:
-            return end.code if isinstance(end.code, int) else 1
-        return 0
+        codes: list[int] = []
+        _go_the_usual_way(interruptible, lambda: codes.append(perform()))
+        return codes[0]
 
     sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     code = run_as(name, sys.argv[1:], usual)
@@ -62,14 +66,14 @@ def _run_as(name: str, interruptible: bool) -> None:
     sys.exit(code)
 
 
-def _go_the_usual_way(interruptible: bool) -> None:
+def _go_the_usual_way(interruptible: bool, work: "Callable[[], None] | None" = None) -> None:
     """A command may have something to put in order, so Ctrl-C is an exception from its first moment to its last."""
     from tortie.cli.main import entry as usual
 
     try:
         if interruptible:
             _signal.signal(_signal.SIGINT, _signal.default_int_handler)
-        usual()
+        (work or usual)()
     except KeyboardInterrupt:
         _leave()
     finally:

@@ -207,12 +207,16 @@ def _defect(error: Exception) -> TortieError:
 
 
 def entry() -> None:
+    _leave(perform())
+
+
+def perform() -> int:
+    """The command that `sys.argv` says, with everything that a process of its own needs; its exit code."""
     # Thousands of documents are no garbage: looking through them again and again took half of `tortie get`.
     gc.set_threshold(200_000)
     _open_closed_streams()
     sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr] # a terminal may not know Unicode
-    code = main()
-    _leave(code)
+    return main()
 
 
 def _leave(code: int) -> None:
