@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Coroutine
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from tortie.cli.effects import warn_without_effect
 from tortie.cli.files import read_files
@@ -25,7 +25,13 @@ from tortie.store.together import Together
 if TYPE_CHECKING:
     from tortie.model.manifest import Manifest
 
-Write = Callable[[Resources, Document], Coroutine[Any, Any, Document]]
+
+class Write(Protocol):
+    """How `Resources` writes one document; for itself it is judged by then."""
+
+    def __call__(
+        self, resources: Resources, document: Document, /, *, judged: bool
+    ) -> Coroutine[Any, Any, Document]: ...
 
 
 def write_files(
@@ -85,7 +91,7 @@ async def write_all(
     outcome = Outcome(verb, documents)
     for places in portions([identity(document) for document in documents]):
         progress(outcome.tried, len(documents))
-        pieces = [partial(write, resources, documents[place]) for place in places]
+        pieces = [partial(write, resources, documents[place], judged=True) for place in places]
         if not outcome.take(places, await together.run(pieces), skipped):
             break
     return outcome

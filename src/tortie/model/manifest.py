@@ -27,7 +27,20 @@ _COST_OF_A_FIELD = 100
 _COST_MAX_PER_CHARACTER = 200
 _COST_MAX = 200_000_000
 
-_LOADER: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+_TAGS = {yaml.ScalarNode: "tag:yaml.org,2002:str", yaml.SequenceNode: "tag:yaml.org,2002:seq"}
+
+
+class _Loader(getattr(yaml, "CBaseLoader", yaml.BaseLoader)):  # type: ignore[misc] # with libyaml where it is
+    """What a scalar means is judged by its field later, so nothing is looked for in its text here."""
+
+    def resolve(self, kind: type[yaml.Node], _value: object, _implicit: object) -> str:
+        return _TAGS.get(kind, "tag:yaml.org,2002:map")
+
+    def descend_resolver(self, *_: object) -> None: ...
+
+    def ascend_resolver(self) -> None: ...
+
+
 _DEEP_BLOCK = re.compile(rf"^[-?: \t]{{{_DEPTH_MAX}}}", re.MULTILINE)
 _INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]*)")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
@@ -138,7 +151,7 @@ def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _read_yaml(text: str, source: str, scalar: Scalar) -> Iterator[Manifest]:
-    loader = _LOADER(text)
+    loader = _Loader(text)
     try:
         if text.count("[") + text.count("{") > _DEPTH_MAX or _DEEP_BLOCK.search(text):
             _refuse_deep_nesting(text, source)
@@ -159,7 +172,7 @@ def _read_yaml(text: str, source: str, scalar: Scalar) -> Iterator[Manifest]:
 def _refuse_deep_nesting(text: str, source: str) -> None:
     """Before nodes are made of it: libyaml does that by recursion in C, and would end the whole process."""
     depth = 0
-    for event in yaml.parse(text, Loader=_LOADER):
+    for event in yaml.parse(text, Loader=_Loader):
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if depth > _DEPTH_MAX:
             raise _unreadable(source, event.start_mark.line + 1, "it is nested too deeply")

@@ -133,14 +133,15 @@ class Resources:
             documents.append(DEFAULT_ALLOW)
         return Documents(documents, listing.revision, unreadable)
 
-    async def create(self, document: Document) -> Document:
+    async def create(self, document: Document, *, judged: bool = False) -> Document:
+        """`judged`: the caller has validated the document for itself; what it does beside others is judged here."""
         from tortie.store.admission import admit, problems_with_earlier
 
         kind, name, namespace = identity(document)
         self._refuse_read_only("Create", kind, name, namespace)
         if await self._find(kind, name, namespace):
             raise AlreadyExists(ResourceKey(kind, name, namespace), self.store.where)
-        await admit(self, document, stored=None)
+        await admit(self, document, stored=None, judged=judged)
         key, value = await self._new_value(kind, document)
         if kind.name == _TWOFOLD:
             return await self._create_twofold(kind, ResourceKey(kind, name), value)
@@ -155,8 +156,11 @@ class Resources:
             raise Invalid(kind.describe(name, namespace), problems)
         return presented(kind, created)
 
-    async def replace(self, document: Document) -> Document:
-        """The stored resource becomes what the document says; of its metadata, labels and annotations do."""
+    async def replace(self, document: Document, *, judged: bool = False) -> Document:
+        """The stored resource becomes what the document says; of its metadata, labels and annotations do.
+
+        `judged`: as for `create`. What stands there when it is written is looked at all the same.
+        """
         kind, name, namespace = identity(document)
         self._refuse_read_only("Update", kind, name, namespace)
         entry = await self._find(kind, name, namespace)
@@ -165,18 +169,20 @@ class Resources:
         expected = str((document.get("metadata") or {}).get("resourceVersion") or "")
         if expected and expected != str(entry.revision):
             raise UpdateConflict(ResourceKey(kind, name, namespace), expected, entry.revision)
-        return await self._rewrite(kind, entry, lambda stored: _in_place_of(stored, document), pinned=bool(expected))
+        return await self._rewrite(
+            kind, entry, lambda stored: _in_place_of(stored, document), pinned=bool(expected), judged=judged
+        )
 
-    async def apply(self, document: Document) -> Document:
+    async def apply(self, document: Document, *, judged: bool = False) -> Document:
         """Creates the resource, or replaces the one there is."""
         kind, name, namespace = identity(document)
         if await self._find(kind, name, namespace):
-            return await self.replace(document)
+            return await self.replace(document, judged=judged)
         unversioned = {key: value for key, value in document["metadata"].items() if key != "resourceVersion"}
         try:
-            return await self.create({**document, "metadata": unversioned})
+            return await self.create({**document, "metadata": unversioned}, judged=judged)
         except AlreadyExists:  # somebody created it a moment ago
-            return await self.replace(document)
+            return await self.replace(document, judged=judged)
 
     async def edit(self, kind: Kind, name: str, namespace: str | None, change: Edit) -> Document:
         """Read-modify-write: `change` sees the stored document, and again if somebody else was faster."""
@@ -240,12 +246,12 @@ class Resources:
         spec = decode(entry.value, entry.key).get("spec") if entry else None
         return spec.get("calicoVersion") if isinstance(spec, dict) else None
 
-    async def _rewrite(self, kind: Kind, entry: Entry, change: Edit, *, pinned: bool) -> Document:
+    async def _rewrite(self, kind: Kind, entry: Entry, change: Edit, *, pinned: bool, judged: bool = False) -> Document:
         """`pinned`: the caller named the revision it has seen, so somebody else's write is a conflict, not a race."""
         from tortie.store.admission import admit
 
         before = await self._shown(kind, presented(kind, entry))
-        await admit(self, change(before), stored=before)
+        await admit(self, change(before), stored=before, judged=judged)
         _, name, namespace = identity({**before, "kind": kind.name})
         key = ResourceKey(kind, name, namespace)
 
