@@ -37,10 +37,11 @@ def _field(heading: str, path: str, missing: str = "") -> Column:
     names = path.split(".")
 
     def value(document: Any) -> object:
-        for name in names:
-            if not isinstance(document, dict):
-                return missing
-            document = document.get(name)
+        try:
+            for name in names:
+                document = document.get(name)
+        except AttributeError:  # something else stands where an object should be, or nothing
+            return missing
         return missing if document is None else document
 
     return Column(heading, value)
@@ -208,8 +209,9 @@ def _as_number(default_as: str) -> Callable[[Document], object]:
 
     def value(document: Document) -> object:
         bgp = at(document, "spec.bgp")
-        return (bgp.get("asNumber") or f"({default_as})") if isinstance(bgp, dict) else ""
+        return (bgp.get("asNumber") or unsaid) if isinstance(bgp, dict) else ""
 
+    unsaid = f"({default_as})"
     return value
 
 
@@ -227,7 +229,11 @@ def columns_of(kind: Kind, default_as: str) -> Columns:
 
 
 def rows(columns: Sequence[Column], documents: Iterable[Document]) -> list[list[str]]:
-    return [[_cell(column.value(document)) for column in columns] for document in documents]
+    values = [column.value for column in columns]
+    return [
+        [cell if type(cell) is str else _cell(cell) for cell in [value(document) for value in values]]
+        for document in documents
+    ]
 
 
 def _cell(value: object) -> str:
