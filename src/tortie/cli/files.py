@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tortie.model.errors import UsageError
@@ -60,7 +59,8 @@ def read_text(path: str) -> tuple[str, str]:
     try:
         if path == "-":
             return sys.stdin.buffer.read().decode("utf-8-sig"), "standard input"
-        return Path(path).read_text(encoding="utf-8-sig"), path
+        with open(path, encoding="utf-8-sig") as file:
+            return file.read(), path
     except UnicodeDecodeError as error:
         raise UsageError(f"{path} is not text", f"byte {error.start} is not UTF-8", "save it as UTF-8") from None
     except OSError as error:
