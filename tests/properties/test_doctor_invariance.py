@@ -35,6 +35,8 @@ DECIDED_BY_PROSE = {
     "ipip-blocked-by-cloud-x": "a security group alone is no proof; that pods do not reach each other is only told",
     "leftover-iptables-a": "relics may harm nobody; that somebody suffers is only told",
     "leftover-iptables-x": "relics may harm nobody; that somebody suffers is only told",
+    "policy-not-enforced-b": "that packets pass which a policy forbids is only told",
+    "policy-not-enforced-c": "that packets pass which a policy forbids is only told",
 }
 # Here even what is wrong is only told: all that is shown is well, and may be called so.
 TROUBLE_ONLY_TOLD = {
@@ -42,6 +44,7 @@ TROUBLE_ONLY_TOLD = {
     "insufficient-x5": "the table shows pods that are all 1/1",
     "insufficient-y5": "the tables show pods and sessions that are all well",
     "graceful-restart-wait-x": "the wait is over in all that is shown; what it did is only told",
+    "policy-not-enforced-a": "that a packet passes which a policy forbids is only told; the node is well",
 }
 
 ALL = pytest.mark.parametrize("case", cases(), ids=str)

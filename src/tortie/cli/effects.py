@@ -13,6 +13,7 @@ def warn_without_effect(documents: Iterable[Document], output: str) -> None:
     """As text, or where the output is JSON as one JSON object in a line, like errors are."""
     from tortie.model.effects.notes import gathered, notes_of  # only who writes needs the table
 
+    sys.stdout.flush()  # what was done stands above, where both go to one place
     for told in gathered(note for document in documents for note in notes_of(document)):
         if output == "json":
             body = {"apiVersion": "tortie/v1", "kind": "Warning", **told.as_json()}
