@@ -48,9 +48,17 @@ def until_ended(work: Callable[[], object]) -> int:
     return 0
 
 
+_GREED: Final = -3  # a weight of 1,991 instead of 1,024
+
+
 def hog(count: int = 1) -> None:
-    """So many processes that do nothing but burn CPU."""
+    """So many processes that do nothing but burn CPU, each of them worth two others.
+
+    Whoever sleeps a lot gets more than its share, and a start that is nearly in time would now and then be.
+    """
     parent = os.getpid()
+    with suppress(OSError):  # who may not, is only as greedy as everybody else
+        os.nice(_GREED)
     for _ in range(count - 1):
         if os.fork() == 0:
             die_with(parent)
