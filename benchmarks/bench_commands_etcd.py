@@ -68,8 +68,12 @@ class Course:
 
     def run(self, name: str, *command: str) -> None:
         before = time.perf_counter()
-        subprocess.run(command, stdout=subprocess.DEVNULL, env=self._environment, check=True)
+        ran = subprocess.run(
+            command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=self._environment, check=False, text=True
+        )
         self.seconds.setdefault(name, []).append(time.perf_counter() - before)
+        if ran.returncode:
+            sys.exit(f"{' '.join(command)}: {ran.stderr}")
 
     def median(self, name: str) -> float:
         return statistics.median(self.seconds[name])

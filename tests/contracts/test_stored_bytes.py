@@ -55,6 +55,7 @@ def tortie(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Tortie]:
         yield Tortie(tmp_path)
         return
     shell = Tortie(tmp_path, ETCD_ENDPOINTS=request.getfixturevalue("etcd_endpoint"))
+    shell.clear()  # others leave theirs in that etcd
     yield shell
     shell.clear()
 

@@ -13,6 +13,7 @@ SMALL = {
     "bench_bird_control.py": ["--rounds", "1", "--peers", "3"],
     "bench_cli.py": ["--rounds", "1"],
     "bench_cni.py": ["--rounds", "1", "--pods", "2", "--at-once", "1", "2"],
+    "bench_commands_etcd.py": ["--rounds", "1"],
     "bench_doctor.py": ["--rounds", "1", "--nodes", "3", "6", "--megabytes", "4", "--prose", "1"],
     "bench_embedded_store.py": ["--rounds", "1", "--seconds", "0.1"],
     "bench_etcd_store.py": ["--rounds", "1", "--seconds", "0.1"],
