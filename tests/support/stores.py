@@ -69,9 +69,13 @@ class AsCommand:
         return await self._finished(lambda: self._store.commit(operations, timeout_s=timeout_s))
 
     async def commit_each(
-        self, commits: Sequence[Sequence[Operation]], *, timeout_s: float = TIMEOUT_S
+        self,
+        commits: Sequence[Sequence[Operation]],
+        *,
+        timeout_s: float = TIMEOUT_S,
+        meanwhile: Callable[[], bool] | None = None,
     ) -> list[Revision | TortieError]:
-        return await self._finished(lambda: self._store.commit_each(commits, timeout_s=timeout_s))
+        return await self._finished(lambda: self._store.commit_each(commits, timeout_s=timeout_s, meanwhile=meanwhile))
 
     async def compact(self, revision: Revision, *, timeout_s: float = TIMEOUT_S) -> None:
         await self._finished(lambda: self._store.compact(revision, timeout_s=timeout_s))

@@ -6,7 +6,7 @@ import json
 import re
 import sys
 import time
-from collections.abc import AsyncGenerator, Awaitable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from datetime import UTC, datetime
 from typing import Any, Final, TypeVar
@@ -92,12 +92,16 @@ class Logged:
         return await _told("commit", request, lambda revision: {"revision": revision}, operations=named)
 
     async def commit_each(
-        self, commits: Sequence[Sequence[Operation]], *, timeout_s: float = TIMEOUT_S
+        self,
+        commits: Sequence[Sequence[Operation]],
+        *,
+        timeout_s: float = TIMEOUT_S,
+        meanwhile: Callable[[], bool] | None = None,
     ) -> list[Revision | TortieError]:
         def found(outcomes: list[Revision | TortieError]) -> dict[str, object]:
             return {"commits": len(outcomes), "failed": sum(isinstance(each, TortieError) for each in outcomes)}
 
-        request = commit_each(self._store, commits, timeout_s=timeout_s)
+        request = commit_each(self._store, commits, timeout_s=timeout_s, meanwhile=meanwhile)
         named = _some([word for operations in commits for word in _written_by(operations)])
         return await _told("commit", request, found, operations=named)
 

@@ -54,9 +54,13 @@ class Metered:
         return await self._told("commit", self._store.commit(operations, timeout_s=timeout_s))
 
     async def commit_each(
-        self, commits: Sequence[Sequence[Operation]], *, timeout_s: float = TIMEOUT_S
+        self,
+        commits: Sequence[Sequence[Operation]],
+        *,
+        timeout_s: float = TIMEOUT_S,
+        meanwhile: Callable[[], bool] | None = None,
     ) -> list[Revision | TortieError]:
-        return await self._told("commit", commit_each(self._store, commits, timeout_s=timeout_s))
+        return await self._told("commit", commit_each(self._store, commits, timeout_s=timeout_s, meanwhile=meanwhile))
 
     async def watch(
         self, prefix: str, *, after: Revision, timeout_s: float = TIMEOUT_S

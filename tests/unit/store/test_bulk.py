@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from tortie.cli.session import finish
 from tortie.model.errors import TortieError
@@ -74,8 +76,12 @@ class Watched(EmbeddedStore):
         self.asked.append("snapshot")
         return await super().snapshot(keys, prefixes, **options)
 
-    async def commit_each(self, commits: Sequence[Sequence[Operation]], *, timeout_s: float) -> list[Any]:
+    async def commit_each(
+        self, commits: Sequence[Sequence[Operation]], *, timeout_s: float, meanwhile: Callable[[], bool]
+    ) -> list[Any]:
         self.asked.append(f"commits {len(commits)}")
+        while meanwhile():
+            self.asked.append("other work")
         for each in self.meanwhile:
             await put(self, each.key, each.value)
         self.meanwhile.clear()
@@ -152,6 +158,52 @@ def test_two_pieces_that_write_one_key_go_one_after_the_other(tmp_path: Path) ->
     found = written(store, Resources.apply, [network_set("a", "10.0.0.0/8"), network_set("a", "172.16.0.0/12")])
     assert all(isinstance(each, dict) for each in found)
     assert b"172.16.0.0/12" in finish(store.scan("/calico/")).entries[0].value
+
+
+def test_while_commits_are_under_way_others_are_made_ready(tmp_path: Path) -> None:
+    store = Watched(tmp_path / "store.db")
+    documents = [network_set(f"s{number}", "10.0.0.0/8") for number in range(300)]
+    found = written(store, Resources.apply, documents)
+    assert [each["metadata"]["name"] for each in found if isinstance(each, dict)] == [f"s{n}" for n in range(300)]
+    written_at = [place for place, each in enumerate(store.asked) if each.startswith("commits")]
+    assert [store.asked[place] for place in written_at] == ["commits 128", "commits 128", "commits 44"]
+    assert store.asked[written_at[0] + 1 : written_at[1]] == ["other work"] * 128
+
+
+def test_who_wants_to_read_while_commits_are_under_way_waits_for_them(tmp_path: Path) -> None:
+    store = Watched(tmp_path / "store.db")
+    finish(put(store, "/warm", b""))
+
+    async def whole() -> list[Document | TortieError]:
+        together = Together(store)
+        documents = [network_set(f"s{number}", "10.0.0.0/8") for number in range(130)]
+        await together.look_ahead(keys_of(of("GlobalNetworkSet", *(f"s{number}" for number in range(129)))))
+        pieces = [partial(Resources(together).apply, document) for document in documents]
+        return list(await together.run(pieces))
+
+    store.asked.clear()
+    assert all(isinstance(each, dict) for each in finish(whole()))
+    look, first, *reads, last = [each for each in store.asked if each != "other work"]
+    assert (look, first, {*reads}, last) == ("snapshot", "commits 128", {"get"}, "commits 2")
+
+
+def test_a_defect_in_one_piece_leaves_the_commits_of_others_alone(tmp_path: Path) -> None:
+    store = Watched(tmp_path / "store.db")
+
+    async def broken() -> Document:
+        raise ZeroDivisionError
+
+    async def whole() -> None:
+        together = Together(store)
+        identities = of("GlobalNetworkSet", *(f"s{number}" for number in range(128)))
+        await together.look_ahead(keys_of(identities))
+        documents = [network_set(name) for _, name, _ in identities]
+        pieces: list[Any] = [partial(Resources(together).apply, each) for each in documents]
+        await together.run([*pieces, broken])
+
+    with pytest.raises(ZeroDivisionError):
+        finish(whole())
+    assert len(finish(store.scan("/calico/")).entries) == 128
 
 
 def test_a_store_that_knows_only_single_commits_serves_too(tmp_path: Path) -> None:

@@ -44,9 +44,14 @@ class Connection(Protocol):
         ...
 
     async def call_each(
-        self, rpc: Any, requests: Sequence[Any], metadata: Metadata, limit_s: float
+        self,
+        rpc: Any,
+        requests: Sequence[Any],
+        metadata: Metadata,
+        limit_s: float,
+        meanwhile: Callable[[], bool] | None = None,
     ) -> Sequence[Any | RpcError | Failed]:
-        """Several requests side by side; what became of each, in their order."""
+        """Several requests side by side; what became of each, in their order. `meanwhile` as for `commit_each`."""
         ...
 
     async def authenticate(self, user: str, password: str, limit_s: float) -> str:
@@ -105,7 +110,12 @@ class Client(Generic[C]):
         return await self._call(rpc, request, self.search(doing, timeout_s), writes=True)
 
     async def write_each(
-        self, rpc: Any, requests: Sequence[Any], doings: Sequence[str], timeout_s: float
+        self,
+        rpc: Any,
+        requests: Sequence[Any],
+        doings: Sequence[str],
+        timeout_s: float,
+        meanwhile: Callable[[], bool] | None = None,
     ) -> list[Any | TortieError]:
         """The same for several at once; what would have been raised stands in the place of the reply."""
         search = self.search(f"{doings[0]} and {len(doings) - 1} more" if len(doings) > 1 else doings[0], timeout_s)
@@ -115,7 +125,7 @@ class Client(Generic[C]):
                 connection = search.candidate()
                 metadata = await self.admission(connection, search)
                 asked = [requests[number] for number in left]
-                found = await connection.call_each(rpc, asked, metadata, search.remaining_s())
+                found = await connection.call_each(rpc, asked, metadata, search.remaining_s(), meanwhile)
             except Failed as failure:
                 search.failed(connection, failure.trouble)
             except RpcError as error:

@@ -115,7 +115,12 @@ class Connection(Channel):
             raise Failed(await self.explain(error, limit_s, left_s), sent=sent) from error
 
     async def call_each(
-        self, rpc: Rpc[Request, Reply], requests: Sequence[Request], metadata: Metadata, limit_s: float
+        self,
+        rpc: Rpc[Request, Reply],
+        requests: Sequence[Request],
+        metadata: Metadata,
+        limit_s: float,
+        meanwhile: object = None,  # noqa: ARG002 - that is what an event loop is for
     ) -> list[Reply | RpcError | Failed]:
         places = asyncio.Semaphore(_SIDE_BY_SIDE)
         until = time.monotonic() + limit_s

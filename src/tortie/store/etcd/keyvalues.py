@@ -6,7 +6,7 @@ Requests and replies are made and read by a codec, so that this is the same for 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from tortie.model.errors import TortieError
 from tortie.model.light import Any, Final, NamedTuple, Protocol
@@ -156,14 +156,18 @@ class KeyValues:
         return self._committed(operations, reply)
 
     async def commit_each(
-        self, commits: Sequence[Sequence[Operation]], *, timeout_s: float = TIMEOUT_S
+        self,
+        commits: Sequence[Sequence[Operation]],
+        *,
+        timeout_s: float = TIMEOUT_S,
+        meanwhile: Callable[[], bool] | None = None,
     ) -> list[Revision | TortieError]:
         check_commits(commits)
         if not commits:
             return []
         requests = [self._codec.writing(operations, _guarded(operations)) for operations in commits]
         doings = list(map(_doing, commits))
-        replies = await self._client.write_each(self._codec.txn, requests, doings, timeout_s)
+        replies = await self._client.write_each(self._codec.txn, requests, doings, timeout_s, meanwhile)
         return [self._outcome(*pair) for pair in zip(commits, replies, strict=True)]
 
     def _outcome(self, operations: Sequence[Operation], reply: object) -> Revision | TortieError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import _socket
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from tortie.model.errors import UsageError
 from tortie.model.light import Any, Final
@@ -41,9 +41,14 @@ class Connection:
         raise found
 
     async def call_each(
-        self, rpc: str, requests: Sequence[bytes], metadata: Metadata, limit_s: float
+        self,
+        rpc: str,
+        requests: Sequence[bytes],
+        metadata: Metadata,
+        limit_s: float,
+        meanwhile: Callable[[], bool] | None = None,
     ) -> list[bytes | RpcError | Failed]:
-        return self._exchanged(rpc, requests, metadata, limit_s, limit_s)
+        return self._exchanged(rpc, requests, metadata, limit_s, limit_s, meanwhile)
 
     async def authenticate(self, user: str, password: str, limit_s: float) -> str:
         return token_in(await self.call(AUTHENTICATE, authentication(user, password), (), limit_s))
@@ -65,7 +70,13 @@ class Connection:
             self._session = None
 
     def _exchanged(
-        self, path: str, requests: Sequence[bytes], metadata: Metadata, limit_s: float, longest_s: float
+        self,
+        path: str,
+        requests: Sequence[bytes],
+        metadata: Metadata,
+        limit_s: float,
+        longest_s: float,
+        meanwhile: Callable[[], bool] | None = None,
     ) -> list[bytes | RpcError | Failed]:
         began = time.monotonic()
         exchanges = [Exchange(request) for request in requests]
@@ -74,7 +85,8 @@ class Connection:
         try:
             session = self._session_for(limit_s)
             passed_s = time.monotonic() - began
-            session.run(exchanges, self._headers(path, metadata), limit_s - passed_s, longest_s - passed_s)
+            headers = self._headers(path, metadata)
+            session.run(exchanges, headers, limit_s - passed_s, longest_s - passed_s, meanwhile)
         except Exception as error:
             heard = session is not None and session.heard_at is not None
             self.retire()

@@ -75,10 +75,18 @@ class Session:
         self._streams_max = _SIDE_BY_SIDE
         self._untold = 0
 
-    def run(self, exchanges: Sequence[Exchange], headers: bytes, limit_s: float, longest_s: float) -> None:
+    def run(
+        self,
+        exchanges: Sequence[Exchange],
+        headers: bytes,
+        limit_s: float,
+        longest_s: float,
+        meanwhile: Callable[[], bool] | None = None,
+    ) -> None:
         """Until all are over. Raises `OSError` when the connection breaks, `TimeoutError` when time is over.
 
-        A reply that is arriving, only slowly, is waited for beyond `limit_s`, up to `longest_s`.
+        A reply that is arriving, only slowly, is waited for beyond `limit_s`, up to `longest_s`. As long as there is
+        nothing to read, `meanwhile` is called, until it says that it has nothing more to do.
         """
         began = time.monotonic()
         until = began + limit_s
@@ -96,7 +104,10 @@ class Session:
                 if now >= until:
                     raise TimeoutError
             try:
-                self._receive(until - now)
+                self._receive(0 if meanwhile else until - now)
+            except self._nothing_yet:
+                if meanwhile and not meanwhile():
+                    meanwhile = None
             except TimeoutError as over:
                 if over.errno:  # the kernel's: it has given the connection up
                     raise
