@@ -6,8 +6,10 @@ addresses are in it, are dropped (`blackhole`) or go to pods and other nodes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from ipaddress import ip_network
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from ipaddress import IPv4Network, IPv6Network, ip_network
+from typing import Generic, TypeVar
 
 from tortie.doctor.causes.ipam.cluster_ranges import network_of
 from tortie.doctor.causes.underlay.traffic_evidence import leads, uplink
@@ -16,6 +18,8 @@ from tortie.doctor.picture.machine_facts import OF_POD
 from tortie.doctor.picture.picture import Picture
 from tortie.doctor.reading.exhibit import Place
 from tortie.model.tuples import NamedTuple
+
+T = TypeVar("T")
 
 _DEFAULT = ("default", "0.0.0.0/0", "::/0")
 _BLOCKS = ("bird", "80")
@@ -35,8 +39,29 @@ def swallowed(picture: Picture, ranges: list[str]) -> list[Swallowed]:
     """Those with the gateway first; `ranges` are of pools, since other programs have black holes, too."""
     routes = [route for route in picture.of(Route) if not route.host.startswith(OF_POD)]
     blocks = [route for route in routes if _is_block(route) and any(within(route.destination, r) for r in ranges)]
-    found = [one for block in blocks for one in _around(picture, block, routes)]
+    if not blocks:
+        return []
+    gateways = ByHost((route.host, route) for route in routes if _is_gateway(route))
+    networks = ByHost((host, (network, host, place)) for network, host, place in machine_networks(picture, routes))
+    found = [one for block in blocks for one in _around(block, gateways, networks)]
     return sorted(found, key=lambda one: not one.gateway)
+
+
+class ByHost(Generic[T]):
+    """Things of machines: a cluster has as many machines as blocks, and each is looked at for each of the others."""
+
+    def __init__(self, things: Iterable[tuple[str, T]]) -> None:
+        self._all = list(things)
+        self._places: dict[str, list[int]] = {}
+        for place, (host, _) in enumerate(self._all):
+            self._places.setdefault(host, []).append(place)
+
+    def near(self, host: str) -> Iterator[T]:
+        """Those of the machine, and those of which nobody knows whose they are; all where the machine is unknown."""
+        if not host:
+            return (thing for _, thing in self._all)
+        places = sorted([*self._places.get(host, ()), *self._places.get("", ())])
+        return (self._all[place][1] for place in places)
 
 
 def _is_block(route: Route) -> bool:
@@ -46,13 +71,16 @@ def _is_block(route: Route) -> bool:
     return route.device.startswith("cali") and route.destination not in _DEFAULT
 
 
-def _around(picture: Picture, block: Route, routes: list[Route]) -> Iterator[Swallowed]:
-    for route in routes:
-        near = not route.host or not block.host or route.host == block.host
-        if near and route.destination in _DEFAULT and route.via and uplink(route.device) and leads(block, route.via):
+def _is_gateway(route: Route) -> bool:
+    return route.destination in _DEFAULT and bool(route.via) and uplink(route.device)
+
+
+def _around(block: Route, gateways: ByHost[Route], networks: ByHost[tuple[str, str, Place]]) -> Iterator[Swallowed]:
+    for route in gateways.near(block.host):
+        if leads(block, route.via):
             yield Swallowed(block, route.via, True, route.host or block.host, route.place)
-    for network, host, place in machine_networks(picture, routes):
-        if (not host or not block.host or host == block.host) and within(block.destination, network):
+    for network, host, place in networks.near(block.host):
+        if within(block.destination, network):
             yield Swallowed(block, network, False, host or block.host, place)
 
 
@@ -82,10 +110,15 @@ def _of_link(link: Interface) -> Iterator[str]:
 
 def within(inner: str, outer: str) -> bool:
     """Whether all of a network, or an address, lies in another one that is larger."""
-    try:
-        first, second = ip_network(inner, strict=False), ip_network(outer, strict=False)
-    except ValueError:
-        return False
-    if first.version != second.version or second.prefixlen == 0:
+    first, second = _network(inner), _network(outer)
+    if first is None or second is None or first.version != second.version or second.prefixlen == 0:
         return False
     return first.prefixlen >= second.prefixlen and first != second and first.network_address in second
+
+
+@lru_cache(maxsize=65_536)  # each block stands in the table of every node
+def _network(text: str) -> IPv4Network | IPv6Network | None:
+    try:
+        return ip_network(text, strict=False)
+    except ValueError:
+        return None
