@@ -133,13 +133,13 @@ def _restarted(picture: Picture) -> Iterator[Symptom]:
 def _uncovered(picture: Picture) -> Iterator[Symptom]:
     """Ready nodes on which a whole list of agents has none."""
     agents = [pod for pod in picture.agents_now() if pod.node]
-    filtered = {
-        place.source: exhibit
+    sources = {pod.place.source for pod in agents}
+    filtered = any(
+        place.source == exhibit.source and exhibit.number(0) <= place.first <= exhibit.number(0) + len(exhibit.lines)
         for exhibit in picture.exhibits
+        if exhibit.source in sources and any(word in exhibit.command for word in _FILTERS)
         for place in (pod.place for pod in agents)
-        if place.source == exhibit.source and exhibit.number(0) <= place.first <= exhibit.number(0) + len(exhibit.lines)
-        if any(word in exhibit.command for word in _FILTERS)
-    }
+    )
     nodes = [node for node in picture.nodes_now().values() if node.status == "Ready"]
     if len(agents) < 2 or filtered or len(nodes) <= len(agents):
         return

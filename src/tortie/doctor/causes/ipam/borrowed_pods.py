@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from tortie.doctor.causes.ipam.borrowed import listed
-from tortie.doctor.picture.addresses import inside
+from tortie.doctor.causes.ipam.cluster_ranges import network_of
 from tortie.doctor.picture.facts import Route
 from tortie.doctor.picture.machine_facts import OF_POD
 from tortie.doctor.picture.picture import Picture
@@ -45,7 +45,12 @@ def _routed(picture: Picture) -> list[BorrowedPod]:
     blocks = [route for route in routes if _is_block(route)]
     if not blocks or any(_ASKED_FOR in exhibit.text for exhibit in picture.exhibits):
         return []
-    return [one for route in routes if _of_a_pod(route) for one in _borrowed(picture, route, blocks, routes)]
+    by_length: dict[str, dict[str, list[Route]]] = {}
+    for block in blocks:
+        network = network_of(block.destination)
+        if network is not None:
+            by_length.setdefault(str(network.prefixlen), {}).setdefault(str(network), []).append(block)
+    return [one for route in routes if _of_a_pod(route) for one in _borrowed(picture, route, by_length, routes)]
 
 
 def _is_block(route: Route) -> bool:
@@ -58,9 +63,16 @@ def _of_a_pod(route: Route) -> bool:
     return single and route.device.startswith("cali") and not route.via and ":" not in route.destination
 
 
-def _borrowed(picture: Picture, route: Route, blocks: list[Route], routes: list[Route]) -> Iterator[BorrowedPod]:
+def _borrowed(
+    picture: Picture, route: Route, by_length: dict[str, dict[str, list[Route]]], routes: list[Route]
+) -> Iterator[BorrowedPod]:
+    """`by_length`: the blocks by the length of their networks and by these; a cluster has as many as nodes."""
     address = route.destination.partition("/")[0]
-    around = [block for block in blocks if inside(address, block.destination)]
+    around = [
+        block
+        for length, of_network in by_length.items()
+        for block in of_network.get(str(network_of(f"{address}/{length}")), ())
+    ]
     if not around or any(_one_table(picture, block, route) for block in around):
         return
     block = around[0]
