@@ -20,6 +20,7 @@ PAGES = (
     "docs/how-to/peer-with-your-router.md",
     "docs/how-to/find-leaked-addresses.md",
     "docs/how-to/move-pods-from-host-local.md",
+    "docs/how-to/come-from-calicoctl.md",
 )
 
 
