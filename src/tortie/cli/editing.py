@@ -12,7 +12,8 @@ from tortie.cli.session import with_resources
 from tortie.cli.settings import Settings
 from tortie.model.kinds import Kind, find_kind
 from tortie.model.wire import Document
-from tortie.store.resources import Edit, NotFound, Resources
+from tortie.store.presenting import Edit
+from tortie.store.resources import NotFound, Resources
 
 
 def edit_one(

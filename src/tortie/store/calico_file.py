@@ -15,7 +15,7 @@ from tortie.model.kinds import API_VERSION, BY_NAME, Kind
 from tortie.model.policy_names import TIERED
 from tortie.model.wire import Document
 from tortie.store.contract import Entry
-from tortie.store.resources import presented
+from tortie.store.presenting import presented
 
 # In calicoctl's order: who is named by others comes before them.
 KINDS: Final = tuple(

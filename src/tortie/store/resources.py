@@ -7,24 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tortie.model.errors import Invalid, TortieError, UsageError
+from tortie.model.errors import Invalid, TortieError
 from tortie.model.keys import IPAM_CONFIG, ResourceKey, parse_resource_key, resource_prefix
 from tortie.model.kinds import API_VERSION, BY_NAME, Kind
 from tortie.model.light import TYPE_CHECKING, Final, NamedTuple
-from tortie.model.policy_names import TIERED, possible_names, shown, stored_name
+from tortie.model.policy_names import possible_names, stored_name
 from tortie.model.wire import Document, Undecodable, decode, encode
 from tortie.store.contract import ABSENT, TIMEOUT_S, Conflict, Delete, Entry, Operation, Put, Revision, Store
+from tortie.store.presenting import GIVEN, Edit, in_place_of, presented, replaced, same_resource
 from tortie.store.retry import update
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-Edit = Callable[[Document], Document]
-
 # Stored twice; whoever writes these one by one keeps both (see `tortie.store.ipam_settings`).
 _TWOFOLD: Final = "IPAMConfiguration"
-# What people say about a new resource beside its spec; the rest of its metadata is the datastore's business.
-_GIVEN: Final = ("name", "namespace", "labels", "annotations")
 
 # Calico's built-in profile: everybody sees it, nobody stores it.
 DEFAULT_ALLOW: Final[Document] = {
@@ -170,7 +167,7 @@ class Resources:
         if expected and expected != str(entry.revision):
             raise UpdateConflict(ResourceKey(kind, name, namespace), expected, entry.revision)
         return await self._rewrite(
-            kind, entry, lambda stored: _in_place_of(stored, document), pinned=bool(expected), judged=judged
+            kind, entry, lambda stored: in_place_of(stored, document), pinned=bool(expected), judged=judged
         )
 
     async def apply(self, document: Document, *, judged: bool = False) -> Document:
@@ -190,7 +187,7 @@ class Resources:
         entry = await self._find(kind, name, namespace)
         if entry is None:
             raise NotFound(ResourceKey(kind, name, namespace), self.store.where)
-        return await self._rewrite(kind, entry, lambda stored: _same_resource(stored, change(stored)), pinned=False)
+        return await self._rewrite(kind, entry, lambda stored: same_resource(stored, change(stored)), pinned=False)
 
     async def delete(
         self, kind: Kind, name: str, namespace: str | None = None, *, revision: str | None = None
@@ -235,7 +232,7 @@ class Resources:
         _, name, namespace = identity(document)
         tier = str((document.get("spec") or {}).get("tier") or "")
         name = stored_name(kind, name, tier, await self._calico_version() if kind.name.endswith("Policy") else None)
-        metadata = {field: value for field, value in document["metadata"].items() if field in _GIVEN}
+        metadata = {field: value for field, value in document["metadata"].items() if field in GIVEN}
         metadata |= {"uid": self._new_uid(), "creationTimestamp": self._now().strftime("%Y-%m-%dT%H:%M:%SZ")}
         key = str(ResourceKey(kind, name, namespace))
         return key, encode(stored_form({**document, "metadata": metadata}, stored_as=name))
@@ -258,7 +255,7 @@ class Resources:
         def decide(present: bytes | None) -> bytes:
             if present is None:
                 raise NotFound(key, self.store.where)
-            return _replaced(kind, entry.key, present, change)
+            return replaced(kind, entry.key, present, change)
 
         if kind.name == _TWOFOLD:
             return await self._rewrite_twofold(kind, entry, change, pinned=pinned)
@@ -303,7 +300,7 @@ class Resources:
                 raise NotFound(key, self.store.where)
             if pinned and present.revision != entry.revision:
                 raise UpdateConflict(key, str(entry.revision), present.revision)
-            return _replaced(kind, entry.key, present.value, change)
+            return replaced(kind, entry.key, present.value, change)
 
         return presented(kind, await ipam_settings.rewrite(self.store, decide, timeout_s=self.timeout_s))
 
@@ -328,76 +325,3 @@ def identity(document: Document) -> tuple[Kind, str, str | None]:
     metadata = document["metadata"]
     kind = BY_NAME[document["kind"]]
     return kind, str(metadata["name"]), (metadata.get("namespace") or None) if kind.namespaced else None
-
-
-def _in_place_of(stored: Document, document: Document) -> Document:
-    """Fields of the metadata that nobody knows are the document's too, because they may be of a newer Calico."""
-    from tortie.model.resource import Metadata
-    from tortie.model.shape import fields_of
-
-    known = set(fields_of(Metadata)) - set(_GIVEN)
-    given = {field: value for field, value in document["metadata"].items() if field not in known}
-    kept = {field: value for field, value in stored["metadata"].items() if field in known}
-    return {**document, "metadata": {**given, **kept}}
-
-
-def _same_resource(before: Document, after: Document) -> Document:
-    """The key says what a resource is; a change of these would store one thing under the name of another."""
-    metadata = after.get("metadata")
-    for field, old, new in (
-        ("kind", before["kind"], after.get("kind")),
-        *(
-            (f"metadata.{name}", before["metadata"].get(name), metadata.get(name) if isinstance(metadata, dict) else "")
-            for name in ("name", "namespace")
-        ),
-    ):
-        if new != old:
-            raise UsageError(
-                f"{field} cannot be changed from {old} to {new or 'nothing'}",
-                "it is part of what identifies the resource",
-                "create a new resource and delete this one",
-            )
-    return after
-
-
-def presented(kind: Kind, entry: Entry) -> Document:
-    """A stored entry as people see it: with its name as given and its revision."""
-    document = decode(entry.value, entry.key)
-    metadata = document.get("metadata")
-    if not isinstance(metadata, dict):
-        metadata = document["metadata"] = {}
-    if not metadata.get("name") and (key := parse_resource_key(entry.key)):
-        metadata["name"] = key.name
-    metadata["name"] = str(metadata.get("name", ""))
-    metadata["resourceVersion"] = str(entry.revision)
-    document.setdefault("kind", kind.name)
-    if kind.name in TIERED:
-        document["metadata"] = shown(kind, document)
-    return document
-
-
-def _replaced(kind: Kind, key: str, present: bytes, change: Edit) -> bytes:
-    from tortie.model.resource import stored_form, validate
-
-    before = decode(present, key)
-    seen = presented(kind, Entry(key, present, 0))
-    after = change(seen)
-    if problems := validate(after, stored=seen):
-        raise Invalid(kind.describe(after["metadata"]["name"], after["metadata"].get("namespace")), problems)
-    metadata = before.get("metadata") or {}
-    kept = {name: metadata[name] for name in ("uid", "creationTimestamp") if name in metadata}
-    stored_as = metadata.get("name")
-    value = encode(stored_form({**after, "metadata": {**after["metadata"], **kept}}, stored_as=stored_as))
-    if (
-        value != present
-        and _sorted(value) == _sorted(present)
-        and encode(stored_form(seen, stored_as=stored_as)) == present
-    ):
-        return present  # only fields that nobody knows have changed places, as they do when they are shown
-    return value
-
-
-def _sorted(value: bytes) -> str:
-    import json
-
-    return json.dumps(json.loads(value), sort_keys=True)

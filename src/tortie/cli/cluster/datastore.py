@@ -15,7 +15,7 @@ from tortie.model.kinds import API_VERSION, KINDS
 from tortie.model.manifest import to_yaml
 from tortie.model.wire import Document, Undecodable
 from tortie.store.contract import Entry, Store
-from tortie.store.resources import presented
+from tortie.store.presenting import presented
 
 _TIMEOUT_S: Final = 120.0
 _COMMAND_S: Final = 30.0

@@ -10,7 +10,7 @@ from tortie.cli.settings import Settings
 from tortie.model.errors import UsageError
 from tortie.model.kinds import Kind
 from tortie.model.manifest import read_plain
-from tortie.store.resources import Edit
+from tortie.store.presenting import Edit
 
 
 def patch(

@@ -27,7 +27,8 @@ from tortie.model.wire import Document, decode, encode
 from tortie.store.bulk import Identity, keys_of
 from tortie.store.calico_file import CLUSTER, KINDS, PROTECTED_TIERS, read_parts
 from tortie.store.contract import Entry, Snapshot, Store
-from tortie.store.resources import Resources, identity, presented
+from tortie.store.presenting import presented
+from tortie.store.resources import Resources, identity
 from tortie.store.retry import update
 from tortie.store.transfer import Imported, import_entries
 

@@ -21,7 +21,7 @@ from tortie.model.resource import typed
 from tortie.model.resources.nodestatus import CalicoNodeStatus
 from tortie.model.wire import Undecodable, to_json
 from tortie.store.contract import Snapshot, Store
-from tortie.store.resources import presented
+from tortie.store.presenting import presented
 
 _KIND: Final = BY_NAME["CalicoNodeStatus"]
 _REPORTS: Final = resource_prefix(_KIND)
