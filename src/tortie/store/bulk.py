@@ -17,7 +17,7 @@ _FIRST: Final = ("ClusterInformation", "IPAMConfiguration", "Tier", "BGPFilter",
 # These are judged by each other: one after the other, so that whoever comes second sees the first.
 _ALONE: Final = frozenset(("ClusterInformation", "IPAMConfiguration", "IPPool", "Node", "KubeControllersConfiguration"))
 # One command's share of what is under way; after each such portion the progress is seen.
-_PORTION: Final = 250
+_PORTION: Final = 1000
 
 
 def keys_of(identities: Iterable[Identity]) -> dict[str, list[str]]:

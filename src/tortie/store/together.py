@@ -27,7 +27,7 @@ from tortie.store.side_by_side import commit_each
 Result = TypeVar("Result")
 
 # So many are sent at once; when others are ready, these have come back.
-_SIDE_BY_SIDE: Final = 128
+_SIDE_BY_SIDE: Final = 256
 # Of so many keys below one prefix it is cheaper to read all that is there.
 _KEYS_MAX: Final = 64
 

@@ -42,11 +42,11 @@ def test_what_is_judged_by_each_other_goes_alone() -> None:
 
 
 def test_one_resource_is_never_twice_in_a_portion_and_no_portion_is_too_large() -> None:
-    names = [str(number) for number in range(300)]
+    names = [str(number) for number in range(1200)]
     found = list(portions(of("GlobalNetworkSet", "a", "b", "a", *names)))
     assert found[0] == [0, 1]
-    assert sorted(place for each in found for place in each) == list(range(303))
-    assert max(map(len, found)) == 250
+    assert sorted(place for each in found for place in each) == list(range(1203))
+    assert max(map(len, found)) == 1000
 
 
 def test_the_keys_of_policies_are_read_by_both_their_names_and_with_the_cluster() -> None:
@@ -162,12 +162,12 @@ def test_two_pieces_that_write_one_key_go_one_after_the_other(tmp_path: Path) ->
 
 def test_while_commits_are_under_way_others_are_made_ready(tmp_path: Path) -> None:
     store = Watched(tmp_path / "store.db")
-    documents = [network_set(f"s{number}", "10.0.0.0/8") for number in range(300)]
+    documents = [network_set(f"s{number}", "10.0.0.0/8") for number in range(600)]
     found = written(store, Resources.apply, documents)
-    assert [each["metadata"]["name"] for each in found if isinstance(each, dict)] == [f"s{n}" for n in range(300)]
+    assert [each["metadata"]["name"] for each in found if isinstance(each, dict)] == [f"s{n}" for n in range(600)]
     written_at = [place for place, each in enumerate(store.asked) if each.startswith("commits")]
-    assert [store.asked[place] for place in written_at] == ["commits 128", "commits 128", "commits 44"]
-    assert store.asked[written_at[0] + 1 : written_at[1]] == ["other work"] * 128
+    assert [store.asked[place] for place in written_at] == ["commits 256", "commits 256", "commits 88"]
+    assert store.asked[written_at[0] + 1 : written_at[1]] == ["other work"] * 256
 
 
 def test_who_wants_to_read_while_commits_are_under_way_waits_for_them(tmp_path: Path) -> None:
@@ -176,15 +176,15 @@ def test_who_wants_to_read_while_commits_are_under_way_waits_for_them(tmp_path: 
 
     async def whole() -> list[Document | TortieError]:
         together = Together(store)
-        documents = [network_set(f"s{number}", "10.0.0.0/8") for number in range(130)]
-        await together.look_ahead(keys_of(of("GlobalNetworkSet", *(f"s{number}" for number in range(129)))))
+        documents = [network_set(f"s{number}", "10.0.0.0/8") for number in range(258)]
+        await together.look_ahead(keys_of(of("GlobalNetworkSet", *(f"s{number}" for number in range(257)))))
         pieces = [partial(Resources(together).apply, document) for document in documents]
         return list(await together.run(pieces))
 
     store.asked.clear()
     assert all(isinstance(each, dict) for each in finish(whole()))
     look, first, *reads, last = [each for each in store.asked if each != "other work"]
-    assert (look, first, {*reads}, last) == ("snapshot", "commits 128", {"get"}, "commits 2")
+    assert (look, first, {*reads}, last) == ("snapshot", "commits 256", {"get"}, "commits 2")
 
 
 def test_a_defect_in_one_piece_leaves_the_commits_of_others_alone(tmp_path: Path) -> None:
@@ -195,7 +195,7 @@ def test_a_defect_in_one_piece_leaves_the_commits_of_others_alone(tmp_path: Path
 
     async def whole() -> None:
         together = Together(store)
-        identities = of("GlobalNetworkSet", *(f"s{number}" for number in range(128)))
+        identities = of("GlobalNetworkSet", *(f"s{number}" for number in range(256)))
         await together.look_ahead(keys_of(identities))
         documents = [network_set(name) for _, name, _ in identities]
         pieces: list[Any] = [partial(Resources(together).apply, each) for each in documents]
@@ -203,7 +203,7 @@ def test_a_defect_in_one_piece_leaves_the_commits_of_others_alone(tmp_path: Path
 
     with pytest.raises(ZeroDivisionError):
         finish(whole())
-    assert len(finish(store.scan("/calico/")).entries) == 128
+    assert len(finish(store.scan("/calico/")).entries) == 256
 
 
 def test_a_store_that_knows_only_single_commits_serves_too(tmp_path: Path) -> None:
