@@ -11,6 +11,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 import yaml
@@ -18,30 +19,18 @@ import yaml
 from tortie.model.errors import Invalid, Place, Problem, TortieError
 from tortie.model.kinds import API_VERSION, BY_NAME, find_kind, nearest
 from tortie.model.scalars import ambiguous, key_text, needs_quotes
+from tortie.model.yaml_lines import (
+    COST_MAX,
+    COST_MAX_PER_CHARACTER,
+    COST_OF_A_FIELD,
+    DEPTH_MAX,
+    LinesOfText,
+    Loader,
+)
 
-# Far above any real file; endless nesting ends here instead of in memory. What a file unfolds to is proportional to
-# its size, unless it is an alias bomb.
-_DEPTH_MAX = 100
 _DIGITS_MAX = 1000
-_COST_OF_A_FIELD = 100
-_COST_MAX_PER_CHARACTER = 200
-_COST_MAX = 200_000_000
 
-_TAGS = {yaml.ScalarNode: "tag:yaml.org,2002:str", yaml.SequenceNode: "tag:yaml.org,2002:seq"}
-
-
-class _Loader(getattr(yaml, "CBaseLoader", yaml.BaseLoader)):  # type: ignore[misc] # with libyaml where it is
-    """What a scalar means is judged by its field later, so nothing is looked for in its text here."""
-
-    def resolve(self, kind: type[yaml.Node], _value: object, _implicit: object) -> str:
-        return _TAGS.get(kind, "tag:yaml.org,2002:map")
-
-    def descend_resolver(self, *_: object) -> None: ...
-
-    def ascend_resolver(self) -> None: ...
-
-
-_DEEP_BLOCK = re.compile(rf"^[-?: \t]{{{_DEPTH_MAX}}}", re.MULTILINE)
+_DEEP_BLOCK = re.compile(rf"^[-?: \t]{{{DEPTH_MAX}}}", re.MULTILINE)
 _INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]*)")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _WORDS = {"": None, "~": None, "null": None, "Null": None, "NULL": None} | {
@@ -151,15 +140,17 @@ def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _read_yaml(text: str, source: str, scalar: Scalar) -> Iterator[Manifest]:
-    loader = _Loader(text)
+    loader = Loader(text)
+    lines = LinesOfText(text, resources=scalar is _resource_scalar)
+    number = 0
     try:
-        if text.count("[") + text.count("{") > _DEPTH_MAX or _DEEP_BLOCK.search(text):
+        if text.count("[") + text.count("{") > DEPTH_MAX or _DEEP_BLOCK.search(text):
             _refuse_deep_nesting(text, source)
         while loader.check_node():
             node = loader.get_node()
-            reading = _Reading(source, len(text), scalar)
-            if node is not None and (value := reading.value(node, "", 0)) is not None:
-                yield Manifest(value, source, reading.found)
+            if node is not None and (value := _Reading(source, len(text), scalar).value(node, 0)) is not None:
+                yield Manifest(value, source, partial(lines.of, number))
+            number += 1
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         raise _unreadable(source, mark.line + 1 if mark else 0, str(error.problem or error.context)) from None
@@ -172,63 +163,56 @@ def _read_yaml(text: str, source: str, scalar: Scalar) -> Iterator[Manifest]:
 def _refuse_deep_nesting(text: str, source: str) -> None:
     """Before nodes are made of it: libyaml does that by recursion in C, and would end the whole process."""
     depth = 0
-    for event in yaml.parse(text, Loader=_Loader):
+    for event in yaml.parse(text, Loader=Loader):
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        if depth > _DEPTH_MAX:
+        if depth > DEPTH_MAX:
             raise _unreadable(source, event.start_mark.line + 1, "it is nested too deeply")
 
 
 class _Reading:
-    """From YAML's nodes to plain values, remembering where each field stands."""
+    """From YAML's nodes to plain values."""
 
     def __init__(self, source: str, size: int, scalar: Scalar) -> None:
         self.source = source
         self._scalar = scalar
         self._key = key_text if scalar is _resource_scalar else None
-        self._lines: dict[str, int] = {}
-        self._left = min(_COST_MAX, _COST_MAX_PER_CHARACTER * (size + 1000))
+        self._left = min(COST_MAX, COST_MAX_PER_CHARACTER * (size + 1000))
 
-    def found(self) -> dict[str, int]:
-        return self._lines
-
-    def value(self, node: yaml.Node, path: str, depth: int) -> Any:
-        line = node.start_mark.line + 1
-        self._left -= _COST_OF_A_FIELD + len(path)  # the paths are what would fill the memory
-        if self._left < 0 or depth > _DEPTH_MAX:
-            raise _unreadable(self.source, line, "it is nested too deeply, or its aliases unfold without end")
-        self._lines.setdefault(path, line)
+    def value(self, node: yaml.Node, depth: int) -> Any:
+        self._left -= COST_OF_A_FIELD
+        if self._left < 0 or depth > DEPTH_MAX:
+            why = "it is nested too deeply, or its aliases unfold without end"
+            raise _unreadable(self.source, node.start_mark.line + 1, why)
         if isinstance(node, yaml.ScalarNode):
             return self._scalar(node, self.source)
         if isinstance(node, yaml.SequenceNode):
-            return [self.value(item, f"{path}[{index}]", depth + 1) for index, item in enumerate(node.value)]
-        return self._mapping(node, path, depth)
+            return [self.value(item, depth + 1) for item in node.value]
+        return self._mapping(node, depth)
 
-    def _mapping(self, node: yaml.Node, path: str, depth: int) -> dict[str, Any]:
+    def _mapping(self, node: yaml.Node, depth: int) -> dict[str, Any]:
         result: dict[str, Any] = {}
         merged: dict[str, Any] = {}
         for key_node, value_node in node.value:
-            line = key_node.start_mark.line + 1
             if not isinstance(key_node, yaml.ScalarNode):
+                line = key_node.start_mark.line + 1
                 raise _unreadable(self.source, line, "a field's name has to be plain text")
             key = key_node.value
             if key == "<<" and not key_node.style:
-                merged |= self._merged(value_node, path, depth)
+                merged |= self._merged(value_node, depth)
                 continue
             if self._key and not key_node.style:
                 key = self._key(key)
             if key in result:
-                raise _unreadable(self.source, line, f"the field {key} stands here twice")
-            inner = f"{path}.{key}" if path else key
-            self._lines[inner] = line
-            result[key] = self.value(value_node, inner, depth + 1)
+                raise _unreadable(self.source, key_node.start_mark.line + 1, f"the field {key} stands here twice")
+            result[key] = self.value(value_node, depth + 1)
         return merged | result
 
-    def _merged(self, node: yaml.Node, path: str, depth: int) -> dict[str, Any]:
+    def _merged(self, node: yaml.Node, depth: int) -> dict[str, Any]:
         """YAML's `<<: *defaults`: fields of another mapping, or of several, the first of which wins."""
         sources = node.value if isinstance(node, yaml.SequenceNode) else [node]
         found: dict[str, Any] = {}
         for source in sources:
-            fields = self.value(source, path, depth + 1)
+            fields = self.value(source, depth + 1)
             if not isinstance(fields, dict):
                 raise _unreadable(self.source, node.start_mark.line + 1, "<< needs a mapping to take fields from")
             found = fields | found
