@@ -103,6 +103,18 @@ def test_what_stands_in_the_way_on_this_machine_is_part_of_the_explanation(host:
     assert any("/var/lib/calico cannot be written" in each for each in explained.json["blocked"])
 
 
+def test_a_machine_in_the_first_range_of_all_is_no_reason_against_a_random_pool(
+    host: Namespace, tmp_path: Path
+) -> None:
+    host.ip("addr", "add", "fd00::2/64", "dev", "eth0", "nodad")
+    try:
+        explained = NodeAgent(tmp_path, host, NODENAME="n1").command("explain", "-o", "json")
+    finally:
+        host.ip("addr", "del", "fd00::2/64", "dev", "eth0")
+    pool = next(each for each in explained.json["pools"] if each["family"] == 6)
+    assert (explained.code, pool["random"], pool["rejected"]) == (0, True, []), explained
+
+
 def test_no_password_of_a_url_is_shown_and_everything_wrong_is_told_together(host: Namespace, tmp_path: Path) -> None:
     secret = NodeAgent(tmp_path, host, NODENAME="n1", ETCD_ENDPOINTS="http://user:s3cret@127.0.0.1:1")
     for form in ("text", "json"):

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
-import secrets
 import sys
 import uuid
 from collections.abc import Callable
 from datetime import UTC, datetime
-from ipaddress import IPv6Network
 from typing import Final, TypeVar
 
 from tortie import __version__
@@ -56,6 +54,7 @@ from tortie.node.settings import Change, NodeSettings, Reading, changes, refusal
 from tortie.node.status import status_routes
 from tortie.node.supervision import Loop
 from tortie.node.timeline import REFUSED, STOPPED, Timeline
+from tortie.node.ula import random_ula
 from tortie.store.metered import MeteredCounting
 
 Result = TypeVar("Result")
@@ -144,7 +143,7 @@ class Assembly:
             phases=phases,
             log=self._log,
             stamp=stamp,
-            random_ula=_random_ula,
+            random_ula=random_ula,
             kernel_news=news.wait,
         )
         environment = self._sources.environment()
@@ -316,9 +315,3 @@ def _spoken(changed: list[Change]) -> str:
 
 def _now() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def _random_ula() -> IPv6Network:
-    """fd, then 40 random bits: a network of one's own."""
-    prefix = (0xFD << 40 | secrets.randbits(40)) << 80
-    return IPv6Network((prefix, 48))

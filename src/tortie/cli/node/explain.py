@@ -37,6 +37,7 @@ from tortie.node.paths import Paths
 from tortie.node.picture import EMPTY, NODES, POOLS, Picture, read_picture, wanted_keys
 from tortie.node.registration import Stamp, own_record_unreadable, plan
 from tortie.node.settings import NodeSettings
+from tortie.node.ula import random_ula
 from tortie.store.contract import Snapshot, Store
 
 _ASK_S = 5.0
@@ -72,7 +73,7 @@ def _explanation(sources: Sources, version: CalicoVersion | None) -> Explanation
         lambda conflict: evidence_about(machine, conflict, network, earlier, identity),
     )
     six = machine.has_ipv6()
-    asked = (settings, addressed, network, picture, _some_ula)
+    asked = (settings, addressed, network, picture, random_ula)
     pools = {} if datastore.error else choose_pools(*asked, kernel_has_ipv6=six)
     intent = intent_of(settings, name.name, identity, network, addressed, judged, pools)
     own_record = own_record_unreadable(picture)
@@ -162,10 +163,3 @@ def _replay(version: CalicoVersion, settings: NodeSettings, surroundings: Surrou
             asked = (settings.address(family), stored, settings.method(family))
             addressed.append(Addressed(family, *calico_decision(family, *asked, surroundings, version)))
     return Replay(str(version), tuple(addressed))
-
-
-def _some_ula() -> Any:
-    """A start would roll dice here; what it could be is told instead."""
-    from ipaddress import IPv6Network
-
-    return IPv6Network("fd00::/48")

@@ -5,12 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Mapping, Sequence
-from ipaddress import IPv6Network
-from secrets import randbits
 from typing import Final
 
 from tortie.addressing.methods import go_cidr
-from tortie.model.network import CIDR, Family, HostNetwork, Network
+from tortie.model.network import CIDR, Family, HostNetwork
 from tortie.model.wire import Undecodable, decode
 from tortie.node.classic.log import ClassicLog
 from tortie.node.classic.pools import Machine, ToMake, asked_pools, pools_to_make
@@ -20,6 +18,7 @@ from tortie.node.classic.words_of_go import Ends, Line
 from tortie.node.picture import DEFAULTS, NODES, POOLS, Picture, key_of, read_picture
 from tortie.node.registration import Intent, NewPool, Stamp, Write, plan
 from tortie.node.settings import NodeSettings
+from tortie.node.ula import random_ula
 from tortie.store.contract import Entry, Revision, Snapshot
 
 # Of the defaults, what there was before v3.29; the others came later.
@@ -74,7 +73,7 @@ class Defaults:
         except GoError as error:
             raise Ends(Line("error", "Unable to fetch IP pool list", {"error": error})) from error
         unreadable = [(name, text) for name, text in existing.items() if go_cidr(text) is None]
-        machine = Machine(network, _has_ipv6(), _random_ula)
+        machine = Machine(network, _has_ipv6(), random_ula)
         texts = list(existing.values())
         for step in pools_to_make(asked, self._environment, self._log.release, texts, machine):
             if isinstance(step, Line):
@@ -147,7 +146,3 @@ def _cidr_of(entry: Entry) -> str:
 
 def _has_ipv6() -> bool:
     return os.path.isdir("/proc/sys/net/ipv6")
-
-
-def _random_ula() -> Network:
-    return IPv6Network(((0xFD << 40 | randbits(40)) << 80, 48))
